@@ -69,7 +69,9 @@ OF_FILES = {
     HERE / "e2e/test_stack_life.py": (
         *("template.yaml", "tenant.yaml", "samconfig.toml", "infra/local", "infra/packaging", "infra/setup"),
         *(
+            "lakegate/aws/stack_operations.py",
             "lakegate/cli/stack/stack_command.py",
+            "lakegate/features/deployment",
             "tests/e2e/test_stack_life.py",
             "tests/e2e/deployed.py",
             "tests/sam/other_values.py",

@@ -1,4 +1,4 @@
-"""Operations on a whole stack: pause, change, repair, delete.
+"""Operations on a whole stack: pause, resume, change, repair, delete.
 
 CloudFormation gives a parameter that a change set does not name the default of the template (API reference, `Parameter`): with
 `UsePreviousValue` for every other one, only what is named changes.
@@ -13,18 +13,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.aws.open_stack import asked, described, resources_of, title_of
+from lakegate.aws.open_stack import asked, described, parameters_of, resources_of, title_of
 from lakegate.errors import NotFound, SetUpError
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lakegate.aws.open_stack import DeployedStack
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
 IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
+CAPABILITIES: Final = ("CAPABILITY_IAM",)
+"""What the template needs of CloudFormation: it makes roles and policies, and names none of them."""
 LONGEST_WAIT: Final = 3600
 """Seconds: the time limit of a job run."""
 TICK_SECONDS: Final = 1.0
@@ -38,6 +40,8 @@ NOTHING_TO_CHANGE: Final = re.compile(
 """The reason of a FAILED change set without a change (CloudFormation user guide, "View a change set")."""
 STORES: Final = frozenset({"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::KMS::Key"})
 """Types that hold data: nothing of them is replaced or removed by a command."""
+EVENT_LIMIT: Final = 5
+"""Reasons that are named where an operation failed: the first ones are the causes of the others."""
 _VERBS: Final = {
     "Add": "creates",
     "Modify": "changes",
@@ -55,6 +59,22 @@ def pause_stack(there: DeployedStack, timeout: float) -> None:
         sweep = there.output("SweepFunction")
         asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
     _until(lambda: _is_at_rest(there), timeout, "job runs have not ended")
+
+
+def is_paused(there: DeployedStack) -> bool:
+    """Whether the queues reach no function: `pause_stack` has begun, and nobody has resumed since."""
+    return all(each.get("State") in {"Disabled", "Disabling"} for each in event_source_mappings(there))
+
+
+def resume_stack(there: DeployedStack) -> None:
+    """Continue with what has waited since `pause_stack`. The application starts itself with the next job run."""
+    for mapping in event_source_mappings(there):
+        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
+    sweep = there.output("SweepFunction")
+    if parameters_of(there).get("ReserveConcurrency") == "yes":
+        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=1)
+    else:
+        asked("lambda", "delete_function_concurrency", FunctionName=sweep)
 
 
 def _is_at_rest(there: DeployedStack) -> bool:
@@ -105,7 +125,7 @@ def delete_stack(there: DeployedStack, timeout: float) -> None:
     def gone() -> bool:
         status = asked("cloudformation", "describe_stacks", StackName=identity)["Stacks"][0]["StackStatus"]
         if status == "DELETE_FAILED":
-            raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(reasons(identity))}")
+            raise SetUpError(f"{title_of(there)} could not be deleted: {'; '.join(reasons(_events(identity)))}")
         return bool(status == "DELETE_COMPLETE")
 
     _until(gone, timeout, "it is still being deleted")
@@ -138,17 +158,25 @@ class ResourceChange:
     """In the template."""
     kind: str
     is_replaced: bool
+    may_be_replaced: bool = False
+    """By a value that is known only during the execution."""
+
+    @property
+    def verb(self) -> str:
+        """What is done to the resource, in a sentence."""
+        if self.is_replaced or self.may_be_replaced:
+            return "replaces" if self.is_replaced else "may replace"
+        return _VERBS.get(self.action, self.action)
 
     @property
     def sentence(self) -> str:
         """For people."""
-        verb = "replaces" if self.is_replaced else _VERBS.get(self.action, self.action)
-        return f"{verb} {self.name} ({self.kind})"
+        return f"{self.verb} {self.name} ({self.kind})"
 
     @property
     def loses_data(self) -> bool:
         """Whether something that holds data would not be there afterwards."""
-        return self.kind in STORES and (self.is_replaced or self.action == "Remove")
+        return self.kind in STORES and (self.is_replaced or self.may_be_replaced or self.action == "Remove")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +186,8 @@ class ChangeSet:
     identity: str
     changes: tuple[ResourceChange, ...]
     """Empty where nothing is to be changed: then there is no change set any more."""
+    stack: str = ""
+    """The ARN of its stack."""
 
 
 def make_change_set(there: DeployedStack, timeout: float, **request: object) -> ChangeSet:
@@ -166,21 +196,19 @@ def make_change_set(there: DeployedStack, timeout: float, **request: object) -> 
     Raises SetUpError where CloudFormation cannot make it, with its reason.
     """
     stack = described(there)
-    made = asked(
-        "cloudformation",
-        "create_change_set",
-        **{
-            "StackName": stack["StackId"],
-            "ChangeSetName": f"lakegate-{uuid.uuid4().hex}",
-            "UsePreviousTemplate": True,
-            "Capabilities": stack.get("Capabilities") or ["CAPABILITY_IAM"],
-            "Parameters": [
-                {"ParameterKey": each["ParameterKey"], "UsePreviousValue": True} for each in stack.get("Parameters", ())
-            ],
-            **request,
-        },
+    kept = [{"ParameterKey": each["ParameterKey"], "UsePreviousValue": True} for each in stack.get("Parameters", ())]
+    if not {"TemplateBody", "TemplateURL"} & request.keys():
+        request = {"UsePreviousTemplate": True, **request}
+    capabilities = stack.get("Capabilities") or CAPABILITIES
+    return requested(
+        timeout, **{"StackName": stack["StackId"], "Capabilities": capabilities, "Parameters": kept, **request}
     )
-    identity, found = made["Id"], {}
+
+
+def requested(timeout: float, **request: object) -> ChangeSet:
+    """The change set that a request of CreateChangeSet describes, once it is made. Raises SetUpError if it is not."""
+    made = asked("cloudformation", "create_change_set", ChangeSetName=f"lakegate-{uuid.uuid4().hex}", **request)
+    identity, stack, found = made["Id"], made["StackId"], {}
 
     def is_made() -> bool:
         nonlocal found
@@ -189,12 +217,18 @@ def make_change_set(there: DeployedStack, timeout: float, **request: object) -> 
 
     _until(is_made, timeout, f"the change set {identity} is still being made")
     if found["Status"] == "FAILED":
-        discard(ChangeSet(identity, ()))
+        discard(ChangeSet(identity, (), stack))
         reason = found.get("StatusReason", "")
         if not NOTHING_TO_CHANGE.search(reason):
-            raise SetUpError(f"CloudFormation cannot change {title_of(there)}: {reason}")
-        return ChangeSet(identity, ())
-    return ChangeSet(identity, tuple(_changes(found)))
+            raise SetUpError(f"CloudFormation cannot change {_titled(stack)}: {reason}")
+        return ChangeSet(identity, (), stack)
+    return ChangeSet(identity, tuple(_changes(found)), stack)
+
+
+def _titled(stack: str) -> str:
+    """The stack of an ARN in a sentence, as `title_of` has it."""
+    _arn, _aws, _service, region, _account, resource = stack.split(":", 5)
+    return f"the stack {resource.split('/')[1]} in {region}"
 
 
 def _changes(found: Mapping[str, Any]) -> Iterator[ResourceChange]:
@@ -202,8 +236,14 @@ def _changes(found: Mapping[str, Any]) -> Iterator[ResourceChange]:
     while True:
         for each in found.get("Changes", ()):
             change = each["ResourceChange"]
-            is_replaced = change.get("Replacement") == "True"
-            yield ResourceChange(change["Action"], change["LogicalResourceId"], change["ResourceType"], is_replaced)
+            replacement = change.get("Replacement")
+            yield ResourceChange(
+                change["Action"],
+                change["LogicalResourceId"],
+                change["ResourceType"],
+                replacement == "True",
+                replacement == "Conditional",
+            )
         if not found.get("NextToken"):
             return
         found = asked("cloudformation", "describe_change_set", ChangeSetName=identity, NextToken=found["NextToken"])
@@ -214,27 +254,63 @@ def discard(change_set: ChangeSet) -> None:
     asked("cloudformation", "delete_change_set", ChangeSetName=change_set.identity)
 
 
-def execute(there: DeployedStack, change_set: ChangeSet, timeout: float) -> None:
-    """Execute a change set, and wait for its end. Raises SetUpError with the reasons where it was rolled back."""
-    stack = described(there)
-    began = stack.get("LastUpdatedTime")
+def execute(change_set: ChangeSet, timeout: float, report: Callable[[str], None] = lambda _: None) -> None:
+    """Execute a change set, report each event, and wait for its end. Raises SetUpError with the reasons of a rollback."""
+    stack = _of_arn(change_set.stack)
+    began = (stack.get("LastUpdatedTime"), stack["StackStatus"])
+    seen = {each["EventId"] for each in _events(change_set.stack)}
+    events: list[dict[str, Any]] = []
     asked("cloudformation", "execute_change_set", ChangeSetName=change_set.identity)
 
     def is_over() -> bool:
         nonlocal stack
-        stack = described(there)  # for a moment it may still be as it was before
-        return stack.get("LastUpdatedTime") != began and not stack["StackStatus"].endswith("_IN_PROGRESS")
+        stack = _of_arn(change_set.stack)  # for a moment it may still be as it was before
+        fresh = [each for each in _events(change_set.stack) if each["EventId"] not in seen]
+        for each in reversed(fresh):
+            seen.add(each["EventId"])
+            report(_told(each))
+        events[:0] = fresh
+        is_at_rest = not stack["StackStatus"].endswith("_IN_PROGRESS")
+        return is_at_rest and (stack.get("LastUpdatedTime"), stack["StackStatus"]) != began
 
-    _until(is_over, timeout, f"{title_of(there)} is still being changed")
-    if stack["StackStatus"] != "UPDATE_COMPLETE":
-        raise SetUpError(f"{title_of(there)} is {stack['StackStatus']}: {'; '.join(reasons(stack['StackId']))}")
+    _until(is_over, timeout, f"{_titled(change_set.stack)} is still being changed")
+    if stack["StackStatus"] not in {"UPDATE_COMPLETE", "CREATE_COMPLETE"}:
+        raise SetUpError(f"{_titled(change_set.stack)} is {stack['StackStatus']}: {'; '.join(reasons(events))}")
 
 
-def reasons(identity: str) -> list[str]:
-    """Reasons why the latest operation on a stack failed, by resource, the first failure first."""
-    events = asked("cloudformation", "describe_stack_events", StackName=identity)["StackEvents"]
-    failed = [each for each in events if each["ResourceStatus"].endswith("_FAILED") and "ResourceStatusReason" in each]
-    return [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in reversed(failed)][:5]
+def is_changing(stack: str) -> bool:
+    """Whether an operation on the stack of an ARN has not ended."""
+    return bool(_of_arn(stack)["StackStatus"].endswith("_IN_PROGRESS"))
+
+
+def _of_arn(stack: str) -> dict[str, Any]:
+    """The stack as it is now; also when it is deleted."""
+    found: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=stack)["Stacks"][0]
+    return found
+
+
+def _events(stack: str) -> list[dict[str, Any]]:
+    """The latest events of the stack of an ARN, the newest first: CloudFormation describes a hundred at a time."""
+    found: list[dict[str, Any]] = asked("cloudformation", "describe_stack_events", StackName=stack)["StackEvents"]
+    return found
+
+
+def _told(event: Mapping[str, Any]) -> str:
+    """An event in a line; of a failure its reason comes first."""
+    words = f"{event['LogicalResourceId']} {event['ResourceStatus']}"
+    return f"{event['ResourceStatusReason']}: {words}" if _has_failed(event) else words
+
+
+def _has_failed(event: Mapping[str, Any]) -> bool:
+    """Whether an event is a failure with a reason of its own: what is cancelled behind another failure has none."""
+    reason = event.get("ResourceStatusReason") or ""
+    return event["ResourceStatus"].endswith("_FAILED") and bool(reason) and "cancelled" not in reason
+
+
+def reasons(events: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Reasons of failures by resource, the first failure first; `events` begin with the newest."""
+    failed = [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in events if _has_failed(each)]
+    return failed[::-1][:EVENT_LIMIT]
 
 
 def restore_drift(there: DeployedStack, timeout: float) -> ChangeSet:

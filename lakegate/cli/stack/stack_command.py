@@ -17,13 +17,13 @@ from lakegate.aws.stack_operations import (
     delete_bucket,
     delete_stack,
     discard,
-    event_source_mappings,
     execute,
     pause_stack,
     protect_stack,
     protect_table,
     refuse_deletion,
     restore_drift,
+    resume_stack,
 )
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
@@ -158,13 +158,7 @@ def resume(
 
     Example: lakegate stack resume
     """
-    for mapping in event_source_mappings(there):
-        asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
-    sweep = there.output("SweepFunction")
-    if parameters_of(there).get("ReserveConcurrency") == "yes":
-        asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=1)
-    else:
-        asked("lambda", "delete_function_concurrency", FunctionName=sweep)
+    resume_stack(there)
     return CommandResult(
         StackPause(there.name, there.region, paused=False), [_sentence(f"{title_of(there)} continues.")]
     )
@@ -189,7 +183,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
         discard(change_set)
         raise
     if changes:
-        execute(there, change_set, timeout)
+        execute(change_set, timeout)
     if announce_objects(there.output("LandingBucket")):
         changes.append(f"sends the events of {there.output('LandingBucket')} to EventBridge again")
     done = "; ".join(changes) or "nothing was changed by hand, so nothing was done"

@@ -1,0 +1,68 @@
+"""What a change set does, in words; whether job runs must be paused for it; which alarms roll it back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.open_stack import asked, resources_of
+from lakegate.errors import PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.aws.stack_operations import ResourceChange
+
+VERBS: Final = ("replaces", "may replace", "deletes", "changes", "may change", "imports", "creates")
+"""In the order in which they are said: what cannot be taken back first."""
+MANY: Final = 12
+"""From so many new resources on their kinds are counted."""
+PAUSES: Final[Mapping[str, str]] = {
+    "AWS::EMRServerless::Application": "CloudFormation changes it only while it is stopped",
+    "JobRole": "runs that are under way have its rights",
+}
+"""By type or name of a resource, why job runs are paused before it is changed. Source: EMR Serverless, UpdateApplication."""
+WATCHED: Final = ("IntakeFails", "CompletionFails", "SweepFails")
+"""Alarms that an update is rolled back by; CloudFormation takes five at most (API reference, RollbackConfiguration)."""
+
+
+def in_words(changes: Iterable[ResourceChange]) -> Iterator[str]:
+    """A line for each kind of change."""
+    found = tuple(changes)
+    for verb in VERBS:
+        some = [each for each in found if each.verb == verb]
+        if verb == "creates" and len(some) >= MANY:
+            kinds = Counter(each.kind.removeprefix("AWS::") for each in some)
+            counts = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+            yield f"creates {len(some)} resources: {counts}"
+        elif some:
+            yield f"{verb} {', '.join(f'{each.name} ({each.kind})' for each in some)}"
+
+
+def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:
+    """Why job runs must be paused; empty where they need not."""
+    return tuple(
+        f"{each.name}: {PAUSES[key]}"
+        for each in changes
+        if each.action != "Add"
+        for key in (each.kind, each.name)
+        if key in PAUSES
+    )
+
+
+def rollback_by_alarms(there: DeployedStack, minutes: int) -> dict[str, Any]:
+    """The RollbackConfiguration of an update, by the alarms of the stack.
+
+    An alarm that rings already would roll back at once what is to end it, so it is left out; so are all of them where the caller
+    may not see them.
+    """
+    resources = resources_of(there, asked)
+    names = [resources[each] for each in WATCHED if each in resources]
+    try:
+        found = asked("cloudwatch", "describe_alarms", AlarmNames=names)["MetricAlarms"] if names else []
+    except PortError:
+        found = []
+    quiet = [each["AlarmArn"] for each in found if each["StateValue"] != "ALARM"]
+    triggers = [{"Arn": arn, "Type": "AWS::CloudWatch::Alarm"} for arn in quiet]
+    return {"RollbackTriggers": triggers, "MonitoringTimeInMinutes": minutes if triggers else 0}

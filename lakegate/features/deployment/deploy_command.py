@@ -1,0 +1,288 @@
+"""`lakegate stack deploy`: deploy the stack, or its next version, by one command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from lakegate.aws.clients import client
+from lakegate.aws.open_stack import (
+    DEFAULT_STACK,
+    asked,
+    described,
+    entered,
+    find_stack,
+    readable_errors,
+)
+from lakegate.aws.stack_operations import (
+    CAPABILITIES,
+    LONGEST_WAIT,
+    ResourceChange,
+    announce_objects,
+    discard,
+    execute,
+    is_changing,
+    is_paused,
+    make_change_set,
+    pause_stack,
+    requested,
+    resume_stack,
+)
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import CommandResult, command, confirm
+from lakegate.cli.options import Local, Timeout, Yes
+from lakegate.errors import SetUpError
+from lakegate.features.deployment.change_plan import in_words, reasons_to_pause, rollback_by_alarms
+from lakegate.features.deployment.parameter_values import DeploymentProfile, given_values, parameter_values
+from lakegate.features.deployment.preflight import REFUSED, Planned, PreflightFinding, preflight
+from lakegate.features.deployment.release_folder import (
+    PREFIX,
+    ReleaseFolder,
+    bucket_of_artifacts,
+    ensure_bucket,
+    upload,
+    upload_bundles,
+    upload_job,
+)
+from lakegate.text import printable as escaped
+
+if TYPE_CHECKING:
+    from lakegate.aws.open_stack import DeployedStack
+    from lakegate.aws.stack_operations import ChangeSet
+    from lakegate.features.deployment.parameter_values import ParameterValues
+
+UNDER_REVIEW: Final = "REVIEW_IN_PROGRESS"
+"""The state of a stack that a change set was made for, and that was never created."""
+TAGS: Final = ({"Key": "project", "Value": "lakegate"},)
+"""Of a new stack. CloudFormation changes the application where tags change, so an update leaves them as they are."""
+WATCH_MINUTES: Final = 5
+LONGEST_WATCH: Final = 180
+"""Minutes (API reference, RollbackConfiguration)."""
+UNUSABLE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A deployment, or the plan of one."""
+
+    stack: str
+    region: str
+    outcome: str
+    """`refused`, `planned`, `unchanged` or `deployed`."""
+    findings: tuple[PreflightFinding, ...]
+    parameters: tuple[str, ...] = ()
+    """What changes of them, in words."""
+    changes: tuple[ResourceChange, ...] = ()
+    pauses: tuple[str, ...] = ()
+    """Why job runs are paused meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentTarget:
+    """Where a deployment goes."""
+
+    name: str
+    account: str
+    region: str
+    partition: str
+    release: ReleaseFolder
+    bucket: str
+    """Of artifacts."""
+    values: ParameterValues
+    there: DeployedStack | None
+    """The deployed stack; None before the first deployment."""
+
+    @property
+    def title(self) -> str:
+        """The stack in a sentence."""
+        return f"the stack {self.name} in {self.region}"
+
+
+@command
+def deploy(  # noqa: PLR0913 - its options
+    *,
+    profile: Annotated[
+        DeploymentProfile | None,
+        typer.Option(help="Set the parameters of a profile; a first deployment has small-files."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE of a parameter of the template; may be repeated.", show_default=False),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Check, show what would change, and change nothing.")] = False,
+    folder: Annotated[
+        Path, typer.Option("--from", help="A clone after `make package`, or the folder of a release.")
+    ] = Path(),
+    artifacts: Annotated[
+        str | None,
+        typer.Option(
+            help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.", show_default=False
+        ),
+    ] = None,
+    allow_replacement: Annotated[
+        bool, typer.Option("--allow-replacement", help="Let buckets, tables and keys be replaced or removed.")
+    ] = False,
+    watch: Annotated[
+        int, typer.Option(min=0, max=LONGEST_WATCH, help="Minutes after an update in which an alarm rolls it back.")
+    ] = WATCH_MINUTES,
+    timeout: Timeout = LONGEST_WAIT,
+    name: Annotated[
+        str, typer.Option("--name", "--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
+    ] = DEFAULT_STACK,
+    local: Local = False,
+    yes: Yes = False,
+) -> CommandResult[Deployment]:
+    """Deploy the stack, or its next version: check the account, show the changes, upload code, execute.
+
+    Every parameter that is not named keeps its value. Job runs are paused where the changes need it. Nothing is deleted or
+    replaced that holds data. A failed update is rolled back.
+
+    Example: lakegate stack deploy --profile small-files --parameter MaxVcpu=32
+
+    Exit code: 0 it is deployed, 2 it is not, or a check refuses it.
+    """
+    with readable_errors():
+        release = ReleaseFolder(folder)
+        given = given_values(parameter or (), release.template)
+        name = entered(name, local=local)
+        planned, target = _planned(name, release, profile, given, artifacts)
+        findings = []
+        for each in preflight(planned):
+            findings.append(each)
+            _report(f"{each.level:8} {each.check}: {each.text}")
+        checked = Deployment(name, target.region, REFUSED, tuple(findings))
+        if any(each.level == REFUSED for each in findings):
+            return CommandResult(checked, [f"{_sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
+        change_set = _change_set(target, watch, timeout)
+        parameters, pauses = tuple(target.values.changes), reasons_to_pause(change_set.changes)
+        if not target.there:
+            pauses = ()
+        shown = Deployment(name, target.region, "planned", tuple(findings), parameters, change_set.changes, pauses)
+        try:
+            effects = _effects(target, shown, allow_replacement=allow_replacement)
+            if not plan:
+                confirm(effects, yes=yes)
+        except BaseException:
+            _withdraw(target, change_set)
+            raise
+        if plan:
+            _withdraw(target, change_set)
+            return CommandResult(shown, [*effects, "Nothing was changed."])
+        stays_paused = _execute(target, change_set, shown, timeout)
+        return _done(target, shown, stays_paused=stays_paused)
+
+
+def _planned(
+    name: str, release: ReleaseFolder, profile: DeploymentProfile | None, given: dict[str, str], artifacts: str | None
+) -> tuple[Planned, DeploymentTarget]:
+    caller = asked("sts", "get_caller_identity")
+    region, account = str(client("cloudformation").meta.region_name), str(caller["Account"])
+    there = find_stack(name, asked)
+    stack = described(there) if there else None
+    if stack and stack["StackStatus"] == UNDER_REVIEW:
+        there = stack = None
+    before = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())} if stack else None
+    values = parameter_values(release.template, before, profile, given, release.job)
+    planned = Planned(name, release.template, values, stack, {"arn": str(caller["Arn"]), "region": region})
+    partition = str(caller["Arn"]).split(":")[1]
+    bucket = artifacts or bucket_of_artifacts(account, region)
+    return planned, DeploymentTarget(name, account, region, partition, release, bucket, values, there)
+
+
+def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeSet:
+    """The change set of a deployment. What it is made of is uploaded before."""
+    if ensure_bucket(target.bucket, target.account, target.region, partition=target.partition):
+        _report(f"made the bucket of artifacts {target.bucket}")
+    template = target.release.deployable(target.bucket)
+    key = f"{PREFIX}{sha256(template).hexdigest()}.template"
+    upload(target.bucket, key, template, target.account)
+    request: dict[str, Any] = {
+        "TemplateURL": f"{client('s3').meta.endpoint_url}/{target.bucket}/{key}",
+        "Parameters": target.values.request,
+    }
+    if target.there:
+        return make_change_set(
+            target.there, timeout, **request, RollbackConfiguration=rollback_by_alarms(target.there, watch)
+        )
+    return requested(
+        timeout,
+        **request,
+        StackName=target.name,
+        ChangeSetType="CREATE",
+        OnStackFailure="DELETE",
+        Capabilities=CAPABILITIES,
+        Tags=TAGS,
+    )
+
+
+def _effects(target: DeploymentTarget, shown: Deployment, *, allow_replacement: bool) -> list[str]:
+    """What is confirmed, in words. Raises SetUpError where something that holds data would not be there afterwards."""
+    lost = [each.sentence for each in shown.changes if each.loses_data]
+    if lost and not allow_replacement:
+        raise SetUpError(
+            f"nothing was changed: the update {'; '.join(lost)}. Where that is wanted, and its data is safe: --allow-replacement"
+        )
+    return [
+        *(f"{target.title} {each}" for each in in_words(shown.changes)),
+        *(f"parameter {each}" for each in shown.parameters),
+        *(f"job runs are paused meanwhile ({each})" for each in shown.pauses),
+    ]
+
+
+def _withdraw(target: DeploymentTarget, change_set: ChangeSet) -> None:
+    """Delete a change set that is not executed, and the stack that was only made for it."""
+    if change_set.changes:
+        discard(change_set)
+    if not target.there:
+        asked("cloudformation", "delete_stack", StackName=change_set.stack)
+
+
+def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment, timeout: float) -> bool:
+    """Upload the code and execute the change set, around a pause where it is needed; returns whether the stack stays paused."""
+    lake = target.there.output("LakeBucket") if target.there else target.values.effective["ExistingLakeBucket"]
+    upload_bundles(target.release, target.bucket, target.account, _report)
+    if lake:
+        upload_job(target.release, lake, target.account, _report)
+    was_paused = target.there is not None and is_paused(target.there)
+    if change_set.changes:
+        if target.there and shown.pauses:
+            _report("pausing: job runs end, and events wait")
+            pause_stack(target.there, timeout)
+        try:
+            execute(change_set, timeout, _report)
+        finally:
+            if target.there and shown.pauses and not was_paused and not is_changing(change_set.stack):
+                resume_stack(target.there)
+    there = find_stack(target.name, asked)
+    if there is None:
+        raise SetUpError(f"{target.title} is not there any more: somebody deleted it")
+    if not lake:
+        upload_job(target.release, there.output("LakeBucket"), target.account, _report)
+    if target.values.effective["ExistingLandingBucket"] and announce_objects(there.output("LandingBucket")):
+        _report(f"{there.output('LandingBucket')} sends its events to EventBridge now")
+    return was_paused
+
+
+def _done(target: DeploymentTarget, shown: Deployment, *, stays_paused: bool) -> CommandResult[Deployment]:
+    outcome = "deployed" if shown.changes else "unchanged"
+    words = "is deployed" if shown.changes else "is as it should be: nothing was to be changed"
+    found = Deployment(
+        shown.stack, shown.region, outcome, shown.findings, shown.parameters, shown.changes, shown.pauses
+    )
+    lines = [f"{_sentence(target.title)} {words}."]
+    if stays_paused:
+        lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")
+    return CommandResult(found, lines)
+
+
+def _report(text: str) -> None:
+    """Say a line of progress on standard error."""
+    terminal.errors().print(escaped(text), markup=False, soft_wrap=True)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]

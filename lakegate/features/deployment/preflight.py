@@ -1,0 +1,490 @@
+"""Checks of an account before a deployment: reads alone, nothing is changed.
+
+A check that its caller has no right for is a warning that names the right. Sources are AWS's references of the calls, and for
+what a value must be the template and docs/deploy.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from lakegate.aws.open_stack import asked
+from lakegate.errors import AccessDenied, NotFound, PortError
+from lakegate.features.deployment.parameter_values import OWN, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lakegate.features.deployment.parameter_values import ParameterValues
+
+OK: Final = "ok"
+WARNING: Final = "warning"
+REFUSED: Final = "refused"
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+"""Policies are within IAM's limit with names of 40 characters, and those of deployers name resources in lower case."""
+DESCRIPTION: Final = "Lakegate:"
+"""How the description of the template begins: that of an owner's stack (tenant.yaml) is another."""
+SERVICE_QUOTA: Final = "emr-serverless"
+UNRESERVED_AT_LEAST: Final = 100
+"""Lambda developer guide, "Reserved concurrency": so many executions of an account are always left unreserved."""
+FEW_EXECUTIONS: Final = 50
+ZONES_WITHOUT_EMR: Final = frozenset({"use1-az3"})
+"""AWS general reference, "EMR Serverless endpoints"."""
+INTERNET: Final = "0.0.0.0/0"
+PAGE: Final = 1000
+DENIED: Final = frozenset({"UnauthorizedOperation"})
+"""Codes of EC2 for a right that is missing."""
+ABSENT: Final = ("NotFound", "NotFoundException", "NotFoundError", "NoSuchBucket")
+"""How codes end for something that is not there."""
+RIGHTS: Final[Mapping[tuple[str, str], str]] = {
+    ("s3", "get_bucket_encryption"): "s3:GetEncryptionConfiguration",
+    ("s3", "get_bucket_notification_configuration"): "s3:GetBucketNotification",
+    ("s3", "get_object_lock_configuration"): "s3:GetBucketObjectLockConfiguration",
+    ("s3", "list_object_versions"): "s3:ListBucketVersions",
+    ("service-quotas", "list_service_quotas"): "servicequotas:ListServiceQuotas",
+    ("emr", "list_release_labels"): "elasticmapreduce:ListReleaseLabels",
+}
+"""Rights whose names are not those of the call (AWS service authorization reference)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightFinding:
+    """What one check found."""
+
+    check: str
+    level: str
+    """`ok`, `warning` or `refused`."""
+    text: str
+    """One sentence; where something is wrong, with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class VpcEndpoint:
+    """An endpoint that a VPC without internet needs."""
+
+    service: str
+    kind: str
+    """`Gateway` or `Interface`."""
+    without: str
+    """What does not work without it."""
+    parameter: str = ""
+    """It is needed only with this parameter."""
+
+
+ENDPOINTS: Final = (
+    VpcEndpoint("s3", "Gateway", "nothing is judged"),
+    VpcEndpoint("dynamodb", "Gateway", "nothing is judged"),
+    VpcEndpoint("emr-serverless", "Interface", "no job run starts"),
+    VpcEndpoint("events", "Interface", "no message reaches the bus"),
+    VpcEndpoint("kms", "Interface", "nothing is committed", "SigningKey"),
+    VpcEndpoint("lambda", "Interface", "small deliveries are not judged", "SmallFileBytes"),
+    VpcEndpoint("sqs", "Interface", "uploads that a producer announces wait for the next sweep"),
+    VpcEndpoint("sns", "Interface", "no message reaches channels"),
+    VpcEndpoint("secretsmanager", "Interface", "no message reaches channels"),
+    VpcEndpoint("sts", "Interface", "changes by date have no author"),
+    VpcEndpoint("xray", "Interface", "traces are lost"),
+)
+"""docs/deploy.md has them in a table."""
+OPTIONAL: Final = frozenset({"sns", "secretsmanager", "sts", "xray"})
+"""Deliveries are judged without these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A deployment before it begins."""
+
+    name: str
+    template: Mapping[str, Any]
+    values: ParameterValues
+    stack: Mapping[str, Any] | None
+    """As CloudFormation describes it; None: there is none."""
+    identity: dict[str, str] = field(default_factory=dict)
+    """Account, ARN and region of the caller."""
+
+    def value(self, parameter: str) -> str:
+        """A parameter as it will be."""
+        return self.values.effective.get(parameter, "")
+
+    def listed(self, parameter: str) -> list[str]:
+        """The elements of a parameter with several."""
+        return [each for each in self.value(parameter).split(",") if each]
+
+
+Found = tuple[str, str]
+"""Level and sentence of a finding."""
+
+
+def preflight(planned: Planned) -> Iterator[PreflightFinding]:
+    """The findings of all checks, each when it is there."""
+    for name, check in CHECKS.items():
+        try:
+            for level, text in check(planned):
+                yield PreflightFinding(name, level, text)
+        except _DeniedError as error:
+            yield PreflightFinding(name, WARNING, f"could not look: you need the right {error}")
+        except PortError as error:
+            yield PreflightFinding(name, WARNING, f"could not look: {error}")
+
+
+class _DeniedError(Exception):
+    """A check needs a right that its caller does not have; its text is the right."""
+
+
+def _ask(service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
+    try:
+        return asked(service, operation, **request)
+    except PortError as error:
+        called, _, code = str(error).rpartition(": ")
+        if isinstance(error, AccessDenied) or code in DENIED:
+            raise _DeniedError(RIGHTS.get((service, operation), f"{service}:{called}")) from None
+        if code.endswith(ABSENT):
+            raise NotFound(str(error)) from None
+        raise
+
+
+def _pages(service: str, operation: str, key: str, **request: object) -> Iterator[dict[str, Any]]:
+    """The elements of a list on all its pages."""
+    more: dict[str, Any] = {}
+    while True:
+        page = _ask(service, operation, **request, **more)
+        yield from page[key]
+        if not page.get("NextToken"):
+            return
+        more = {"NextToken": page["NextToken"]}
+
+
+def _identity(planned: Planned) -> Iterator[Found]:
+    yield OK, f"{planned.identity['arn']} in {planned.identity['region']}"
+
+
+def _name(planned: Planned) -> Iterator[Found]:
+    if planned.stack is None and not NAME.fullmatch(planned.name):
+        yield (
+            REFUSED,
+            "a stack's name has at most 40 small letters, digits and hyphens, a letter first: take another --name",
+        )
+        return
+    names = _names_of_stacks()
+    near = [
+        each for each in names if f"{each}-".startswith(f"{planned.name}-") or f"{planned.name}-".startswith(f"{each}-")
+    ]
+    if near := [each for each in near if each != planned.name]:
+        level = WARNING if planned.stack else REFUSED
+        yield (
+            level,
+            f"the names of resources of {', '.join(near)} begin alike, and policies tell them apart by that: take another --name",
+        )
+    else:
+        yield OK, f"{planned.name} ({'it exists' if planned.stack else 'new'})"
+
+
+def _names_of_stacks() -> list[str]:
+    """The names of all stacks of Lakegate in the region."""
+    return [
+        each["StackName"]
+        for each in _pages("cloudformation", "list_stacks", "StackSummaries")
+        if each["StackStatus"] != "DELETE_COMPLETE" and each.get("TemplateDescription", "").startswith(DESCRIPTION)
+    ]
+
+
+REMEDIES: Final[Mapping[str, str]] = {
+    "ROLLBACK_COMPLETE": "its creation failed: aws cloudformation delete-stack --stack-name {name}",
+    "ROLLBACK_FAILED": "its creation failed: aws cloudformation delete-stack --stack-name {name}",
+    "CREATE_FAILED": "its creation failed: aws cloudformation delete-stack --stack-name {name}",
+    "DELETE_FAILED": "its deletion has not ended: lakegate stack delete --stack {name}",
+    "UPDATE_ROLLBACK_FAILED": "a rollback has failed: aws cloudformation continue-update-rollback --stack-name {name}",
+}
+"""By state of a stack that takes no change set, what to do."""
+
+
+def _state(planned: Planned) -> Iterator[Found]:
+    if planned.stack is None:
+        return
+    state = planned.stack["StackStatus"]
+    if not str(planned.stack.get("Description", DESCRIPTION)).startswith(DESCRIPTION):
+        yield REFUSED, "a stack of this name is there that is no Lakegate: take another --name"
+    elif state in REMEDIES:
+        yield REFUSED, f"{state}: {REMEDIES[state].format(name=planned.name)}"
+    elif state.endswith("_IN_PROGRESS"):
+        yield REFUSED, f"{state}: wait until that has ended"
+    else:
+        yield OK, state
+
+
+def _parameters(planned: Planned) -> Iterator[Found]:
+    wrong = list(violations(planned.template, planned.values))
+    yield from ((REFUSED, each) for each in wrong)
+    if not wrong:
+        yield OK, f"{len(planned.values.named)} named, {len(planned.values.kept)} kept"
+
+
+def _emr_quotas(planned: Planned) -> Iterator[Found]:
+    found = _pages("service-quotas", "list_service_quotas", "Quotas", ServiceCode=SERVICE_QUOTA)
+    quotas = {each["QuotaName"]: each["Value"] for each in found}
+    for name, value in sorted(quotas.items()):
+        most = planned.value("MaxVcpu")
+        if "vcpu" in name.lower() and most.isdecimal() and int(most) > value:
+            yield (
+                WARNING,
+                f"{name} is {value:g}, and MaxVcpu {most}: runs wait. Raise the quota, or --parameter MaxVcpu={int(value)}",
+            )
+        elif "vcpu" in name.lower() or "startjobrun" in name.lower().replace(" ", ""):
+            yield OK, f"{name}: {value:g}"
+
+
+def _lambda(planned: Planned) -> Iterator[Found]:
+    limits = _ask("lambda", "get_account_settings")["AccountLimit"]
+    all_of_them, free = limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"]
+    is_new = (planned.values.before or {}).get("ReserveConcurrency") != "yes"
+    if planned.value("ReserveConcurrency") == "yes" and is_new and free - 1 < UNRESERVED_AT_LEAST:
+        yield (
+            REFUSED,
+            f"{free} executions at once are unreserved, {UNRESERVED_AT_LEAST} must stay so: --parameter ReserveConcurrency=no",
+        )
+    elif all_of_them < FEW_EXECUTIONS:
+        yield (
+            WARNING,
+            f"the account has {all_of_them} executions at once for all functions: raise the quota before many files arrive",
+        )
+    else:
+        yield OK, f"{free} executions at once are unreserved"
+
+
+def _release_label(planned: Planned) -> Iterator[Found]:
+    label = planned.template["Resources"]["Application"]["Properties"]["ReleaseLabel"]
+    if given := planned.value("EmrApplicationId"):
+        try:
+            found = _ask("emr-serverless", "get_application", applicationId=given)["application"]
+        except NotFound:
+            yield REFUSED, f"there is no application {given}: leave EmrApplicationId empty, or name one of {label}"
+            return
+        is_right = found["releaseLabel"] == label
+        yield (
+            (OK, f"{given} has {label}")
+            if is_right
+            else (REFUSED, f"{given} has {found['releaseLabel']}, and the job needs {label}")
+        )
+        return
+    labels = _ask("emr", "list_release_labels", Filters={"Prefix": label}).get("ReleaseLabels", ())
+    yield (
+        (OK, label)
+        if label in labels
+        else (WARNING, f"EMR does not list {label} in {planned.identity['region']}: take another region")
+    )
+
+
+def _network(planned: Planned) -> Iterator[Found]:
+    subnets, groups = planned.listed("SubnetIds"), planned.listed("SecurityGroupIds")
+    if not subnets or not groups:
+        return
+    try:
+        found = _ask("ec2", "describe_subnets", SubnetIds=subnets)["Subnets"]
+        of_groups = _ask("ec2", "describe_security_groups", GroupIds=groups)["SecurityGroups"]
+    except NotFound:
+        yield (
+            REFUSED,
+            "a subnet or security group of SubnetIds and SecurityGroupIds is not there: aws ec2 describe-subnets",
+        )
+        return
+    networks = {each["VpcId"] for each in (*found, *of_groups)}
+    zones = {each.get("AvailabilityZoneId", "") for each in found}
+    if len(networks) > 1:
+        yield (
+            REFUSED,
+            f"SubnetIds and SecurityGroupIds are of several VPCs ({', '.join(sorted(networks))}): take those of one",
+        )
+        return
+    if absent := sorted(zones & ZONES_WITHOUT_EMR):
+        yield REFUSED, f"EMR Serverless is not in the zone {', '.join(absent)}: leave its subnet out of SubnetIds"
+    elif len(zones) == 1:
+        yield WARNING, "all subnets are in one zone: name one of another zone, too"
+    else:
+        yield OK, f"{len(found)} subnets in {len(zones)} zones of {', '.join(networks)}"
+    yield from _endpoints(planned, networks.pop(), subnets)
+
+
+def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[Found]:
+    of_network = {"Filters": [{"Name": "vpc-id", "Values": [network]}]}
+    tables = _ask("ec2", "describe_route_tables", **of_network)["RouteTables"]
+    if subnets and all(_reaches_the_internet(tables, each) for each in subnets):
+        yield OK, "the subnets have a way to the internet, so no endpoints are needed"
+        return
+    found = _ask("ec2", "describe_vpc_endpoints", **of_network)["VpcEndpoints"]
+    there = {
+        each["ServiceName"].rpartition(".")[2]: each for each in found if each.get("State", "available") == "available"
+    }
+    needed = [each for each in ENDPOINTS if planned.value(each.parameter) not in {"", "0"} or not each.parameter]
+    missing = [each for each in needed if each.service not in there]
+    for each in missing:
+        yield WARNING, f"the VPC {network} has no endpoint of {each.service} ({each.kind}): {each.without}"
+    for each in needed:
+        if (
+            each.kind == "Interface"
+            and each.service in there
+            and not there[each.service].get("PrivateDnsEnabled", True)
+        ):
+            yield WARNING, f"the endpoint of {each.service} has no private DNS name: {each.without}"
+    if not missing:
+        yield OK, "every endpoint that is needed is there"
+
+
+def _reaches_the_internet(tables: list[dict[str, Any]], subnet: str) -> bool:
+    """Whether the table of a subnet, or else the main one, has a default route to something but an internet gateway.
+
+    Functions and workers have no public address, so an internet gateway alone is no way out.
+    """
+    own = [table for table in tables if any(each.get("SubnetId") == subnet for each in table.get("Associations", ()))]
+    main = [table for table in tables if any(each.get("Main") for each in table.get("Associations", ()))]
+    routes = [route for table in own or main for route in table.get("Routes", ())]
+    return any(
+        each.get("DestinationCidrBlock") == INTERNET and (each.get("NatGatewayId") or each.get("TransitGatewayId"))
+        for each in routes
+    )
+
+
+def _keys(planned: Planned) -> Iterator[Found]:
+    signing = {"SigningKey", "ReplacedSigningKey"}
+    for parameter in ("KmsKey", *sorted(signing), "BucketKeys", "UploadKeys"):
+        for arn in planned.listed(parameter):
+            if arn != OWN:
+                yield _key(planned, parameter, arn, is_signing=parameter in signing)
+
+
+def _key(planned: Planned, parameter: str, arn: str, *, is_signing: bool) -> Found:
+    if arn.split(":")[3] != planned.identity["region"] and parameter != "UploadKeys":
+        return REFUSED, f"{parameter}: {arn} is of another region"
+    try:
+        found = _ask("kms", "describe_key", KeyId=arn)["KeyMetadata"]
+    except NotFound:
+        return REFUSED, f"{parameter}: there is no key {arn}"
+    if found["KeyState"] != "Enabled":
+        return (
+            REFUSED,
+            f"{parameter}: {arn} is {found['KeyState']}: aws kms enable-key, or cancel-key-deletion, --key-id {found['KeyId']}",
+        )
+    kind = (found.get("KeySpec", ""), found.get("KeyUsage", ""))
+    wanted = ("ECC_NIST_EDWARDS25519", "SIGN_VERIFY") if is_signing else ("SYMMETRIC_DEFAULT", "ENCRYPT_DECRYPT")
+    if kind != wanted:
+        return REFUSED, f"{parameter}: {arn} is of the kind {' '.join(kind)}, and {' '.join(wanted)} is needed"
+    return OK, f"{parameter}: {arn} is enabled"
+
+
+def _buckets(planned: Planned) -> Iterator[Found]:
+    for parameter in ("ExistingLandingBucket", "ExistingLakeBucket"):
+        bucket = planned.value(parameter)
+        if not bucket:
+            continue
+        try:
+            region = _ask("s3", "get_bucket_location", Bucket=bucket).get("LocationConstraint") or "us-east-1"
+        except NotFound:
+            yield REFUSED, f"{parameter}: there is no bucket {bucket}"
+            continue
+        if region != planned.identity["region"]:
+            yield REFUSED, f"{parameter}: {bucket} is in {region}, and the stack in {planned.identity['region']}"
+            continue
+        yield from _contents(planned, parameter, bucket)
+
+
+def _contents(planned: Planned, parameter: str, bucket: str) -> Iterator[Found]:
+    versioning = _ask("s3", "get_bucket_versioning", Bucket=bucket)
+    if versioning.get("Status") != "Enabled":
+        command = f"aws s3api put-bucket-versioning --bucket {bucket} --versioning-configuration Status=Enabled"
+        yield REFUSED, f"{parameter}: {bucket} is not versioned: {command}"
+        return
+    yield from ((WARNING, f"{parameter}: {each}") for each in _encryption(planned, bucket))
+    if parameter == "ExistingLakeBucket":
+        yield OK, f"{parameter}: {bucket} is versioned, and in this region"
+        return
+    if versioning.get("MFADelete") == "Enabled" or _is_locked(bucket):
+        yield (
+            WARNING,
+            f"{parameter}: {bucket} refuses deletions (object lock or MFA): judged objects stay there, and DeletionsDenied rings",
+        )
+    place = f"{bucket}/{planned.value('LandingPrefix')}"
+    if planned.value("AdoptExisting") == "yes":
+        page = _ask("s3", "list_object_versions", Bucket=bucket, Prefix=planned.value("LandingPrefix"), MaxKeys=PAGE)
+        number = f"{len(page.get('Versions', ()))}{' or more' if page.get('IsTruncated') else ''}"
+        yield (
+            WARNING,
+            f"{parameter}: {number} versions in {place} are taken in, and deleted after their verdict (AdoptExisting=yes)",
+        )
+    if planned.value("Unrouted") == "quarantine":
+        yield WARNING, f"{parameter}: what lands in {place} without a route is moved to the lake (Unrouted=quarantine)"
+    kept = _ask("s3", "get_bucket_notification_configuration", Bucket=bucket)
+    others = sum(len(each) for name, each in kept.items() if name.endswith("Configurations"))
+    adds = (
+        "sends its events to EventBridge"
+        if "EventBridgeConfiguration" in kept
+        else "will send its events to EventBridge"
+    )
+    yield (
+        OK,
+        f"{parameter}: {bucket} {adds}; {others} other notifications stay; objects from before the stack stay unless adopted",
+    )
+
+
+def _encryption(planned: Planned, bucket: str) -> Iterator[str]:
+    try:
+        rules = _ask("s3", "get_bucket_encryption", Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
+    except NotFound:
+        return
+    for each in rules:
+        key = each.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID", "")
+        if key and key not in {planned.value("KmsKey"), *planned.listed("BucketKeys")}:
+            yield f"{bucket} is encrypted by {key}, which nobody may use: name its ARN in BucketKeys"
+
+
+def _is_locked(bucket: str) -> bool:
+    try:
+        found = _ask("s3", "get_object_lock_configuration", Bucket=bucket)
+    except NotFound:
+        return False
+    return "Rule" in found.get("ObjectLockConfiguration", {})
+
+
+def _tables(planned: Planned) -> Iterator[Found]:
+    for resource in ("RegistryTable", "WorkloadsTable", "LedgerTable"):
+        parameter = f"Existing{resource}"
+        table = planned.value(parameter)
+        if not table:
+            continue
+        try:
+            found = _ask("dynamodb", "describe_table", TableName=table)["Table"]
+        except NotFound:
+            yield REFUSED, f"{parameter}: there is no table {table}: restore it (docs/restore.md)"
+            continue
+        wanted = planned.template["Resources"][resource]["Properties"]
+        if _keys_of(found) != _keys_of(wanted):
+            yield (
+                REFUSED,
+                f"{parameter}: {table} has other keys or indexes than {resource} of the template: it is another table",
+            )
+        elif found["TableStatus"] != "ACTIVE":
+            yield REFUSED, f"{parameter}: {table} is {found['TableStatus']}: wait until it is ACTIVE"
+        else:
+            yield OK, f"{parameter}: {table} has the keys of {resource}"
+
+
+def _keys_of(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a table and its indexes, as CreateTable and CloudFormation have them."""
+    indexes = {each["IndexName"]: each["KeySchema"] for each in table.get("GlobalSecondaryIndexes", ())}
+    kinds = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    return {"key": table["KeySchema"], "indexes": indexes, "kinds": kinds}
+
+
+CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {
+    "caller": _identity,
+    "name": _name,
+    "state": _state,
+    "parameters": _parameters,
+    "emr quotas": _emr_quotas,
+    "lambda quotas": _lambda,
+    "emr release": _release_label,
+    "network": _network,
+    "keys": _keys,
+    "buckets": _buckets,
+    "tables": _tables,
+}
+"""In the order in which they are printed."""
