@@ -29,15 +29,27 @@ HERE = Path(__file__).parent
 SLOW = (
     *(HERE / name for name in ("agreement", "engine", "golden", "mutation", "security")),
     *(HERE / "infra" / f"test_{name}.py" for name in ("environments", "groups")),
-    *(HERE / "unit" / name for name in ("cli/sharing", "lint", "sql")),
-    *(HERE / "unit" / f"test_{name}.py" for name in ("anchors", "imports", "keeping", "signatures", "summary")),
-    *(HERE / "unit/compare" / f"test_{name}.py" for name in ("cases", "ci", "properties")),
-    *(HERE / "unit/documents" / f"test_{name}.py" for name in ("conversions", "document", "examine")),
-    *(HERE / "unit/engine/query" / f"test_{name}.py" for name in ("queries", "reader")),
-    *(HERE / "unit/engine/read" / f"test_{name}.py" for name in ("json", "refused")),
-    HERE / "unit/cli/test_completion.py",
-    HERE / "unit/convert/test_odcs.py",
-    HERE / "unit/engine/evaluate/test_patterns.py",
+    *(HERE / "unit" / name for name in ("lints", "sql")),
+    *(
+        HERE / f"unit/{name}.py"
+        for name in (
+            *("cli/contracts/test_lint_command_formats", "cli/test_completion"),
+            *("contract/documents/test_read_document", "contract/documents/test_same_constraints"),
+            *("diff/test_change_kinds", "diff/test_ci_commands", "diff/test_diff_contracts"),
+            *("engine/test_duckdb_queries", "engine/evaluate/test_pattern_search"),
+            *("engine/read/test_json", "engine/read/test_open_delivery_refused"),
+            *("features/anchors/test_anchors", "features/announcements/test_data_summary"),
+            *("features/convert/test_odcs_export", "gate/ledger/test_signatures"),
+            *("job/test_job_storage", "repository/test_imports"),
+        )
+    ),
+    *(
+        HERE / f"unit/features/odf/exchange/test_{name}.py"
+        for name in (
+            *("exchange_commands", "export_and_import", "export_concurrency"),
+            *("import_changed_files", "import_random_changes", "import_rewritten_blocks"),
+        )
+    ),
 )
 """Folders and files of corpora, of properties with many examples, and of tests that start processes."""
 NEEDS = {

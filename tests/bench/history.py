@@ -16,7 +16,7 @@ from lakegate.gate.ledger.ledger_store import ENTRY, index_rows
 from lakegate.gate.table import Row, RowKey, TableName
 from tests.bench.registry import TableTwin, beside, measured, row
 from tests.simulation.environment import Environment
-from tests.unit.usecases.test_history import LINE, delivered
+from tests.unit.gate.datasets.test_delivery_history import LINE, delivered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

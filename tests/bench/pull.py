@@ -27,9 +27,9 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.https_client import Web
 from tests.deliveries.delivery import plan_of
+from tests.fakes.receiver import certificate
 from tests.simulation.environment import LAKE, LANDING, Environment
-from tests.unit.adapters.receiver import certificate
-from tests.unit.usecases.pull_stage import LINE, PREFIX
+from tests.unit.features.pull.pull_stage import LINE, PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import TableName
 from tests.simulation.environment import LANDING, Environment
-from tests.unit.compare.builder import document
+from tests.unit.diff.builder import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """What slices, chains and datasets of ODF cost, each beside a plain copy of the same bytes: `python -m tests.bench.sharing`.
 
-The lake is one in memory (`tests/unit/cli/sharing/shared_line.py`), so times are those of the process. A figure is that of the
-fastest run, in seconds of the processor, and ratios are of figures of one run.
+The lake is one in memory (`tests/unit/features/odf/exchange/shared_dataset.py`), so times are those of the process.
+A figure is that of the fastest run, in seconds of the processor, and ratios are of figures of one run.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from lakegate.gate.ledger.verification import verify_signed
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.simulation.environment import Environment
-from tests.unit.cli.sharing.shared_line import LINE, WIDER, Lake
-from tests.unit.engine.digest.vectors import VECTORS
-from tests.unit.ledger_chain import a_block
-from tests.unit.signing import ONE, key_record, signature_by
+from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake
+from tests.unit.features.odf.format.digest.vectors import VECTORS
+from tests.unit.gate.ledger.ledger_chain import a_block
+from tests.unit.gate.ledger.signing import ONE, key_record, signature_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

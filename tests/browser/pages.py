@@ -15,7 +15,7 @@ from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.report.dataset_report import history_of, render_line
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
 from lakegate.verdict.verdict import BrokenRule, Verdict, judge
-from tests.unit.report.test_line import PERIOD, delivery
+from tests.unit.report.test_dataset_report import PERIOD, delivery
 
 RULES = {"wind_speed": ("warn", 40), "station_id": ("fail", 95), "observed_at": ("pass", 0), "temperature": ("pass", 3)}
 

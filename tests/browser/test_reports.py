@@ -8,12 +8,12 @@ import pytest
 
 from tests.browser.looking import look
 from tests.browser.pages import PAGES
-from tests.unit.report.test_page import HOSTILE
+from tests.unit.report.test_delivery_report import HOSTILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.full  # it needs Chromium; test_page.py and test_line.py read the same pages without it
+pytestmark = pytest.mark.full  # it needs Chromium; tests/unit/report reads the same pages without it
 NOTHING = {"violations": [], "overflow": 0, "happened": []}
 
 

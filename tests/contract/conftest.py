@@ -25,7 +25,7 @@ from lakegate.gate.ports import SigningKeys
 from lakegate.gate.registry.registry_store import Registry
 from tests.fakes import Memory
 from tests.fakes.quick_moto import client
-from tests.unit.adapters.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
+from tests.unit.aws.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -35,7 +35,7 @@ from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route, SeenParent
 from lakegate.verdict.verdict import BrokenRule
 from tests.fakes.identity import ALICE, BOB
-from tests.unit.ledger_chain import verify_stored
+from tests.unit.gate.ledger.ledger_chain import verify_stored
 
 if TYPE_CHECKING:
     from tests.contract.conftest import Ports

@@ -14,7 +14,7 @@ from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
 from tests.contract.test_rows import CHAIN, DECIDED, HERE, NEWS, REPLAY, block, committed
 from tests.fakes.signing import MemoryKey
-from tests.unit.signing import ONE, TWO, key_record, signature_by
+from tests.unit.gate.ledger.signing import ONE, TWO, key_record, signature_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.gate.table import Tables
-    from tests.unit.adapters.conftest import Cloud
+    from tests.unit.aws.conftest import Cloud
 
 EXAMPLES = 1_000 if "LAKEGATE_FULL" in os.environ else 15
 LEDGER, WORKLOADS, REGISTRY = TableName.LEDGER, TableName.WORKLOADS, TableName.REGISTRY

@@ -15,13 +15,13 @@ from lakegate.features.external_validators.registered_validators import Validato
 from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
 from lakegate.gate.ports import Address
 from tests.fakes import FaultInjector, MemoryValidators
-from tests.unit.adapters.receiver import receiving
+from tests.fakes.receiver import receiving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lakegate.features.external_validators.validator_client import Validators
-    from tests.unit.adapters.receiver import Receiver
+    from tests.fakes.receiver import Receiver
 
 NAME, OTHER = "a" * 64, "b" * 64
 VALIDATION = ExternalValidation(NAME, ('{"id": "order"}',), Address("lake", "staging/w/part-00000.csv", "v1"), {}, 3600)

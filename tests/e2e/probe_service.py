@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-from tests.unit.adapters.receiver import certificate
+from tests.fakes.receiver import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

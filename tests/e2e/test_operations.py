@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.aws.clients import client
 from tests.e2e.running import lakegate
-from tests.unit.cli.page_commands import aws, commands, sections
+from tests.unit.docs.page_commands import aws, commands, sections
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -37,7 +37,7 @@ schema:
 """
 
 
-@pytest.mark.full  # tests/unit/cli/test_revalidation.py has the same path, with the engine in its own process
+@pytest.mark.full  # tests/unit/features/revalidation/test_revalidation_commands.py has the same, in one process
 def test_accepted_data_is_measured_by_a_job_run(stack: Deployed) -> None:
     """Two deliveries are accepted that share a key: the run reads both by version, and the manifest is marked."""
     dependencies = stack.dependencies

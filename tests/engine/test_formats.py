@@ -20,7 +20,7 @@ from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, packed, written
 from tests.engine.formats import EXPECTED, FIELDS, RULES, TABLE, failing, stored
 from tests.reference.cases import only_plan
-from tests.unit.test_nested_fields import nested_plan
+from tests.unit.rules.test_nested_fields import nested_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -431,7 +431,7 @@ def test_hostile_names_and_values_never_break_the_draft(tmp_path: Path) -> None:
     assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
 
 
-@pytest.mark.full  # tests/unit/draft/test_document.py shows the same with lower limits
+@pytest.mark.full  # tests/unit/features/draft/test_draft_contract.py shows the same with lower limits
 def test_thousands_of_columns_are_drafted(tmp_path: Path) -> None:
     """A wide file has a contract within the limits of a document, which accepts it but for the columns that it leaves out."""
     path = tmp_path / "wide.csv"

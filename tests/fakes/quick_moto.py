@@ -1,7 +1,7 @@
 """An AWS in this process whose calls cost half: what moto and botocore compute again for each call is computed once.
 
 Nothing that a client of botocore sees is changed: each function of QUICKER has the results of the one that it replaces, and
-`tests/unit/adapters/test_quick_moto.py` compares both.
+`tests/unit/fakes/test_quick_moto.py` compares both.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from lakegate.extension_points import ROOT
 from tests import conftest
 from tests.changes import is_changed
 from tests.conftest import OF_FILES, SELF_CONTAINED
-from tests.unit.layers import own_files, product
+from tests.unit.repository.layers import own_files, product
 
 if TYPE_CHECKING:
     from pathlib import Path

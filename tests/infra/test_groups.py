@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 PROGRAMS = {"spark", "tools", "service", "simulation", "e2e"}
 FILES_OF_TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
-FILES = ("tests/unit/test_versions.py", "tests/unit/test_name_times.py", "tests/infra/test_java.py")
+FILES = (
+    "tests/unit/contract/test_semantic_versions.py",
+    "tests/unit/contract/test_name_times.py",
+    "tests/infra/test_java.py",
+)
 RAN = re.compile(r"^\[(gw\d)\].* PASSED (tests/[\w/]+\.py)::", re.MULTILINE)
 
 

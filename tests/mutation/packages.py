@@ -9,42 +9,44 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 UNIT: Final = "tests/unit"
+RULES: Final = (f"{UNIT}/patterns", f"{UNIT}/rules")
+DELIVERIES: Final = (
+    f"{UNIT}/gate",
+    *(
+        f"{UNIT}/features/{name}.py"
+        for name in (
+            *("anchors/test_daily_anchors", "cost/test_prices", "drift/test_drift_schedule", "erasure/test_erasure"),
+            *(
+                "external_validators/test_external_rules_of_deliveries",
+                "external_validators/test_registered_validators",
+            ),
+            *("notifications/test_send_notices", "openlineage/test_openlineage_of_deliveries"),
+            *("odf/test_change_to_slices", "odf/test_set_watermark"),
+            *("odf/slices/test_merged_deliveries", "odf/slices/test_sliced_deliveries", "proposals/test_proposal"),
+            *("pull/test_pull_interruptions", "pull/test_pull_plans", "pull/test_pull_task"),
+            *("revalidation/test_revalidation", "waivers/test_waiver"),
+            *("workflows/test_callbacks", "workflows/test_publish_workflow"),
+        )
+    ),
+)
+"""The gate with all features, over the tables in memory."""
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "lakegate/verdict": (
-            f"{UNIT}/test_answers.py",
-            f"{UNIT}/test_causes.py",
-            f"{UNIT}/test_counts.py",
-            f"{UNIT}/test_header.py",
-            f"{UNIT}/test_verdict.py",
-            f"{UNIT}/test_verdict_columns.py",
-            f"{UNIT}/test_verdict_rows.py",
-            f"{UNIT}/test_verdict_wording.py",
-            f"{UNIT}/test_value_mistakes.py",
-            f"{UNIT}/usecases/test_deliveries.py",
-            f"{UNIT}/rules",
+            f"{UNIT}/verdict",
+            f"{UNIT}/admission/test_header.py",
+            f"{UNIT}/gate/delivery/test_find_deliveries.py",
+            *RULES,
         ),
         "lakegate/plan": (
-            f"{UNIT}/test_answers.py",
-            f"{UNIT}/test_check.py",
-            f"{UNIT}/test_compile.py",
-            f"{UNIT}/test_compile_wording.py",
-            f"{UNIT}/test_billing.py",
-            f"{UNIT}/test_counts.py",
-            f"{UNIT}/test_nested_fields.py",
-            f"{UNIT}/test_population.py",
-            f"{UNIT}/test_predicate.py",
-            f"{UNIT}/test_query.py",
-            f"{UNIT}/test_serialization.py",
-            f"{UNIT}/test_verdict.py",
-            f"{UNIT}/test_verdict_columns.py",
-            f"{UNIT}/test_verdict_rows.py",
-            f"{UNIT}/test_verdict_wording.py",
-            f"{UNIT}/rules",
+            f"{UNIT}/plan",
+            f"{UNIT}/verdict",
             f"{UNIT}/sql/test_rows.py",
-            f"{UNIT}/usecases",
+            f"{UNIT}/test_json_codec.py",
+            *RULES,
+            *DELIVERIES,
         ),
-        "lakegate/gate": (f"{UNIT}/usecases", f"{UNIT}/test_handlers.py", f"{UNIT}/test_door.py"),
+        "lakegate/gate": (*DELIVERIES, f"{UNIT}/functions/test_handlers.py"),
         "lakegate/engine/evaluate": (
             f"{UNIT}/engine/evaluate",
             "tests/engine/test_cases.py",

@@ -11,10 +11,10 @@ import pytest
 
 from infra.setup.environments import program
 from lakegate.errors import SetUpError
+from tests.fakes.receiver import certificate
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build
 from tests.sam.emulator import Emulator, unpacked
-from tests.unit.adapters.receiver import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.sam.built import sam
 
-RECORDED = Path(__file__).parents[1] / "unit/data/events"
+RECORDED = Path(__file__).parents[1] / "unit/aws/events"
 
 
 @cache

@@ -15,15 +15,15 @@ from lakegate.features.notifications.webhook import signature
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import run
+from tests.fakes.receiver import receiving
 from tests.sam.events import by_queue, moved, scheduled
 from tests.sam.test_functions import TAKEN, answer, submitted
-from tests.unit.adapters.receiver import receiving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.fakes.receiver import Receiver
     from tests.sam.conftest import Environment
-    from tests.unit.adapters.receiver import Receiver
 
 SECRET, KEY = "lakegate-channel-ours", "whsec_" + base64.b64encode(b"k" * 32).decode()
 CHANNEL = f"webhook:{SECRET}"

@@ -10,7 +10,7 @@ from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.contract.documents.ref_definitions import bundled
 from lakegate.contract.documents.yaml_parser import MAX_NODES
 from lakegate.lints.linter import examine
-from tests.unit.documents.test_definition_files import Folder, contract
+from tests.unit.contract.documents.test_ref_definitions_files import Folder, contract
 
 OUTSIDE = [
     "../common.yaml#/definitions/a",

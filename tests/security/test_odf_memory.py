@@ -30,7 +30,7 @@ from lakegate.features.odf.format.metadata_chain import (
 )
 from lakegate.features.odf.format.odf_flatbuffers import MOST_MEMORY, NotOdfError, encoded
 from lakegate.features.odf.format.odf_names import point_of
-from tests.unit.odf.blocks import block, envelope, field
+from tests.unit.features.odf.format.blocks import block, envelope, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -74,7 +74,7 @@ def measurements_of(body: bytes) -> tuple[Measurement, ...]:
 def results_remembered() -> Iterator[None]:
     """Equal results are validated and judged once: schedules repeat the same few deliveries, and that takes half of their time.
 
-    Reports are not rendered, for the same reason: what they show is tests/unit/usecases/test_delivery_report.py's subject.
+    Reports are not rendered, for the same reason: what they show is tests/unit/gate/delivery/test_delivery_report.py's subject.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))

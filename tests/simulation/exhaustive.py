@@ -39,7 +39,7 @@ OF_NOTIFICATIONS = {
     Effect.WRITE_PROMISES,
     Effect.REPORT_MISSED,
 }
-"""Of subscribers with channels and of promises: tests/unit/usecases/test_notices.py and test_promises.py have them."""
+"""Of subscribers with channels, and of service levels: tests/unit/features/notifications and tests/unit/gate have them."""
 OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
 """Effects of announced deliveries, which tests/simulation/test_announcements.py plays, and of validations, which touch none."""
 OF_PULLS = {
@@ -53,7 +53,7 @@ OF_REVALIDATIONS = {Effect.WRITE_REVALIDATION, Effect.REPORT_REVALIDATION}
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 OF_RESTORES = {Effect.SETTLE}
-"""Effects after rows were set back, which tests/unit/usecases/test_set_back.py plays."""
+"""Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {
     *OF_RESTORES,
     *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),

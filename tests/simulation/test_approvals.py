@@ -20,7 +20,7 @@ from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.reference.sampling import FULL
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault
-from tests.unit.compare.builder import COLUMN, document
+from tests.unit.diff.builder import COLUMN, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

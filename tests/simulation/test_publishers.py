@@ -28,9 +28,9 @@ from lakegate.timestamps import moment
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Violation
 from tests.simulation.publishers import explore
-from tests.unit.compare.builder import COLUMN, document
-from tests.unit.usecases.scenarios import drive
-from tests.unit.usecases.test_parents import compiled, policy, product, published
+from tests.unit.diff.builder import COLUMN, document
+from tests.unit.gate.registry.test_parent_contracts import compiled, policy, product, published
+from tests.unit.gate.scenarios import drive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,10 @@ from lakegate.features.pull.pull_task import ended
 from lakegate.gate.effects import Effect
 from tests.fakes.pulls import MemorySource
 from tests.simulation.invocations import Fault, Invocation, is_found
-from tests.unit.usecases.pull_stage import scheduled
+from tests.unit.features.pull.pull_stage import scheduled
 
 if TYPE_CHECKING:
-    from tests.unit.usecases.pull_stage import PullStage
+    from tests.unit.features.pull.pull_stage import PullStage
 
 SCHEDULES = 20_000 if os.environ.get("LAKEGATE_FULL") else 300
 REPEATED = frozenset({Effect.LAND_PART, Effect.END_UPLOAD})
@@ -94,7 +94,7 @@ BUGS: dict[str, tuple[str, object]] = {
     "what was fetched is forgotten": (f"{PULLING}.ended", lambda row, end, _: ended(row, end, SourceIdentity())),
     "a length is not compared": ("lakegate.features.pull.pull_task._verify", lambda *_: None),
     "a remainder is of any source": (
-        "tests.unit.usecases.pull_stage.MemorySource",
+        "tests.unit.features.pull.pull_stage.MemorySource",
         partial(MemorySource, checks=False),
     ),
 }

@@ -26,13 +26,13 @@ from lakegate.timestamps import instant_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE
 from tests.simulation.invocations import Fault, Invocation, is_found
-from tests.unit.usecases.revalidation_stage import SCHEDULED, measured_hourly
-from tests.unit.usecases.test_erasure import erased, erasing, settled
+from tests.unit.features.erasure.test_erasure import erased, erasing, settled
+from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, measured_hourly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.usecases.revalidation_stage import RevalidationStage
+    from tests.unit.features.revalidation.revalidation_stage import RevalidationStage
 
 SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
 ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)

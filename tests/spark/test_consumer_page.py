@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.cli.conftest import Lakegate, lakegate
-from tests.unit.cli.consumer_page import BY_COUNTRY, fill, run
+from tests.unit.docs.consumer_page import BY_COUNTRY, fill, run
 
 if TYPE_CHECKING:
     from pathlib import Path

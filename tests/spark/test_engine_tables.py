@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.deliveries.written import as_parquet
-from tests.unit.engine.read.test_kinds import COLUMNS, EXPECTED
+from tests.unit.engine.read.test_stored_columns import COLUMNS, EXPECTED
 
 if TYPE_CHECKING:
     from pathlib import Path

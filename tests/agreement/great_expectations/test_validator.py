@@ -36,8 +36,8 @@ from lakegate.plan.request import Request
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from tests.agreement.great_expectations.compare import ENVIRONMENT
 from tests.deliveries.delivery import measure_natively
+from tests.fakes.receiver import certificate
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment, key_of, request_of
-from tests.unit.adapters.receiver import certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

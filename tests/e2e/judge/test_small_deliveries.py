@@ -23,9 +23,9 @@ from tests.e2e.deployed import until
 from tests.e2e.probe_service import probing
 from tests.e2e.running import lakegate
 from tests.e2e.test_api import answered
+from tests.fakes.receiver import certificate, receiving
 from tests.reference.sampling import FULL
-from tests.unit.adapters.receiver import certificate, receiving
-from tests.unit.adapters.test_pull_sources import answer
+from tests.unit.features.pull.test_pull_sources import answer
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload

@@ -9,7 +9,7 @@ from lakegate.gate.delivery.submit_run import run_policy
 from lakegate.gate.dependencies import JobSettings
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
-from tests.unit.usecases.test_run_policy import ENTRY, PARAMETERS, WORKLOAD, request
+from tests.unit.gate.delivery.test_submit_run_policy import ENTRY, PARAMETERS, WORKLOAD, request
 
 if TYPE_CHECKING:
     from pathlib import Path

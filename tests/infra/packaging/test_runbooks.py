@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lakegate.extension_points import ROOT
-from tests.unit.cli.page_commands import commands, sections
+from tests.unit.docs.page_commands import commands, sections
 
 if TYPE_CHECKING:
     from tests.sam.built import Stack

@@ -32,9 +32,9 @@ from tests.fakes import FaultInjector, MemoryJobs
 from tests.fakes.beginnings import Beginning
 from tests.fakes.moto_state import MotoState
 from tests.fakes.quick_moto import REGION, client, quick_aws
-from tests.unit.api.conftest import serve  # noqa: F401 - a fixture
-from tests.unit.cli.api_server import server  # noqa: F401 - likewise
-from tests.unit.cli.stack import LAKE, LANDING, add_function, deployed
+from tests.unit.cli.deployed_stack import LAKE, LANDING, add_function, deployed
+from tests.unit.features.http_api.api_server import server  # noqa: F401 - likewise
+from tests.unit.features.http_api.conftest import serve  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator

@@ -14,7 +14,7 @@ from lakegate.aws import open_stack, stack_operations
 from lakegate.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import DeployableCloudFormation, refusal
-from tests.unit.cli.stack import LAKE
+from tests.unit.cli.deployed_stack import LAKE
 
 if TYPE_CHECKING:
     from pathlib import Path

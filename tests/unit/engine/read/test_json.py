@@ -17,7 +17,7 @@ from lakegate.engine.read.json import SHARE_BYTES, learned
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
-from tests.unit.test_nested_fields import nested_plan
+from tests.unit.rules.test_nested_fields import nested_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

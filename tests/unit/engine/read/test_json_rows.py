@@ -18,7 +18,7 @@ from lakegate.engine.read.stored_types import physical
 from lakegate.lints.linter import read
 from tests.reference.cases import only_plan
 from tests.reference.truths import size, unrepeated
-from tests.unit.test_nested_fields import nested_plan
+from tests.unit.rules.test_nested_fields import nested_plan
 
 MALFORMED = {
     "no JSON": (b"hello", "json"),

@@ -1,0 +1,125 @@
+"""`lakegate redrive`: messages go back to the queue of their function; what nobody understands stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+
+from functions import completion_handler, intake_handler
+from lakegate.aws.lambda_events import decode
+from tests.fakes.quick_moto import REGION
+from tests.simulation.environment import Environment
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+EVENTS = Path(__file__).parents[2] / "aws/events"
+QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
+
+
+@pytest.fixture
+def queues(lakegate: Lakegate) -> dict[str, str]:
+    """A stack `queues` with three queues, by logical name."""
+    resources = {name: {"Type": "AWS::SQS::Queue"} for name in QUEUES}
+    outputs = {"DeadLetterQueueUrl": {"Value": {"Ref": "DeadLetterQueue"}}}
+    template = json.dumps({"Resources": resources, "Outputs": outputs})
+    lakegate.clients["cloudformation"].create_stack(StackName="queues", TemplateBody=template)
+    found = lakegate.clients["cloudformation"].describe_stack_resources(StackName="queues")["StackResources"]
+    return {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in found}
+
+
+def send(queue: str, *bodies: str) -> None:
+    for body in bodies:
+        boto3.client("sqs", region_name=REGION).send_message(QueueUrl=queue, MessageBody=body)
+
+
+def bodies(queue: str) -> list[str]:
+    found = boto3.client("sqs", region_name=REGION).receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+    return [each["Body"] for each in found.get("Messages", ())]
+
+
+def event(file: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((EVENTS / file).read_text())[0]["document"]
+    return document
+
+
+def landed(key: str = "orders/day.csv") -> str:
+    document = event("s3-eventbridge.json")
+    document["detail"]["object"]["key"] = key
+    return json.dumps(document)
+
+
+MOVED = json.dumps(event("emr-serverless.json"))
+INVOKED = json.dumps(event("lambda-destination.json"))
+FUNCTIONS = {"LandedQueue": "IntakeFunction", "MovedQueue": "CompletionFunction"}
+
+
+def test_messages_go_back_to_their_queue(lakegate: Lakegate, queues: dict[str, str]) -> None:
+    """Unchanged, and each once; then the dead-letter queue is empty."""
+    send(queues["DeadLetterQueue"], *(landed(f"orders/{number}.csv") for number in range(4)), MOVED)
+    first = lakegate("redrive", "--stack", "queues", "--json")
+    second = lakegate("redrive", "--stack", "queues")
+
+    assert (first.exit_code, json.loads(first.stdout)) == (
+        0,
+        {"dry_run": False, "moved": {"LandedQueue": 4, "MovedQueue": 1}, "kept": {}},
+    )
+    assert sorted(bodies(queues["LandedQueue"])) == [landed(f"orders/{number}.csv") for number in range(4)]
+    assert bodies(queues["MovedQueue"]) == [MOVED]
+    assert (second.exit_code, second.stdout) == (0, "The dead-letter queue is empty.\n")
+
+
+@pytest.mark.parametrize("message", [landed(), MOVED, INVOKED], ids=["object", "run", "invocation"])
+def test_a_message_goes_to_the_queue_whose_function_takes_it(
+    message: str, lakegate: Lakegate, queues: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever any destination of the template puts into the dead-letter queue: the function does act on it."""
+    send(queues["DeadLetterQueue"], message)
+    (moved,) = json.loads(lakegate("redrive", "--stack", "queues", "--json").stdout)["moved"]
+
+    taken: list[object] = []
+    handler, act = {"IntakeFunction": (intake_handler, "take"), "CompletionFunction": (completion_handler, "carry_on")}[
+        FUNCTIONS[moved]
+    ]
+    monkeypatch.setattr(handler, act, taken.append)
+    monkeypatch.setattr(handler, "dependencies", lambda: Environment().dependencies)
+    context = SimpleNamespace(function_name="f", memory_limit_in_mb=128, invoked_function_arn="arn", aws_request_id="r")
+    handler.handler({"Records": [{"messageId": "m", "body": message}]}, context)  # type: ignore[arg-type]
+
+    assert taken == list(decode(message))
+
+
+def test_what_nobody_understands_stays(lakegate: Lakegate, queues: dict[str, str]) -> None:
+    """It would only come back; the reason is shown, and the message is visible again."""
+    send(queues["DeadLetterQueue"], "no document", landed())
+    result = lakegate("redrive", "--stack", "queues")
+
+    assert (result.exit_code, result.stdout) == (
+        3,
+        "1 sent to LandedQueue\n1 left: not-json (docs/functions.md, The dead-letter queue)\n",
+    )
+    assert bodies(queues["DeadLetterQueue"]) == ["no document"]
+
+
+def test_a_dry_run_moves_nothing(lakegate: Lakegate, queues: dict[str, str]) -> None:
+    """It counts, and every message stays visible."""
+    send(queues["DeadLetterQueue"], landed(), MOVED)
+    result = lakegate("redrive", "--stack", "queues", "--dry-run")
+
+    assert result.stdout == "1 would be sent to LandedQueue\n1 would be sent to MovedQueue\n"
+    assert sorted(bodies(queues["DeadLetterQueue"])) == sorted([landed(), MOVED])
+    assert bodies(queues["LandedQueue"]) == []
+
+
+def test_no_more_messages_than_the_limit_are_moved(lakegate: Lakegate, queues: dict[str, str]) -> None:
+    """The rest stays for the next run."""
+    send(queues["DeadLetterQueue"], *(landed(f"{number}") for number in range(3)))
+    result = lakegate("redrive", "--stack", "queues", "--limit", "2")
+
+    assert result.stdout == "2 sent to LandedQueue\n"
+    assert len(bodies(queues["DeadLetterQueue"])) == 1

@@ -1,0 +1,223 @@
+"""DCM 0.1.3 is read whole, by the thesis's own contract and by what its tables allow beside it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from lakegate.contract.contract_model import Dataset, Rule, Severity, Tolerance
+from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
+from lakegate.contract.file_formats import Csv
+from lakegate.contract.logical_types import LogicalType
+from lakegate.errors import ContractError
+from lakegate.lints.linter import examine, read
+from lakegate.rules.compile_plan import compile_plan
+
+EXAMPLE = Path(__file__).parents[4] / "contracts/examples/weather.dcm.yaml"
+CONTRACT = """\
+specVersion: 0.1.3
+id: x-p-1.0.0
+name: x
+kind: DataContract
+version: 1.0.0
+producer: {{name: p, group: g}}
+access: {{eventType: push, protocol: FTP, location: /, accessConfiguration: {{}}}}
+dataset: {{name: d, schema: [{columns}]}}
+quality: [{rules}]
+{top}
+"""
+
+
+def dataset(columns: str = "{name: n, dataType: number}", rules: str = "", top: str = "") -> Dataset:
+    return read(CONTRACT.format(columns=columns, rules=rules, top=top).encode()).datasets[0]
+
+
+def quality_rule(text: str) -> Rule:
+    found = dataset(rules=f"{{id: r, name: what, {text}}}").rules
+    return next(rule for rule in found if rule.id == "r")
+
+
+def test_appendix_a_is_normative() -> None:
+    """The thesis's own contract is valid; its violations of Appendix B are warnings."""
+    examined = examine(EXAMPLE.read_bytes())
+
+    assert examined.errors == ()
+    assert {"$", "$.consumer.name", "$.consumer.group", "$.producer.group"} == {w.path for w in examined.warnings}
+    assert {"appendix-b"} == {warning.code for warning in examined.warnings}
+
+
+def test_appendix_a_compiles_to_forty_six_checks_of_its_ten_rules() -> None:
+    """Each column that a quality rule names is one check of it."""
+    contract = read(EXAMPLE.read_bytes())
+    weather = contract.datasets[0]
+    own = {rule.id for rule in weather.rules if rule.origin.path.startswith("$.quality")}
+    plan = compile_plan(contract, weather)
+
+    assert (len(own), len(weather.fields)) == (10, 27)
+    assert [check.skip for check in plan.checks if check.rule in own] == [None] * 46
+
+
+def test_appendix_a_is_identified() -> None:
+    """Id, version, names and format come from the document as written."""
+    contract = read(EXAMPLE.read_bytes())
+    expected = (
+        "brazil-se-weather-contract-inmet-weather-domain-1.0.0",
+        "1.0.0",
+        "DCM 0.1.3",
+        "Brazil SE Weather Contract",
+    )
+
+    assert expected == (contract.id, contract.version, contract.format, contract.name)
+    assert [each.name for each in contract.datasets] == ["weather_record"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "type_"),
+    [
+        ("int", "integer"),
+        ("BIGINT", "integer"),
+        ("Number", "number"),
+        ("double", "number"),
+        ("DECIMAL", "decimal"),
+        ("numeric", "decimal"),
+        ("boolean", "boolean"),
+        ("date", "date"),
+        ("time", "time"),
+        ("DATETIME", "timestamp"),
+        ("timestamp", "timestamp"),
+        ("varchar", "string"),
+        ("json", "string"),
+        ("interval", "string"),
+        ("varbinary", "binary"),
+    ],
+)
+def test_every_data_type_has_a_meaning(declared: str, type_: str) -> None:
+    """The types of Appendix B mean what their names say, whatever their case."""
+    assert LogicalType(type_) is dataset(f"{{name: n, dataType: {declared}}}").fields[0].type
+
+
+def test_an_unknown_data_type_is_refused_with_a_hint() -> None:
+    """A type that is not on the list is never taken for text in silence."""
+    with pytest.raises(ContractError, match="Did you mean `integer`"):
+        dataset("{name: n, dataType: integr}")
+
+
+def test_column_constraints_are_rules() -> None:
+    """Each column gives its type; constraints, whatever their case, give theirs; the parts of a key are one rule."""
+    columns = (
+        "{name: a, dataType: int, constraint: PRIMARY_KEY}, {name: b, dataType: int, constraint: primary_key},"
+        "{name: c, dataType: int, constraint: NOT_NULL}, {name: d, dataType: int, constraint: UNIQUE},"
+        "{name: e, dataType: int, constraint: FOREIGN_KEY}, {name: f, dataType: char, dataLength: 3, constraint: null}"
+    )
+    found = [(rule.id, rule.kind, rule.fields) for rule in dataset(columns).rules if rule.kind != "type"]
+    expected = [
+        ("a,b:primaryKey:1", "primaryKey", ("a", "b")),
+        ("c:required:1", "required", ("c",)),
+        ("d:unique:1", "unique", ("d",)),
+        ("e:foreignKey:1", "foreignKey", ("e",)),
+        ("f:maxLength:1", "maxLength", ("f",)),
+    ]
+
+    assert expected == found
+
+
+def test_children_and_items_are_read_to_the_last() -> None:
+    """Nested columns are fields with paths, and have rules of their own."""
+    inner = "{name: c, dataType: char, dataLength: 3, constraint: PRIMARY_KEY}"
+    columns = (
+        f"{{name: a, dataType: STRUCT, children: [{{name: b, dataType: map, children: [{inner}]}}]}},"
+        "{name: l, dataType: array, arrayDataType: int}, {name: m, dataType: array, arrayDataType: struct}"
+    )
+    found = dataset(columns)
+    top, listed, odd = found.fields
+
+    assert [top.parts[0].name, top.parts[0].parts[0].name, listed.parts[0].name] == ["a.b", "a.b.c", "l[]"]
+    assert (listed.parts[0].type, odd.parts[0].type) == (LogicalType.INTEGER, LogicalType.STRING)
+    assert [(rule.fields, rule.kind) for rule in found.rules] == [
+        (("a",), "nested"),
+        (("a.b",), "nested"),
+        (("a.b.c",), "type"),
+        (("a.b.c",), "primaryKey"),
+        (("a.b.c",), "maxLength"),
+        (("l",), "nested"),
+        (("l[]",), "type"),
+        (("m",), "nested"),
+        (("m[]",), "nested"),
+    ]
+
+
+QUALITY = {
+    "type: size, parameter: 10": ("size", {"parameter": Decimal(10)}),
+    "type: complete, columns: [n], parameter: 0.950": ("complete", {"parameter": Decimal("0.950")}),
+    "type: unique, columns: [n]": ("distinct", {}),
+    "type: min, columns: [n], parameter: -1e3": ("min", {"parameter": Decimal(-1000)}),
+    "type: max, columns: [n], parameter: 1": ("max", {"parameter": Decimal(1)}),
+    "type: mean, columns: [n], parameter: 1": ("mean", {"parameter": Decimal(1)}),
+    "type: stdev, columns: [n], parameter: 1": ("stdev", {"parameter": Decimal(1)}),
+    "type: allowedValues, columns: [n], parameter: [1.10, '2']": ("allowedValues", {"parameter": ("1.10", "2")}),
+    "type: custom, technology: t, columns: [n]": ("custom", {"engine": "t", "call": "r", "args": {}}),
+    "type: custom, technology: t, call: c, columns: [n], args: {a: 1, b: [x, {}], c: true, d: null}": (
+        "custom",
+        {"engine": "t", "call": "c", "args": {"a": Decimal(1), "b": ("x", {}), "c": True, "d": None}},
+    ),
+}
+
+
+@pytest.mark.parametrize("text", QUALITY)
+def test_every_type_of_quality_rule_is_read(text: str) -> None:
+    """All nine types keep their parameters exactly as written."""
+    rule = quality_rule(text)
+
+    assert QUALITY[text] == (rule.kind, dict(rule.arguments))
+    assert (rule.name, rule.origin.line) == ("what", 9)
+
+
+def test_both_tolerances_are_read() -> None:
+    """Warn and fail stand beside each other; a tier that is not there is None."""
+    both = quality_rule("type: size, parameter: 9, severity: {warn: {tolerance: 0.05}, fail: {tolerance: 0.10}}")
+    one = quality_rule("type: size, parameter: 9, severity: {fail: {tolerance: 0.1}}")
+
+    assert Tolerance(Decimal("0.05"), Decimal("0.10")) == both.tolerance
+    assert Tolerance(None, Decimal("0.1")) == one.tolerance
+
+
+def test_service_levels_are_named() -> None:
+    """Service levels are kept in the contract, and their checks are skipped if they cannot be measured."""
+    rules = dataset(top="serviceLevelAgreements: {intervalOfChange: 1h, upTime: 0.99}").rules
+    expected = ["intervalOfChange:serviceLevel:1", "upTime:serviceLevel:1"]
+
+    assert expected == [rule.id for rule in rules if rule.kind == "serviceLevel"]
+
+
+def test_the_extension_sets_the_policy() -> None:
+    """Every key of `specific.lakegate` sets the policy or the CSV dialect."""
+    top = (
+        "specific: {lakegate: {mode: observe, onReject: rows, maxRejectedShare: 0.25, allowEmpty: true, samples: false,"
+        "duplicates: accept, workflow: push, critical: true, csv: {delimiter: ';', quote: '|', header: false,"
+        "encoding: US_ASCII, nullValues: ['NA', ''], multiLine: true, escape: '\"'}}}"
+    )
+    expected = Policy(
+        mode=Mode.OBSERVE,
+        on_reject=OnReject.ROWS,
+        max_rejected_share=Decimal("0.25"),
+        allow_empty=True,
+        samples=False,
+        duplicates=Duplicates.ACCEPT,
+    )
+    found = dataset(top=top)
+
+    assert expected == found.policy
+    assert Csv(";", "|", header=False, encoding="us-ascii", null_values=("NA", ""), multi_line=True) == found.csv
+
+
+def test_rules_of_an_uncritical_dataset_warn_at_worst() -> None:
+    """`critical: false` keeps every rule from refusing a delivery."""
+    assert {Severity.WARN} == {rule.severity for rule in dataset(top="specific: {lakegate: {critical: false}}").rules}
+    assert {Severity.FAIL} == {rule.severity for rule in dataset(top="specific: {lakegate: {critical: true}}").rules}
+
+
+def test_a_contract_needs_no_consumer() -> None:
+    """Multilateral contracts have none."""
+    assert "d" == dataset(top="consumer: {name: c, group: g}").name == dataset().name

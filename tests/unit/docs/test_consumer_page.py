@@ -1,0 +1,71 @@
+"""What a consumer copies from docs/consumer.md runs unchanged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+from lakegate.json_schemas import load
+from tests.published_schemas import validate
+from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.deployed_stack import LAKE
+from tests.unit.docs.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.cli.conftest import Lakegate
+
+
+@pytest.fixture(params=[100, 2, 1], ids=["in the head", "in a segment", "in two segments"])
+def prepared(
+    lakegate: Lakegate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Lakegate:
+    """A stack whose segments have so many heights, and what the page sets before its examples."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAKE", LAKE)
+    return with_segments(lakegate, request.param)
+
+
+def test_the_example_of_duckdb_reads_every_dialect_in_utf_8(prepared: Lakegate) -> None:
+    """Values, nulls and quotes are those that were delivered, in both dialects."""
+    fill(prepared, "utf-8")
+    prepared.ok("get", "orders_v1", "data")
+
+    assert {country: (count, amount) for country, count, amount in run("duckdb").fetchall()} == BY_COUNTRY
+
+
+def test_the_example_of_pandas_reads_the_bucket(prepared: Lakegate) -> None:
+    """By version and dialect, straight from the lake; groups leave out rows without a country."""
+    fill(prepared)
+    found = run("pandas")
+    known = {country: (row["size"], row["sum"]) for country, row in found.iterrows()}
+
+    assert isinstance(found, pd.DataFrame)
+    assert known == {country: value for country, value in BY_COUNTRY.items() if country is not None}
+
+
+def test_the_manifest_on_the_page_fits_its_schema() -> None:
+    """And every key of a delivery is explained."""
+    manifest = manifest_of_the_page()
+    validate("manifest", manifest)
+    explained = PAGE.split("| key of a delivery | meaning |")[1].split("\n\n")[0]
+
+    assert [key for key in manifest["deliveries"][0] if f"`{key}`" not in explained] == []
+    assert manifest["format"] == load("manifest")["$defs"]["ManifestHead"]["properties"]["format"]["const"]  # type: ignore[index] # ours
+
+
+def test_columns_stay_within_a_line(lakegate: Lakegate) -> None:
+    """As the page promises: a version of the line that renames a column is refused."""
+    fill(lakegate)
+    path = lakegate.folder / "orders-1.2.0.yaml"
+    path.write_text(
+        (lakegate.folder / "orders-1.1.0.yaml").read_text().replace("1.1.0", "1.2.0").replace("country", "land")
+    )
+    refused = lakegate("publish", str(path))
+
+    assert "within a line no column disappears, is renamed or changes its type" in PAGE
+    assert refused.exit_code == 1
+    assert "The changes need MAJOR, and 1.1.0 → 1.2.0 is not: use 2.0.0 or higher." in refused.output

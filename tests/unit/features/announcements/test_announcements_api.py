@@ -1,0 +1,346 @@
+"""Announced deliveries over HTTP: the summary is judged before anything is sent, and each announcement has one workload."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contract.delivery_policy import DeliveryUnit, Mode, OnReject, Policy
+from lakegate.features.announcements.announced_delivery import LARGEST_PUT
+from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
+from tests.simulation.contract import PLAN
+from tests.simulation.environment import LANDING, PREFIX
+from tests.simulation.stage import Fault, Stage, settle
+
+if TYPE_CHECKING:
+    from tests.unit.features.http_api.conftest import Answer, Api
+
+ANNOUNCE, NOTIFY = "POST /api/v1/workload", "POST /api/v1/workload/notify/{id}"
+OF_CONTRACT = "POST /api/v1/data-contract/{id}/workload"
+SHA = "sha256:" + "A" * 43 + "="
+SUMMARY: dict[str, Any] = {"rows": 2, "columns": [{"name": "name", "nulls": 0}, {"name": "amount", "type": "integer"}]}
+
+
+def body(**members: Any) -> bytes:
+    """An announcement of a file to the contract of the simulation."""
+    return json.dumps({"contract": "orders", **members}).encode()
+
+
+def announced(api: Api, **members: Any) -> Answer:
+    return api.call(ANNOUNCE, body(**members))
+
+
+def judged_by_file(api: Api, **policy: Any) -> None:
+    """From now on the contract rejects whole files, by a policy that has this besides."""
+    api.env.publish("1.1.0", "active", replace(PLAN, policy=Policy(on_reject=OnReject.FILE, **policy)))
+
+
+def take_in(api: Api, key: str) -> None:
+    run(intake(api.env.dependencies, LANDING, key), api.env.memory.clock)
+
+
+def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> None:
+    """Created, with a URL that is bound to key, size and checksum for fifteen minutes."""
+    answer = announced(served, name="day.csv", size=6, checksum=SHA, summary=SUMMARY)
+    workload = answer.body["workloadId"]
+    key = f"{PREFIX}{workload}/day.csv"
+
+    assert answer.status == 200
+    assert answer.body == {
+        "workloadId": workload,
+        "dataContractId": "orders",
+        "dataContractVersion": "1.0.0",
+        "status": "Created",
+        "verdict": None,
+        "result": {"result": "Running", "info": None},
+        "upload": {
+            "bucket": LANDING,
+            "key": key,
+            "url": f"https://landing.example/{key}?size=6&sha256={SHA.removeprefix('sha256:')}&seconds=900",
+            "method": "PUT",
+            "headers": {
+                "content-length": "6",
+                "if-none-match": "*",
+                "x-amz-checksum-sha256": SHA.removeprefix("sha256:"),
+            },
+            "expiresAt": "2026-01-05T12:15:00.000000Z",
+        },
+    }
+
+
+def test_the_id_of_a_contract_alone_is_an_announcement(served: Api) -> None:
+    """As DCM has it: the answer names a key to upload to with rights of one's own, and no URL."""
+    answer = served.call(ANNOUNCE, b'"orders"')
+    workload = answer.body["workloadId"]
+
+    assert answer.status == 200
+    assert answer.body["upload"] == {"bucket": LANDING, "key": f"{PREFIX}{workload}/data.csv"}
+
+
+def test_an_address_may_name_the_contract(served: Api) -> None:
+    """Then the body need not, and may name no other."""
+    assert served.call(OF_CONTRACT, b"{}", path="orders").body["dataContractId"] == "orders"
+    assert served.call(OF_CONTRACT, b'"orders"', path="orders").status == 200
+    refused = served.call(OF_CONTRACT, b'"other"', path="orders")
+    assert (refused.status, refused.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
+
+
+def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(served: Api) -> None:
+    """Every reason has a stable code, the check, and its position in the request; nothing is kept."""
+    judged_by_file(served, max_bytes=100)
+    columns = [{"name": "name", "nulls": 1}, {"name": "amount", "type": "string"}]
+    summary = {"rows": 2, "format": "parquet", "columns": columns}
+    answer = announced(served, size=101, checksum=SHA, summary=summary)
+
+    assert (answer.status, answer.body["type"]) == (422, "urn:lakegate:problem:summary-refused")
+    assert answer.body["errors"] == [
+        {
+            "code": "size",
+            "check": "file/size",
+            "path": "/size",
+            "message": "the object has 101 bytes, the contract allows 100",
+        },
+        {
+            "code": "readable",
+            "check": "file/readable",
+            "path": "/summary/format",
+            "message": "the contract promises plain CSV",
+        },
+        {
+            "code": "required",
+            "check": "name",
+            "path": "/summary/columns/0",
+            "message": "name: wanted ; measured 1 of 2 rows fails (50 %)",
+        },
+    ]
+    assert served.env.memory.announcements == {}
+
+
+@pytest.mark.parametrize("policy", [{"mode": Mode.OBSERVE}, {}])
+def test_a_summary_refuses_nothing_that_the_policy_lets_through(served: Api, policy: dict[str, Any]) -> None:
+    """With `mode: observe` rules refuse nothing, with `onReject: rows` only rows."""
+    if policy:
+        judged_by_file(served, **policy)
+    summary = {"rows": 2, "columns": [{"name": "name", "nulls": 1}]}
+
+    assert announced(served, size=1, checksum=SHA, summary=summary).status == 200
+
+
+def test_an_announcement_becomes_the_workload_of_what_lands_at_its_key(served: Api) -> None:
+    """Under the id of the announcement: Created, then accepted."""
+    stage = Stage(served.env, lambda _: Fault.NONE)
+    made = announced(served, size=6, checksum=SHA).body
+    before = served.workload(made["workloadId"]).body
+    upload = served.env.upload(made["upload"]["key"], b"good:1")
+    settle(stage)
+    after = served.workload(made["workloadId"]).body
+
+    assert before == {name: value for name, value in made.items() if name != "upload"}
+    assert (after["workloadId"], after["status"]) == (upload.workload, "Accepted")
+
+
+def test_an_announcement_that_nothing_landed_for_expires(served: Api) -> None:
+    """A day after its URL ended, not before; what lands still later is its delivery all the same."""
+    made = announced(served, size=6, checksum=SHA).body
+    served.env.memory.clock.sleep(timedelta(minutes=15, days=1).total_seconds() - 1)
+    before = served.workload(made["workloadId"]).body
+    served.env.memory.clock.sleep(1)
+    after = served.workload(made["workloadId"]).body
+    late = served.env.upload(made["upload"]["key"], b"good:1")
+    take_in(served, late.version.key)
+    found = served.workload(made["workloadId"]).body
+
+    assert before["status"] == "Created"
+    info = {"dataSummary": None, "errors": ["announcement-expired"], "results": [], "success": "fail"}
+    assert after == {**before, "status": "Expired", "result": {"result": "NOK", "info": info}}
+    assert (found["workloadId"], found["status"]) == (late.workload, "RuntimeValidationInProgress")
+
+
+def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(served: Api) -> None:
+    """A caller who is limited to the contract follows its announcement through every state, and always reads its contract."""
+    made = announced(served).body
+    upload = served.env.upload(made["upload"]["key"], b"good:1")
+    take_in(served, upload.version.key)
+    row = served.env.dependencies.workloads.get(upload.workload)
+    served.env.memory.write(row._replace(state=State.RECEIVED, pin=None))
+    limited = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "orders"}}}
+    other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
+    route = "GET /api/v1/workload/{id}"
+
+    answers = []
+    for _ in range(2):
+        answers.append(served.call(route, path=made["workloadId"], authorizer=limited).body)
+        served.env.memory.clock.sleep(3 * 86_400)  # later than the announcement would expire
+
+    del made["upload"]
+    assert answers == [made | {"workloadId": upload.workload}] * 2
+    assert served.call(route, path=made["workloadId"], authorizer=other).status == 404
+
+
+def test_a_notification_gives_intake_the_hint_that_an_event_gives(served: Api) -> None:
+    """Before the data, after it, and twice: one hint each, until the data is taken in."""
+    made = announced(served).body
+    key = made["upload"]["key"]
+    answers = [served.call(NOTIFY, path=made["workloadId"]) for _ in range(2)]
+    hints = list(served.env.inbox)
+    upload = served.env.upload(key, b"good:1")
+    take_in(served, key)
+    served.env.inbox.clear()
+    late = served.call(NOTIFY, path=made["workloadId"])
+
+    assert [each.body["status"] for each in answers] == ["Created", "Created"]
+    assert (late.body["workloadId"], late.body["status"]) == (upload.workload, "RuntimeValidationInProgress")
+    assert (hints, served.env.inbox) == ([("landed", key)] * 2, [])
+
+
+def test_any_workload_can_be_notified_and_nothing_changes(served: Api) -> None:
+    """One that nobody announced is under way already."""
+    upload = served.env.upload(f"{PREFIX}day.csv", b"good:1")
+    take_in(served, upload.version.key)
+    served.env.inbox.clear()
+    route = "POST /api/v1/data-contract/{id}/workload/{workload}/notify"
+
+    assert served.call(NOTIFY, path=upload.workload).status == 200
+    assert served.call(route, path=f"orders / {upload.workload}").status == 200
+    assert served.call(route, path=f"other / {upload.workload}").status == 404
+    assert served.env.inbox == []
+
+
+def test_an_announcement_is_of_a_contract_that_the_caller_may_use(served: Api) -> None:
+    """Another one does not exist for it, nor do its announcements."""
+    other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
+    made = announced(served).body
+
+    assert served.call(ANNOUNCE, body(), authorizer=other).status == 404
+    assert served.call(NOTIFY, path=made["workloadId"], authorizer=other).status == 404
+    assert announced(served, contract="unknown").status == 404
+
+
+def test_a_second_version_at_the_key_is_a_workload_of_its_own(served: Api) -> None:
+    """The announcement stays linked to the first one."""
+    made = announced(served).body
+    key = made["upload"]["key"]
+    first = served.env.upload(key, b"good:1")
+    take_in(served, key)
+    second = served.env.upload(key, b"good:2")
+    take_in(served, key)
+
+    assert served.workload(made["workloadId"]).body["workloadId"] == first.workload
+    assert served.workload(second.workload).status == 200
+
+
+def test_a_key_that_only_looks_announced_is_a_key_like_any_other(served: Api) -> None:
+    """A producer cannot make links by choosing folders, nor for another key of an announcement."""
+    made = announced(served).body
+    for key in (f"{PREFIX}{'0' * 64}/data.csv", f"{PREFIX}{made['workloadId']}/other.csv"):
+        take_in(served, served.env.upload(key, b"good:1").version.key)
+
+    assert served.workload("0" * 64).status == 404
+    assert served.workload(made["workloadId"]).body["workloadId"] == made["workloadId"]
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"dataset": "else"}, "no such dataset"),
+        ({"prefix": "else/"}, "no such dataset"),
+        ({"name": "x.crc"}, "ignores"),
+        ({"summary": {"rows": 1, "columns": [{"name": "a"}, {"name": "a"}]}}, "twice"),
+        ({"summary": {"rows": 1, "columns": [{"name": "a", "nulls": 2}]}}, "more nulls than rows"),
+    ],
+)
+def test_what_cannot_be_announced_is_refused(served: Api, members: dict[str, Any], reason: str) -> None:
+    """With what to do instead."""
+    answer = announced(served, **members)
+
+    assert (answer.status, answer.body["type"], reason in answer.body["detail"]) == (
+        400,
+        "urn:lakegate:problem:refused",
+        True,
+    )
+
+
+def test_a_file_that_one_request_cannot_carry_is_refused_where_its_size_is(served: Api) -> None:
+    """The largest one is announced; of a larger one the refusal names the size, and the ways that remain."""
+    largest = announced(served, size=LARGEST_PUT, checksum=SHA)
+    refused = announced(served, size=LARGEST_PUT + 1, checksum=SHA)
+
+    assert largest.status == 200
+    assert (refused.status, refused.body["type"], "in parts" in refused.body["detail"]) == (
+        400,
+        "urn:lakegate:problem:refused",
+        True,
+    )
+    assert refused.body["errors"] == [{"path": "/size", "message": "one upload URL takes 5,368,709,120 bytes"}]
+
+
+def test_a_delivery_of_several_objects_cannot_be_announced(served: Api) -> None:
+    """Its parts are uploaded as always."""
+    judged_by_file(served, delivery=DeliveryUnit.SUCCESS)
+
+    assert "several objects" in announced(served).body["detail"]
+
+
+def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
+    """As the door would refuse the data."""
+    served.env.publish("1.0.0", "retired")
+
+    assert announced(served).body["detail"] == "nothing can be delivered: contract-retired."
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ([], ""),
+        ({"size": 1}, ""),
+        ({"name": "../x"}, "/name"),
+        ({"name": "a/b"}, "/name"),
+        ({"name": "a\n"}, "/name"),
+        ({"checksum": f"{SHA}\n", "size": 6}, "/checksum"),
+        ({"checksum": "sha256:00", "size": 1}, "/checksum"),
+        ({"size": 1.0, "checksum": SHA}, "/size"),
+        ({"else": 1}, ""),
+        ({"summary": {"rows": 1}}, "/summary"),
+        ({"summary": {"rows": -1, "columns": []}}, "/summary/rows"),
+        ({"summary": {"rows": 1, "columns": [{"name": "a", "type": "uuid"}]}}, "/summary/columns/0/type"),
+        ({"summary": {"rows": 1, "columns": [{}] * 2_001}}, "/summary/columns"),
+    ],
+)
+def test_a_body_of_another_form_is_located(served: Api, document: Any, path: str) -> None:
+    """By JSON Pointer and the requirement, without the text of the body."""
+    answer = served.call(OF_CONTRACT, json.dumps(document).encode(), path="orders")
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+    assert path in [each["path"] for each in answer.body["errors"]]
+
+
+def test_an_announcement_without_a_contract_is_refused(served: Api) -> None:
+    """Where the address names none."""
+    assert served.call(ANNOUNCE, b"{}").body["detail"] == "`contract` is missing."
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"NaN", b'{"size": NaN}', b"[" * 100_000, b"\xff"])
+def test_a_body_that_is_no_json_is_refused(served: Api, text: bytes) -> None:
+    """Whatever its bytes."""
+    answer = served.call(ANNOUNCE, text)
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+
+
+def test_a_number_without_end_is_no_work(served: Api) -> None:
+    """An exponent of a producer's is never written out."""
+    columns = b'[{"name": "amount", "minimum": 1e999999999, "maximum": -1e-999999999}]'
+    text = b'{"contract": "orders", "summary": {"rows": 1, "columns": ' + columns + b"}}"
+
+    assert served.call(ANNOUNCE, text).status == 200
+
+
+def test_an_announcement_is_json(served: Api) -> None:
+    """Another content type is not read."""
+    assert served.call(ANNOUNCE, body(), headers={"content-type": "application/yaml"}).status == 415

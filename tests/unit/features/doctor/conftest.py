@@ -1,0 +1,25 @@
+"""`lakegate doctor` on a stack whose answers a test changes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.features.doctor import doctor_command
+from lakegate.features.doctor.examination import StackReader
+from tests.unit.features.doctor.stack_in_order import World, in_order
+
+if TYPE_CHECKING:
+    from tests.unit.cli.conftest import Lakegate
+
+
+@pytest.fixture
+def world(lakegate: Lakegate, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A stack in order, with one contract."""
+    lakegate.begin(in_order)
+    made = World(lakegate)
+    monkeypatch.setattr(StackReader, "_client", lambda _reader, service, region=None: made.client(service, region))
+    monkeypatch.setattr(doctor_command, "StackReader", partial(StackReader, now=made.now))
+    return made

@@ -1,0 +1,163 @@
+"""The OpenAPI document of the HTTP API, from the table of routes and the schemas of its bodies.
+
+`python -m tests.unit.features.http_api.openapi` writes docs/openapi.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from lakegate.extension_points import ROOT
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.http_api.contracts_api import WARNINGS
+from lakegate.http_routes import JSON, PROBLEM
+
+if TYPE_CHECKING:
+    from lakegate.http_routes import Endpoint
+
+FILE = ROOT / "docs/openapi.json"
+SCHEMAS = ROOT / "lakegate/schemas/api.json"
+EVERYWHERE = (401, 500, 503)
+"""Statuses that every route may answer."""
+OPEN = (500, 503)
+"""Those of a route without an authorizer."""
+OF_KEYS = (400, 422)
+"""Those of routes that take an idempotency key."""
+MEANINGS = {
+    200: "Done",
+    202: "Proposed: another person has to approve it",
+    400: "The request, or the document, has errors",
+    401: "API Gateway names no caller",
+    403: "The caller has no right to the route",
+    404: "There is no such resource",
+    409: "The registry or the workload does not allow it now, or a person has to agree first",
+    413: "The body is too large",
+    415: "The content type is not supported",
+    422: "The data would be rejected, or the idempotency key belongs to another request",
+    429: "Too many requests",
+    500: "The request failed",
+    503: "A service does not answer, or is asked too much at once",
+}
+
+
+PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["code", "path", "line", "message"],
+    "properties": {
+        "code": {"type": "string"},
+        "path": {"type": "string"},
+        "line": {"type": ["integer", "null"]},
+        "message": {"type": "string"},
+        "column": {"type": ["integer", "null"]},
+    },
+}
+OF_WARNINGS: dict[str, Any] = {
+    "description": "What lint warns of in the document, as JSON in ASCII: how many, and the first ones. Absent without warnings.",
+    "content": {
+        JSON: {
+            "schema": {
+                "type": "object",
+                "required": ["count", "warnings"],
+                "properties": {
+                    "count": {"type": "integer", "minimum": 1},
+                    "warnings": {"type": "array", "items": PROBLEM_SCHEMA},
+                },
+            }
+        }
+    },
+}
+
+
+def schema(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def body(kind: str, name: str, status: int) -> dict[str, Any]:
+    return {"description": MEANINGS[status], "content": {kind: {"schema": schema(name)}}}
+
+
+def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
+    """Those of the path, then those of the query."""
+    text: dict[str, Any] = {"type": "string"}
+    names = re.findall(r"{(\w+)}", route)
+    of_path = [{"name": name, "in": "path", "required": True, "schema": text | {"minLength": 1}} for name in names]
+    forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}, "from": {"format": "date"}}
+    of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
+    flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
+    key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}
+    of_headers = [key] if route.startswith("POST ") and endpoint.scope else []
+    of_query += [{"name": name, "in": "query", "schema": flag} for name in endpoint.flags]
+    return of_path + of_query + of_headers
+
+
+def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
+    """One operation."""
+    answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
+    of_keys = OF_KEYS if route.startswith("POST ") and endpoint.scope else ()
+    if endpoint.takes == "DocumentText":
+        for each in answers.values():
+            each["headers"] = {WARNINGS: OF_WARNINGS}
+    problems = (*endpoint.problems, *(EVERYWHERE if endpoint.scope else OPEN), *of_keys)
+    answers |= {status: body(PROBLEM, "ProblemDetails", status) for status in problems}
+    for status in (403, 429):
+        answers.setdefault(status, {"description": MEANINGS[status], "content": {}})
+        answers[status]["content"][JSON] = {"schema": schema("GatewayMessage")}
+    made: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": parameters(route, endpoint),
+        "responses": {str(status): answers[status] for status in sorted(answers)},
+        "security": [{"iam": []}, {"token": [endpoint.scope]}] if endpoint.scope else [],
+    }
+    if endpoint.takes:
+        kinds = (JSON, "application/yaml") if endpoint.takes == "DocumentText" else (JSON,)
+        content = {kind: {"schema": schema(endpoint.takes)} for kind in kinds}
+        made["requestBody"] = {"required": True, "content": content}
+    return made
+
+
+def document() -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route, endpoint in ROUTES.items():
+        method, path = route.split(" ")
+        paths.setdefault(path, {})[method.lower()] = operation(route, endpoint)
+    schemas = json.loads(SCHEMAS.read_text().replace("#/$defs/", "#/components/schemas/"))["$defs"]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lakegate",
+            "version": "1",
+            "summary": "Contracts and workloads; the endpoints are those of DCM 3.2.3.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "iam": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "Authorization",
+                    "description": "AWS Signature Version 4, service execute-api; where the stack has no JwtIssuer.",
+                },
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": "A token of JwtIssuer, where the stack has one.",
+                },
+            },
+        },
+    }
+
+
+def written() -> str:
+    """The document as the file has it."""
+    return json.dumps(document(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(written())

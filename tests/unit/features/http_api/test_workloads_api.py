@@ -1,0 +1,202 @@
+"""Workloads over HTTP: DCM's representation in every state."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contract.contract_model import Severity
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.protocol import State
+from lakegate.http_routes import STATUSES
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
+from lakegate.plan.metrics import Metric
+from lakegate.report.dcm_results import severity_of
+from lakegate.verdict.check_status import CheckOutcome, Status
+from tests.simulation.environment import PREFIX, Environment
+from tests.simulation.stage import Fault, Stage, settle
+from tests.unit.gate.scenarios import landed, swapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.features.http_api.conftest import Api
+
+
+def settled(body: bytes) -> tuple[Environment, str]:
+    """An environment in which one upload has come to its end."""
+    env = Environment()
+    upload = env.upload(f"{PREFIX}day.csv", body)
+    settle(Stage(env, lambda _: Fault.NONE))
+    return env, upload.workload
+
+
+def both(kept: bool | None, exception: dict[str, Any] | None = None) -> dict[str, Any]:  # noqa: FBT001 - DCM's member
+    return {"success": kept, "exceptionInfoModel": exception}
+
+
+def test_a_running_workload_has_no_result_yet(serve: Callable[[Environment], Api]) -> None:
+    """Status and `Running`, without information."""
+    env, row = landed()
+    answer = serve(env).workload(row.id)
+
+    assert answer.status == 200
+    assert answer.body == {
+        "workloadId": row.id,
+        "dataContractId": "orders",
+        "dataContractVersion": "1.0.0",
+        "status": "RuntimeValidationInProgress",
+        "verdict": None,
+        "result": {"result": "Running", "info": None},
+    }
+
+
+def test_an_accepted_workload_has_the_result_of_every_rule(serve: Callable[[Environment], Api]) -> None:
+    """`OK`, with rule, column, metric and severities."""
+    env, workload = settled(b"good:1")
+    body = serve(env).workload(workload).body
+
+    assert (body["status"], body["verdict"], body["result"]["result"]) == ("Accepted", "accepted", "OK")
+    assert body["result"]["info"] == {
+        "dataSummary": None,
+        "errors": [],
+        "results": [
+            {
+                "id": "name",
+                "column": "name",
+                "metric": 0,
+                "unit": "rows",
+                "technology": "DuckDB",
+                "version": "2.0.0",
+                "severity": {"fail": both(True), "warn": None},
+                "success": "pass",
+            },
+            {
+                "id": "amount",
+                "column": "amount",
+                "metric": 0,
+                "unit": "value",
+                "technology": "DuckDB",
+                "version": "2.0.0",
+                "severity": {"fail": both(True), "warn": None},
+                "success": "pass",
+            },
+        ],
+        "success": "pass",
+    }
+
+
+def test_a_rejected_workload_names_the_rules_that_it_breaks(serve: Callable[[Environment], Api]) -> None:
+    """`NOK`: the measured number, and false for the severity that is broken; the reasons, first why no row is published."""
+    env, workload = settled(b"bad:1")
+    body = serve(env).workload(workload).body
+    info = body["result"]["info"]
+
+    assert (body["status"], body["result"]["result"], info["success"]) == ("Rejected", "NOK", "fail")
+    assert [(each["id"], each["metric"], each["severity"]["fail"]["success"]) for each in info["results"]] == [
+        ("name", 1, False),
+        ("amount", 2, False),
+    ]
+    assert [each.partition(":")[0] for each in info["errors"]] == ["file/whole", "name", "amount"]
+
+
+def test_an_acceptance_with_warnings_says_so(serve: Callable[[Environment], Api]) -> None:
+    """`OK` with the success `warn`: rows were kept out."""
+    env, workload = settled(b"split:1")
+    body = serve(env).workload(workload).body
+
+    assert (body["status"], body["verdict"]) == ("Accepted", "accepted_with_warnings")
+    assert (body["result"]["result"], body["result"]["info"]["success"]) == ("OK", "warn")
+
+
+def test_a_refusal_at_the_door_has_reasons_and_no_results(serve: Callable[[Environment], Api]) -> None:
+    """Nothing was measured."""
+    env, workload = settled(b"%PDF")
+    body = serve(env).workload(workload).body
+
+    assert (body["status"], body["result"]["result"]) == ("Rejected", "NOK")
+    assert body["result"]["info"]["results"] == []
+    assert len(body["result"]["info"]["errors"]) == 1
+
+
+def test_a_workload_that_failed_names_the_cause(serve: Callable[[Environment], Api]) -> None:
+    """It is neither accepted nor rejected."""
+    env, row = landed()
+    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
+    body = serve(env).workload(row.id).body
+
+    assert (body["status"], body["verdict"], body["result"]["result"]) == ("Failed", None, "NOK")
+    assert body["result"]["info"]["errors"] == ["no-result"]
+
+
+def test_an_upload_that_could_not_be_read_names_the_cause(serve: Callable[[Environment], Api]) -> None:
+    """It failed before a contract was found for it."""
+    env, row = landed()
+    attempt = FailedAttempt(0, "", FailureCause.ACCESS_DENIED, env.dependencies.clock.now())
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, pin=None, failed=(attempt,)))
+    body = serve(env).workload(row.id).body
+
+    assert (body["status"], body["dataContractId"]) == ("Failed", None)
+    assert body["result"]["info"]["errors"] == ["access-denied"]
+
+
+def test_a_part_is_answered_with_its_delivery(serve: Callable[[Environment], Api]) -> None:
+    """What a part of a delivery of several objects became is what the delivery became."""
+    env, row = landed()
+    env.memory.write(row._replace(id="a" * 64, state=State.JOINED, due_at=None, joined=row.id))
+
+    assert serve(env).workload("a" * 64).body["workloadId"] == row.id
+
+
+def test_a_result_that_was_exchanged_is_not_shown(serve: Callable[[Environment], Api]) -> None:
+    """500 without any of its text: the result is not the one that was decided on."""
+    env, workload = settled(b"good:1")
+    swapped(env, f"runs/{workload}/attempt=1/result.json", b"{}")
+    answer = serve(env).workload(workload)
+
+    assert (answer.status, answer.body["type"]) == (500, "urn:lakegate:problem:internal")
+
+
+def test_every_state_has_a_status() -> None:
+    """DCM's words where it has one."""
+    assert set(STATUSES) == set(State)
+
+
+TOLERATED = Tier(Interval(high=Decimal(5)))
+ONE, TWO = None, TOLERATED
+
+
+@pytest.mark.parametrize(
+    ("tolerate", "worst", "status", "fail", "warn"),
+    [
+        (ONE, Severity.FAIL, Status.PASS, both(True), None),
+        (ONE, Severity.FAIL, Status.FAIL, both(False), None),
+        (ONE, Severity.FAIL, Status.WARN, both(True), both(False)),
+        (ONE, Severity.WARN, Status.PASS, None, both(True)),
+        (ONE, Severity.WARN, Status.WARN, None, both(False)),
+        (TWO, Severity.FAIL, Status.PASS, both(True), both(True)),
+        (TWO, Severity.FAIL, Status.WARN, both(True), both(False)),
+        (TWO, Severity.FAIL, Status.FAIL, both(False), both(False)),
+    ],
+)
+def test_severities_are_those_of_the_rule(
+    tolerate: Tier | None, worst: Severity, status: Status, fail: dict[str, Any] | None, warn: dict[str, Any] | None
+) -> None:
+    """A rule without a tolerance has one severity; with one, DCM's `fail` and `warn`."""
+    check = Check("a", "a", "sum", ("a",), Metric.SUM, Unit.VALUE, Tier(NONE), tolerate, worst)
+    outcome = CheckOutcome("a", "a", "sum", ("a",), status, "", "", None, "m")
+
+    assert severity_of(check, outcome) == {"fail": fail, "warn": warn}
+
+
+@pytest.mark.parametrize(("status", "raised", "kept"), [(Status.ERROR, True, False), (Status.SKIP, False, None)])
+def test_what_was_not_measured_has_an_exception(status: Status, raised: bool, kept: bool | None) -> None:  # noqa: FBT001 - a case
+    """An error is a failure, a skip is neither; both say why."""
+    check = Check("a", "a", "sum", ("a",), Metric.SUM, Unit.VALUE, Tier(NONE))
+    outcome = CheckOutcome("a", "a", "sum", ("a",), status, "", "", None, "why")
+    exception = {"raisedException": raised, "exceptionMessage": "why"}
+
+    assert severity_of(check, outcome) == {"fail": both(kept, exception), "warn": None}

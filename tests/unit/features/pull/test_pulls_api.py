@@ -1,0 +1,142 @@
+"""Pulls over HTTP: the owner of a contract has its lines pulled now; the function writes their rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.pull import pulls_api
+from lakegate.features.pull.pull_task import leased
+from lakegate.timestamps import moment
+from tests.unit.features.http_api.conftest import CONTRACTS
+from tests.unit.features.http_api.test_access import limited, token
+from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.simulation.environment import Environment
+    from tests.unit.features.http_api.conftest import Api
+
+ROUTE = f"POST {CONTRACTS}/{{id}}/pull"
+ENDED = b"id\n1"
+
+
+def ended() -> PullStage:
+    """A stage whose contract was pulled once, and is due in an hour."""
+    stage = scheduled(ENDED)
+    stage.until_end()
+    return stage
+
+
+def test_a_contract_is_pulled_at_the_next_tick(serve: Callable[[Environment], Api]) -> None:
+    """The answer has each line with its latest end, and no source; a repetition changes nothing."""
+    stage = ended()
+    api = serve(stage.env)
+    first = api.call(ROUTE, path="partner")
+    asked = stage.row
+    again = api.call(ROUTE, path="partner")
+    now = moment(stage.env.memory.clock.now())
+    (end,) = asked.ends
+
+    assert (first.status, first.body) == (
+        200,
+        {
+            "pulls": [
+                {
+                    "line": LINE,
+                    "contractVersion": "1.0.0",
+                    "status": "Due",
+                    "latest": {"outcome": "FETCHED", "at": end.at, "key": end.key, "size": len(ENDED), "reason": None},
+                }
+            ]
+        },
+    )
+    assert asked.next == now
+    assert (again.body, stage.row) == (first.body, asked)
+    stage.tick()
+    assert [each.outcome.value for each in stage.row.ends] == ["UNCHANGED", "FETCHED"]
+
+
+def test_what_is_being_fetched_stays_as_it_is(serve: Callable[[Environment], Api]) -> None:
+    """A tick has its row; the request neither waits nor writes."""
+    stage = scheduled(ENDED)
+    stage.env.memory.pulls.write(leased(stage.row, "9999-01-01T00:00:00.000000Z"))
+    before = stage.row
+    answer = serve(stage.env).call(ROUTE, path="partner")
+
+    assert [(each["status"], each["latest"]) for each in answer.body["pulls"]] == [("Fetching", None)]
+    assert stage.row == before
+
+
+def test_a_contract_that_no_tick_has_seen_is_unscheduled(serve: Callable[[Environment], Api]) -> None:
+    """Published within five minutes, or on a stack that does not pull: no row is made."""
+    stage = PullStage()
+    stage.publish()
+    answer = serve(stage.env).call(ROUTE, path="partner")
+
+    assert answer.body == {"pulls": [{"line": LINE, "contractVersion": None, "status": "Unscheduled", "latest": None}]}
+    assert stage.row.plan == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (LINE, 200),
+        ("rows_v1", 200),
+        ("rows", 200),
+        ("partner/rows", 200),
+        ("rows_v2", 404),
+        ("", 404),
+        ("a\n\x00", 404),
+    ],
+)
+def test_a_line_is_named_in_the_forms_of_the_command(
+    serve: Callable[[Environment], Api], line: str, status: int
+) -> None:
+    """Another one is 404, and nothing is pulled."""
+    stage = ended()
+    before = stage.row
+    answer = serve(stage.env).call(ROUTE, path="partner", query={"line": line})
+
+    assert answer.status == status
+    assert (stage.row != before) is (status == 200)
+
+
+def test_only_the_contracts_of_the_caller_are_pulled(serve: Callable[[Environment], Api]) -> None:
+    """Of another contract, one that is not pulled and one that does not exist, the answer is the same."""
+    stage = ended()
+    api = serve(stage.env)
+    before = stage.row
+    refused = [
+        api.call(ROUTE, path=name, authorizer=claim)
+        for name, claim in (
+            ("partner", limited("orders")),
+            ("orders", token()),
+            ("nothing", token()),
+            ("_workflow:once", token()),
+            ("x" * 2_000, token()),
+        )
+    ]
+    after = stage.row
+    allowed = api.call(ROUTE, path="partner", authorizer=limited("partner"))
+
+    assert [each.status for each in refused] == [404] * 5
+    assert len({each.text for each in refused}) == 1
+    assert after == before
+    assert allowed.status == 200
+    assert ROUTES[ROUTE].scope == "lakegate/deliver"
+
+
+def test_a_request_has_so_many_lines(serve: Callable[[Environment], Api], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further ones are pulled one by one; nothing is done before."""
+    stage = ended()
+    before = stage.row
+    monkeypatch.setattr(pulls_api, "MOST_LINES", 0)
+    answer = serve(stage.env).call(ROUTE, path="partner")
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "name one by `line`" in answer.body["detail"]
+    assert stage.row == before

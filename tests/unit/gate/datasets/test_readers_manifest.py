@@ -1,0 +1,295 @@
+"""The readers' manifest: what each delivery is, and what a reader needs to read it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.gate.datasets.readers_manifest import update
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.lake_layout import manifest_key, segment_key
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Publication
+from lakegate.gate.sweep import sweep
+from lakegate.json_codec import canonical, encode
+from lakegate.json_schemas import load
+from lakegate.plan.plan import Plan
+from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
+from tests.simulation.promises import manifest_deliveries
+from tests.simulation.stage import Fault, Stage, settle
+from tests.unit.gate.scenarios import answered, drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WHERE = Address(LAKE, manifest_key(LINE))
+
+
+def manifest_of(env: Environment) -> dict[str, Any]:
+    """The head."""
+    document: dict[str, Any] = json.loads(env.dependencies.objects.read(WHERE))
+    return document
+
+
+def whole(env: Environment) -> list[dict[str, Any]]:
+    """The deliveries of all segments, then those of the head."""
+    found = manifest_deliveries(env.lake, WHERE.key)
+    assert found is not None
+    return found
+
+
+def settled(*bodies: bytes) -> Stage:
+    """An environment in which these uploads were finished, one after the other."""
+    stage = Stage(Environment(), lambda _: Fault.NONE)
+    for number, body in enumerate(bodies):
+        stage.env.upload(f"{PREFIX}{number}.csv", body)
+        settle(stage)
+    return stage
+
+
+def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
+    """The manifest contains everything a reader needs to choose deliveries, as the ledger has it."""
+    env = settled(b"good:1").env
+    (block,) = env.dependencies.ledger.blocks(LINE)
+    (stored,) = block.objects
+
+    assert manifest_of(env) == {
+        "format": "lakegate-manifest/3",
+        "line": LINE,
+        "height": 0,
+        "lifecycle": None,
+        "segments": {"count": 0, "heights": 2},
+        "deliveries": [
+            {
+                "height": 0,
+                "workload": block.workload,
+                "contract_version": "1.0.0",
+                "verdict": "accepted",
+                "published_at": block.system_time,
+                "event_time": None,
+                "rows": 6,
+                "published_rows": 6,
+                "rejected_rows": 0,
+                "format": "csv",
+                "compression": "none",
+                "csv": encode(Csv(header=False)),
+                "report": f"runs/{block.workload}/report.html",
+                "objects": [
+                    {"key": stored.key, "version": stored.version, "size": 6, "checksum": stored.checksum},
+                ],
+            }
+        ],
+    }
+
+
+def test_a_segment_is_named_by_its_first_height_and_has_its_last() -> None:
+    """Segments of two heights: the first ends at height 1, the second at height 3."""
+    env = settled(b"good:1", b"good:2", b"good:3", b"good:4", b"good:5").env
+    segments = [json.loads(env.dependencies.objects.read(Address(LAKE, segment_key(LINE, first)))) for first in (0, 2)]
+
+    assert [(each["height"], len(each["deliveries"])) for each in segments] == [(1, 2), (3, 2)]
+    assert [each["height"] for each in whole(env)] == [0, 1, 2, 3, 4]
+
+
+def test_rows_that_were_kept_apart_are_counted_and_not_listed() -> None:
+    """With separated rows, the objects of a delivery are its accepted share, and both counts are listed."""
+    (delivery,) = manifest_of(settled(b"split:12").env)["deliveries"]
+
+    assert [delivery[name] for name in ("verdict", "rows", "published_rows", "rejected_rows")] == [
+        "accepted_with_warnings",
+        8,
+        7,
+        1,
+    ]
+    assert [each["key"].partition("/")[0] for each in delivery["objects"]] == ["accepted"]
+
+
+def test_a_rejected_delivery_only_raises_the_height() -> None:
+    """Gaps between heights are deliveries that were rejected."""
+    env = settled(b"good:1", b"bad:2", b"good:3").env
+
+    assert (manifest_of(env)["height"], [each["height"] for each in whole(env)]) == (2, [0, 2])
+
+
+def older(env: Environment) -> bytes:
+    """The manifest as releases before formats wrote it."""
+    kept = ("height", "workload", "objects")
+    deliveries = [{name: each[name] for name in kept} for each in whole(env)]
+    return json.dumps({"line": LINE, "height": manifest_of(env)["height"], "deliveries": deliveries}).encode()
+
+
+def previous(env: Environment) -> bytes:
+    """The manifest as the release before wrote it: everything in one document."""
+    document = {name: value for name, value in manifest_of(env).items() if name != "segments"}
+    return json.dumps(document | {"format": "lakegate-manifest/2", "deliveries": whole(env)}).encode()
+
+
+@pytest.mark.parametrize("release", [older, previous])
+def test_an_older_manifest_is_replaced_with_the_next_delivery(release: Callable[[Environment], bytes]) -> None:
+    """Older deliveries get their facts from the ledger; height and order stay, and segments are made of them."""
+    stage = settled(b"good:1", b"split:12")
+    env = stage.env
+    before = whole(env)
+    env.memory.objects.put(WHERE, release(env))
+    del env.lake[segment_key(LINE, 0)]
+    env.upload(f"{PREFIX}next.csv", b"good:3")
+    settle(stage)
+    after = manifest_of(env)
+
+    assert (after["format"], after["height"], after["segments"]["count"]) == ("lakegate-manifest/3", 2, 1)
+    assert whole(env)[:2] == before
+    assert [each["height"] for each in whole(env)] == [0, 1, 2]
+
+
+def test_a_manifest_above_the_ledger_is_rebuilt() -> None:
+    """The ledger was restored to an earlier time: what it has is listed, as if there had been no manifest."""
+    env, row = answered()
+    ahead = {
+        "format": "lakegate-manifest/3",
+        "line": LINE,
+        "height": 7,
+        "segments": {"count": 0, "heights": 2},
+        "deliveries": [],
+    }
+    env.memory.objects.put(WHERE, json.dumps(ahead).encode())
+    drive(env.dependencies, advance(env.dependencies, row))
+
+    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
+    assert (manifest_of(env)["height"], [each["workload"] for each in whole(env)]) == (0, [row.id])
+
+
+def test_a_segment_that_an_earlier_worker_wrote_is_kept() -> None:
+    """A worker that died between segment and head leaves a segment that the next one does not write again."""
+    stage = settled(b"good:1")
+    env = stage.env
+    head = env.lake[WHERE.key][-1]
+    env.upload(f"{PREFIX}next.csv", b"good:2")
+    settle(stage)
+    (segment,) = env.lake[segment_key(LINE, 0)]
+    complete = manifest_of(env)
+    env.lake[WHERE.key] = [head]  # as if the second head had not been written
+    drive(env.dependencies, update(env.dependencies, LINE))
+
+    assert env.lake[segment_key(LINE, 0)] == [segment]
+    assert manifest_of(env) == complete
+
+
+def test_only_heads_are_marked_to_expire() -> None:
+    """The lifecycle rule of replaced heads finds them by a tag that nothing else has: data and segments stay for ever."""
+    env = settled(b"good:1", b"good:2", b"good:3").env
+    tagged = {
+        (key, env.memory.objects.tags[each.version])
+        for key, stored in env.lake.items()
+        for each in stored
+        if each.version in env.memory.objects.tags
+    }
+
+    assert tagged == {(WHERE.key, "manifest")}
+
+
+def test_what_a_delivery_writes_does_not_grow_with_its_line() -> None:
+    """Bytes of heads and segments by delivery: bounded by the size of a segment, whatever the height of the line."""
+    env = settled(b"good:1").env
+    chain = env.memory.chains[LINE]
+    entry = len(json.dumps(whole(env)[0]))
+    written: list[int] = []
+    for height in range(1, 400):
+        env.memory.put_block(replace(chain[0], height=height))
+        before = env.memory.objects.written_bytes
+        drive(env.dependencies, update(env.dependencies, LINE))
+        written.append(env.memory.objects.written_bytes - before)
+
+    assert max(written) < 2 * (env.dependencies.places.segment_heights + 1) * entry
+    assert sum(written[200:]) < 1.1 * sum(written[:199])
+
+
+@pytest.mark.parametrize(
+    ("storage", "csv", "expected"),
+    [
+        (
+            Storage(),
+            Csv(delimiter=";", quote="'", header=False, encoding="latin-1", null_values=("NA",), multi_line=True),
+            {
+                "format": "csv",
+                "compression": "none",
+                "csv": {
+                    "delimiter": ";",
+                    "quote": "'",
+                    "header": False,
+                    "encoding": "latin-1",
+                    "null_values": ["NA"],
+                    "multi_line": True,
+                    "null_values_by_column": [],
+                    "decimal_separator": ".",
+                    "thousands_separator": "",
+                },
+            },
+        ),
+        (Storage(Format.PARQUET), Csv(), {"format": "parquet", "compression": "none", "csv": None}),
+    ],
+)
+def test_the_dialect_is_the_plans(storage: Storage, csv: Csv, expected: dict[str, object]) -> None:
+    """Format settings are those with which the job read the file; CSV's settings only of CSV."""
+    plan = Plan("orders", "1.0.0", "lines", (), (), csv=csv, storage=storage)
+
+    assert terms_of(canonical(plan)).dialect == expected
+
+
+def test_the_schema_knows_every_format() -> None:
+    """A format that contracts may promise can stand in a manifest."""
+    delivery: Any = load("manifest")["$defs"]["AcceptedDelivery"]["properties"]  # type: ignore[index] # of our own schema
+
+    assert {each.value for each in Format} - {"unknown"} <= set(delivery["format"]["enum"])
+
+
+def test_a_sweep_writes_a_head_that_cannot_be_read() -> None:
+    """Without a further delivery of the line, and without reading more of each head than how it begins."""
+    env, row = answered()
+    drive(env.dependencies, advance(env.dependencies, row))
+    whole_head = manifest_of(env)
+    for body in (b"garbage", b""):
+        env.memory.objects.put(WHERE, body)
+        drive(env.dependencies, sweep(env.dependencies))
+        assert manifest_of(env) == whole_head
+
+
+def has_head(env: Environment) -> bool:
+    return WHERE.key in env.memory.objects.current(LAKE, WHERE.key)
+
+
+def lost(contracts: int) -> Environment:
+    """An environment whose line has a delivery and no head; so many contracts come before its own."""
+    env = settled(b"good:1").env
+    for number in range(contracts):
+        env.memory.registry.publish(Publication(f"a{number}", "1.0.0", "active", "contracts/1.0.0", ()))
+    env.memory.objects.delete(WHERE)
+    return env
+
+
+def test_lost_heads_are_looked_for_a_page_of_the_registry_at_a_time() -> None:
+    """Each sweep continues behind the contracts that the last one looked at; after the last page it begins again."""
+    env, found = lost(contracts=2), []
+    for _ in range(4):
+        env.memory.objects.delete(WHERE)
+        drive(env.dependencies, sweep(env.dependencies))
+        found.append(has_head(env))
+
+    assert found == [False, True, False, True]
+
+
+def test_a_sweep_without_time_leaves_a_lost_head_to_the_next() -> None:
+    """It is found there, because the page that was not finished is looked at again."""
+    env = lost(contracts=0)
+    left = iter([900.0] * 3)  # a landed object, and two looks at the registry
+    hurried = replace(env.dependencies, remaining=lambda: next(left, 30.0))
+    drive(hurried, sweep(hurried))
+    first = has_head(env)
+    drive(env.dependencies, sweep(env.dependencies))
+
+    assert (first, has_head(env)) == (False, True)

@@ -1,0 +1,40 @@
+"""Builds a parent and its child from the parts that a case writes, and reads the child with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from lakegate.inheritance import pinned, resolve
+from tests.unit.diff.builder import document
+
+if TYPE_CHECKING:
+    from lakegate.inheritance import Resolved
+
+CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
+
+
+def parent_of(parts: dict[str, Any], name: str = "acme", version: str = "1.0.0") -> bytes:
+    """A parent; `common` are the keys of its dataset `*`."""
+    root = {"id": name, **parts.get("root", {})}
+    objects = [{"properties": [], "name": "*", **parts["common"]}] if "common" in parts else None
+    return document({**parts, "root": root, **({"objects": objects} if objects else {})}, version)
+
+
+def child_of(parts: dict[str, Any], inherits: str = "acme@1", **root: object) -> bytes:
+    """A contract that inherits."""
+    extension = {"inherits": inherits, **parts.get("extension", {})}
+    return document({**parts, "extension": extension, "root": {**parts.get("root", {}), **root}})
+
+
+def resolved(child: bytes, *parents: bytes) -> Resolved:
+    """The child with its parents, each with the name under which it is pinned."""
+    names = {f"{name}@{version}": text for text in parents for name, version in [_identity(text)]}
+    return resolve(child, pinned(names))
+
+
+def _identity(text: bytes) -> tuple[str, str]:
+    read = yaml.safe_load(text)
+    return read["id"], read["version"]

@@ -1,0 +1,220 @@
+"""Recommendations of the linter work: applied to the document, they remove the finding and cause no new error."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from lakegate.lints.linter import examine
+from tests.unit.lints.examples import CASES, document
+
+HINT = re.compile(r"`(?P<wrong>[^`]+)`.*Did you mean `(?P<right>[^`]+)`\?", re.DOTALL)
+LIST = "quality: [{metric: invalidValues, arguments: {validValues: [a, b]}, mustBe: 0}]"
+Example = tuple[str, str, dict[str, Any], str, dict[str, Any]]
+EXAMPLES: list[Example] = [
+    (
+        "another contract in ODCS",
+        "odcs",
+        {"properties": "{name: x, logicalType: date, relationships: [{to: e.f}]}"},
+        "a field of another contract is written `contract_v1.yaml#/schema/dataset/properties/field`",
+        {
+            "properties": "{name: x, logicalType: date, "
+            "relationships: [{to: contract_v1.yaml#/schema/dataset/properties/field}]}"
+        },
+    ),
+    (
+        "another contract in DCS",
+        "dcs",
+        {"fields": "x: {type: long, references: other.k}"},
+        "a field of another contract is written `lakegate://contract/dataset_v1/field`",
+        {"fields": "x: {type: long, references: lakegate://contract/dataset_v1/field}"},
+    ),
+    (
+        "an option at the property",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, pattern: ^a$}"},
+        "The key `pattern` is an option of the type: write it into `logicalTypeOptions`.",
+        {"properties": "{name: x, logicalType: string, logicalTypeOptions: {pattern: ^a$}}"},
+    ),
+    (
+        "a list in 3.1, as a rule",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, enum: [a, b]}"},
+        "write `quality: [{metric: invalidValues, arguments: {validValues: [...]}, mustBe: 0}]`",
+        {"properties": f"{{name: x, logicalType: string, {LIST}}}"},
+    ),
+    (
+        "a list in 3.1, in 3.2",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, enum: [a, b]}"},
+        "or say `apiVersion: v3.2.0` and `enum: [{value: ...}]`",
+        {"apiVersion": "v3.2.0", "properties": "{name: x, logicalType: string, enum: [{value: a}, {value: b}]}"},
+    ),
+    (
+        "a list in 3.0",
+        "odcs",
+        {"apiVersion": "v3.0.2", "properties": "{name: x, logicalType: string, enum: [a, b]}"},
+        "The key `enum` came with ODCS 3.2: say `apiVersion: v3.2.0` and `enum: [{value: ...}]`.",
+        {"apiVersion": "v3.2.0", "properties": "{name: x, logicalType: string, enum: [{value: a}, {value: b}]}"},
+    ),
+    (
+        "bare values in a list of 3.2",
+        "odcs",
+        {"apiVersion": "v3.2.0", "properties": "{name: x, logicalType: string, enum: [a]}"},
+        "Write `{value: a}` here, not a text.",
+        {"apiVersion": "v3.2.0", "properties": "{name: x, logicalType: string, enum: [{value: a}]}"},
+    ),
+    (
+        "a percentage",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, quality: [{metric: nullValues, mustBeLessThan: 80%}]}"},
+        "Write a number here, `80`, and `unit: percent` beside it.",
+        {
+            "properties": "{name: x, logicalType: string, quality: [{metric: nullValues, mustBeLessThan: 80, unit: percent}]}"
+        },
+    ),
+    (
+        "a percentage that a query is compared with",
+        "odcs",
+        {"quality": "{type: sql, query: 'SELECT 100.0 * count_if(n < 0) / count(*) FROM d', mustBeLessThan: 5%}"},
+        "Write a number here, `5`: the query itself answers in percent.",
+        {"quality": "{type: sql, query: 'SELECT 100.0 * count_if(n < 0) / count(*) FROM d', mustBeLessThan: 5}"},
+    ),
+    (
+        "a query in percent",
+        "odcs",
+        {"quality": "{type: sql, query: 'SELECT count_if(n < 0) FROM d', mustBeLessThan: 5, unit: percent}"},
+        "let the query answer in percent (`SELECT 100.0 * … / count(*) FROM …`), and remove `unit`",
+        {"quality": "{type: sql, query: 'SELECT 100.0 * count_if(n < 0) / count(*) FROM d', mustBeLessThan: 5}"},
+    ),
+    (
+        "yes",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, required: yes}"},
+        "Write a true or false here, not a text: write `true`, without quotes.",
+        {"properties": "{name: x, logicalType: string, required: true}"},
+    ),
+    (
+        "valid values as 3.0 has them",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, quality: [{rule: validValues, validValues: [a, b]}]}"},
+        "write `metric: invalidValues` with `arguments: {validValues: [...]}` and `mustBe: 0`",
+        {"properties": f"{{name: x, logicalType: string, {LIST}}}"},
+    ),
+    (
+        "a metric as 3.0 has it",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, quality: [{rule: duplicateCount, mustBe: 0}]}"},
+        "write `metric: duplicateValues` and an operator, e.g. `mustBe: 0`",
+        {"properties": "{name: x, logicalType: string, quality: [{metric: duplicateValues, mustBe: 0}]}"},
+    ),
+    (
+        "an exact number",
+        "odcs",
+        {"properties": "{name: x, logicalType: decimal}"},
+        "Did you mean `number`? For exact numbers add `physicalType: decimal(18,2)`.",
+        {"properties": "{name: x, logicalType: number, physicalType: 'decimal(18,2)'}"},
+    ),
+    (
+        "a quantifier that is not closed",
+        "odcs",
+        {"properties": "{name: x, logicalType: string, logicalTypeOptions: {pattern: '^SKU[0-9]{4'}}"},
+        "The pattern cannot be used: the `{` at character 10 begins no quantifier: write `{4}` or `\\{`.",
+        {"properties": "{name: x, logicalType: string, logicalTypeOptions: {pattern: '^SKU[0-9]{4}'}}"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("base", "bad", "message", "good"), [each[1:] for each in EXAMPLES], ids=[each[0] for each in EXAMPLES]
+)
+def test_a_recomcorrected_form_fixes_the_document(
+    base: str, bad: dict[str, Any], message: str, good: dict[str, Any]
+) -> None:
+    """One problem recommends a form; with that form the document has neither the problem nor a new error."""
+    before, after = examine(document(base, bad)), examine(document(base, good))
+    (finding,) = [each for each in (*before.errors, *before.warnings) if message in each.message]
+
+    assert finding.code not in {each.code for each in after.warnings}
+    assert after.errors == ()
+
+
+SUGGESTED = {
+    "dangling-reference",
+    "dangling-relationship",
+    "unknown-level",
+    "unknown-member",
+    "unknown-metric",
+    "unknown-severity",
+    "unknown-status",
+    "unknown-type",
+}
+"""The codes with a bad example that is close to a known name."""
+
+
+def test_names_are_suggested_where_one_is_close() -> None:
+    """Each code that can suggest a name does so for one of its bad examples."""
+    found = {
+        case["code"]
+        for case in CASES
+        if case["code"] in SUGGESTED
+        for examined in [examine(document(case["base"], case["bad"]))]
+        for problem in (*examined.errors, *examined.warnings)
+        if HINT.match(problem.message)
+    }
+
+    assert found == SUGGESTED
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"])
+def test_a_suggested_name_fixes_the_document(case: dict[str, Any]) -> None:
+    """The name after "Did you mean" removes the problem and adds no error; where no name is close, none is suggested."""
+    text = document(case["base"], case["bad"])
+    examined = examine(text)
+    problems = (*examined.errors, *examined.warnings)
+    hinted = [(problem, hint) for problem in problems if (hint := HINT.match(problem.message))]
+
+    assert case["code"] in SUGGESTED or not hinted
+    for problem, hint in hinted:
+        after = examine(text.replace(hint["wrong"].encode(), hint["right"].encode()))
+
+        assert (problem.code, problem.path) not in {(each.code, each.path) for each in after.errors}
+        assert {each.code for each in after.errors} <= {each.code for each in examined.errors}
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("datetime", "timestamp"), ("int", "integer"), ("bigint", "integer"), ("decimal", "number"), ("float", "number"),
+     ("varchar", "string"), ("text", "string"), ("bool", "boolean"), ("struct", "object"), ("list", "array")],
+)  # fmt: skip
+def test_a_type_of_a_database_is_recognised(word: str, meant: str) -> None:
+    """A logical type with a database's name gives one message, with the standard's name."""
+    examined = examine(document("odcs", {"properties": f"{{name: x, logicalType: {word}}}"}))
+    corrected = examine(document("odcs", {"properties": f"{{name: x, logicalType: {meant}}}"}))
+
+    assert [f"Did you mean `{meant}`?" in each.message for each in examined.errors] == [True]
+    assert (examined.warnings, corrected.errors) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("base", "bad", "code"),
+    [
+        ("odcs", {"quality": "{metric: rowcount, mustBe: 1}"}, "not-allowed"),
+        ("odcs", {"apiVersion": "v3.0.2", "quality": "{rule: rowcount, mustBe: 1}"}, "unknown-metric"),
+        ("dcs", {"model": "quality: [{type: library, metric: rowcount, mustBe: 1}]"}, "not-allowed"),
+        ("odcs", {"properties": "{name: x, logicalType: string, enum: [a, b]}"}, "unknown-key"),
+        ("odcs", {"properties": "{name: x, logicalType: string, required: yes}"}, "wrong-type"),
+        (
+            "dcs",
+            {"fields": "x: {type: text, quality: [{type: library, metric: nullValues, mustBe: 80%}]}"},
+            "operand",
+        ),
+    ],
+)
+def test_one_mistake_gives_one_problem(base: str, bad: dict[str, Any], code: str) -> None:
+    """A mistake that several checks detect gives one problem."""
+    examined = examine(document(base, bad))
+
+    assert [each.code for each in (*examined.errors, *examined.warnings)] == [code]
