@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract_files import ParentPlaces, below, load, plan_of, with_definitions
 from lakegate.errors import InputError
-from lakegate.lints.linter import as_document
+from lakegate.json_codec import encode
+from lakegate.lints.linter import lint_report
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import DataFile, files_of
@@ -135,7 +136,8 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
         examined = resolve(text, found).examined
     except OSError as error:
         raise InputError(f"the contract {fspath(contract)} cannot be read: {error.strerror}") from error
-    return LintResult(examined.valid, examined.errors, examined.warnings, as_document({fspath(contract): examined}))
+    document = encode(lint_report({fspath(contract): examined}))
+    return LintResult(examined.valid, examined.errors, examined.warnings, document)
 
 
 def check(  # noqa: PLR0913 - the options of `lakegate check`
@@ -182,7 +184,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
             parents=places,
         )
         report, _ = judge_delivery(delivery, loaded, plan, Path(folder))
-        document = check_result.judged(inputs, report)
+        document = encode(check_result.judged(inputs, report))
     judgement = report.judgement
     return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infra.local.local_stack import Stack, StackOptions
+from lakegate.aws.open_stack import LocalState  # noqa: TC001 - the hint of a result
 from lakegate.cli import terminal
-from lakegate.cli.options import AsJson  # noqa: TC001 - typer reads the annotation
+from lakegate.cli.command_runner import BESIDE, CommandResult, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from lakegate.aws.open_stack import LocalState
 
 DOWN = 1
 DEAD = {
@@ -30,7 +29,18 @@ app = typer.Typer(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LocalStatus:
+    """The local stack, as it is now."""
+
+    up: bool
+    dead: tuple[str, ...]
+    """Its parts that have died."""
+    state: LocalState | None = field(metadata=BESIDE)
+
+
 @app.command("up")
+@command
 def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the embedded AWS; 0 takes a free one.")] = 0,
     spark: Annotated[
@@ -42,8 +52,7 @@ def up(
     reset: Annotated[
         bool, typer.Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[LocalState]:
     """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.
 
     Example: lakegate local up
@@ -57,10 +66,7 @@ def up(
         state = Stack().up(
             StackOptions(port, spark, parameters={"SmallFileBytes": str(small_file_bytes)}), report, reset=reset
         )
-    if as_json:
-        terminal.print_json(asdict(state))
-    else:
-        _print(state)
+    return CommandResult(state, _in_words(state))
 
 
 @app.command("down")
@@ -74,7 +80,8 @@ def down() -> None:
 
 
 @app.command("status")
-def status(as_json: AsJson = False) -> None:
+@command
+def status() -> CommandResult[LocalStatus]:
     """Say whether the local stack is up, and where.
 
     Example: lakegate local status
@@ -83,16 +90,13 @@ def status(as_json: AsJson = False) -> None:
     """
     stack = Stack()
     state, dead = stack.found(), stack.dead()
-    if as_json:
-        terminal.print_json({"up": state is not None, "dead": list(dead), **(asdict(state) if state else {})})
-    elif state is not None:
-        _print(state)
+    if state is not None:
+        words = _in_words(state)
     elif dead:
-        for each in dead:
-            terminal.answers().print(DEAD[each].format(log=stack.folder / f"{each}.log"), markup=False, soft_wrap=True)
+        words = [DEAD[each].format(log=stack.folder / f"{each}.log") for each in dead]
     else:
-        terminal.answers().print("The local stack is not up: `lakegate local up` starts it.")
-    raise typer.Exit(0 if state else DOWN)
+        words = ["The local stack is not up: `lakegate local up` starts it."]
+    return CommandResult(LocalStatus(state is not None, tuple(dead), state), words, 0 if state else DOWN)
 
 
 @contextmanager
@@ -122,12 +126,12 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield spinner.update
 
 
-def _print(state: LocalState) -> None:
-    console = terminal.answers()
-    console.print(f"The stack {state.stack} is up: AWS at {state.endpoint}, EMR Serverless at {state.emr_endpoint}.")
-    console.print(f"  the HTTP API: {state.api} (docs/api.md)", markup=False, soft_wrap=True)
-    console.print("  every command takes --local, or LAKEGATE_LOCAL=1: lakegate status --local", markup=False)
-    console.print("  for other tools:", markup=False)
-    for name, value in state.environment().items():
-        console.print(f"    export {name}={value}", markup=False, soft_wrap=True)
-    console.print("  stop it: lakegate local down", markup=False)
+def _in_words(state: LocalState) -> list[str]:
+    return [
+        f"The stack {state.stack} is up: AWS at {state.endpoint}, EMR Serverless at {state.emr_endpoint}.",
+        f"  the HTTP API: {state.api} (docs/api.md)",
+        "  every command takes --local, or LAKEGATE_LOCAL=1: lakegate status --local",
+        "  for other tools:",
+        *(f"    export {name}={value}" for name, value in state.environment().items()),
+        "  stop it: lakegate local down",
+    ]

@@ -32,7 +32,7 @@ FILE: Final = Path(__file__).parents[2] / "docs/assets/commands.json"
 @cache
 def schemas() -> dict[str, list[dict[str, Any]]]:
     """The schemas of each command, one for each form of its result; of those that the runner runs."""
-    found = {name: list(map(_schema, _results(function))) for name, function in sorted(commands())}
+    found = {name: _forms(function) for name, function in sorted(commands())}
     return {name: own for name, own in found.items() if own}
 
 
@@ -52,16 +52,23 @@ def commands() -> Iterator[tuple[str, Callable[..., Any]]]:
         yield from ((row, loaded(POINT, row)) for row in names(POINT) if row.split(" ")[:-1] == [name])
 
 
-def _results(function: Callable[..., Any]) -> list[type]:
-    """The dataclasses that a command returns."""
+def _forms(function: Callable[..., Any]) -> list[dict[str, Any]]:
+    """The schema of each form of a command's result."""
     own = inspect.unwrap(function)
     written = types.SimpleNamespace(__annotations__={"return": own.__annotations__.get("return")})
     result = typing.get_type_hints(written, vars(sys.modules[own.__module__])).get("return")
     if typing.get_origin(result) is not CommandResult:
         return []
     (found,) = typing.get_args(result)
-    classes = (each for each in typing.get_args(found) or (found,) if isinstance(each, type) and is_dataclass(each))
-    return [each for each in classes if not hasattr(each, "to_json")]  # such a document has a schema of its own
+    if typing.get_origin(found) is tuple:
+        return [{"type": "array", "items": {"anyOf": list(map(_schema, _classes(typing.get_args(found)[0])))}}]
+    return list(map(_schema, _classes(found)))
+
+
+def _classes(hint: Any) -> list[type]:  # noqa: ANN401 - a type
+    """The dataclasses of a hint, but those of documents with a schema of their own."""
+    classes = (each for each in typing.get_args(hint) or (hint,) if isinstance(each, type) and is_dataclass(each))
+    return [each for each in classes if not hasattr(each, "to_json")]
 
 
 def _schema(cls: type) -> dict[str, Any]:

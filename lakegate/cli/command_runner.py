@@ -52,8 +52,8 @@ BESIDE: Final = MappingProxyType({"beside": True})
 class CommandResult(Generic[R_co]):
     """The result of a command."""
 
-    result: R_co
-    """A dataclass, whose fields are the document of `--json`; or a value with `to_json`."""
+    result: R_co | Callable[[], R_co]
+    """A dataclass, whose fields are the document of `--json`, or a value with `to_json`; or a function that makes one."""
     words: Iterable[Word] = ()
     """The same for people; read only without `--json`."""
     exit_code: int = 0
@@ -61,10 +61,11 @@ class CommandResult(Generic[R_co]):
     @property
     def document(self) -> Any:  # noqa: ANN401 - JSON
         """For machines."""
-        if hasattr(self.result, "to_json"):
-            return self.result.to_json()
-        document = encode(self.result)
-        for each in fields(self.result) if is_dataclass(self.result) else ():
+        result = self.result() if callable(self.result) else self.result
+        if hasattr(result, "to_json"):
+            return result.to_json()
+        document = encode(result)
+        for each in fields(result) if is_dataclass(result) else ():
             if "beside" in each.metadata:
                 document |= document.pop(each.name) or {}
         return document

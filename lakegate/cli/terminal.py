@@ -128,18 +128,17 @@ Word: TypeAlias = "str | tuple[tuple[str, str], ...] | Grid | Callable[[Console]
 
 def tell(words: Iterable[Word]) -> None:
     """Print a result for people."""
-    console = answers()
     for each in words:
         if isinstance(each, str):
-            console.print(escaped(each), markup=False, soft_wrap=True)
+            sys.stdout.write(f"{escaped(each)}\n")
         elif isinstance(each, tuple):
-            for text, style in each:
-                console.print(escaped(text), style=style or None, markup=False, soft_wrap=True, end="")
-            console.print()
+            from rich.text import Text  # noqa: PLC0415 - it takes as long to load as a small document to lint
+
+            answers().print(Text.assemble(*((escaped(text), style) for text, style in each)), soft_wrap=True)
         elif isinstance(each, Grid):
             each.print()
         else:
-            each(console)
+            each(answers())
 
 
 def more(number: int, shown: int) -> Iterator[str]:

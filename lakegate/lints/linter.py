@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
 from lakegate.errors import ContractError, Problem
+from lakegate.json_codec import OMITTED
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
 from lakegate.rules.check_builder import NEVER_MEASURED
@@ -33,23 +34,41 @@ UNREADABLE = "unreadable"
 """The code of such an input in JSON; no document has it."""
 
 
-def as_document(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -> dict[str, Any]:
-    """One shape for one document and for many; of many, and of what cannot be read, each problem also names its file."""
+@dataclass(frozen=True, slots=True)
+class ReportedProblem:
+    """A problem, and the document that has it."""
+
+    file: str | None = field(default=None, kw_only=True, metadata={OMITTED: True})
+    """Only where there are several documents, or this one cannot be read."""
+    code: str
+    path: str
+    line: int | None
+    message: str
+    column: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LintReport:
+    """The problems of one document or of many, as `lint --json` has them."""
+
+    valid: bool
+    errors: tuple[ReportedProblem, ...]
+    warnings: tuple[ReportedProblem, ...]
+
+
+def lint_report(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -> LintReport:
+    """The problems of all documents, with what cannot be read."""
     several = len(judged) + len(unreadable) > 1
-    missing = [(Problem(UNREADABLE, "$", None, why), name) for name, why in unreadable.items()]
-    return {
-        "valid": not unreadable and all(each.valid for each in judged.values()),
-        "errors": [
-            *(_entry(problem, name, several=True) for problem, name in missing),
-            *(_entry(p, name, several=several) for name, each in judged.items() for p in each.errors),
-        ],
-        "warnings": [_entry(p, name, several=several) for name, each in judged.items() for p in each.warnings],
-    }
 
+    def reported(problem: Problem, name: str, *, named: bool = several) -> ReportedProblem:
+        return ReportedProblem(file=name.encode("utf-8", "replace").decode() if named else None, **asdict(problem))
 
-def _entry(problem: Problem, name: str, *, several: bool) -> dict[str, Any]:
-    entry = asdict(problem)
-    return {"file": name.encode("utf-8", "replace").decode(), **entry} if several else entry
+    missing = [reported(Problem(UNREADABLE, "$", None, why), name, named=True) for name, why in unreadable.items()]
+    return LintReport(
+        not unreadable and all(each.valid for each in judged.values()),
+        (*missing, *(reported(problem, name) for name, each in judged.items() for problem in each.errors)),
+        tuple(reported(problem, name) for name, each in judged.items() for problem in each.warnings),
+    )
 
 
 # ---- Semantics of a contract ----

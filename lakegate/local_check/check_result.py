@@ -138,12 +138,9 @@ class Against:
     not_measured: tuple[CheckChange, ...]
 
 
-def as_document(before: Earlier, found: Progress) -> dict[str, object]:
+def against(before: Earlier, found: Progress) -> Against:
     """The comparison for programs."""
-    document: dict[str, object] = encode(
-        Against(before.name, before.verdict, *(getattr(found, name) for name in WORDS))
-    )
-    return document
+    return Against(before.name, before.verdict, *(getattr(found, name) for name in WORDS))
 
 
 # ---- The document of `check --json` ----
@@ -319,13 +316,8 @@ class Inputs:
         return CheckInputs(str(self.contract), tuple(map(_file, self.files)), tuple(self.references))
 
 
-def judged(inputs: Inputs, report: Report) -> dict[str, object]:
+def judged(inputs: Inputs, report: Report) -> CheckDocument:
     """The document of a delivery that was judged."""
-    document: dict[str, object] = encode(_judged(inputs, report))
-    return document
-
-
-def _judged(inputs: Inputs, report: Report) -> CheckDocument:
     plan, judgement = report.plan, report.judgement
     counts = counts_of(plan, judgement)
     return replace(
@@ -344,24 +336,21 @@ def _judged(inputs: Inputs, report: Report) -> CheckDocument:
     )
 
 
-def judged_tables(inputs: Inputs, reports: Sequence[Report]) -> dict[str, object]:
+def judged_tables(inputs: Inputs, reports: Sequence[Report]) -> CheckDocument | CheckTablesDocument:
     """The document of one dataset; of several, one with the documents of all."""
     if len(reports) == 1:
         return judged(inputs, reports[0])
     files = {each.shown: each for each in inputs.files}
-    tables = tuple(_judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports)
+    tables = tuple(judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports)
     verdict = worst(each.judgement.verdict for each in reports)
-    document: dict[str, object] = encode(CheckTablesDocument(TABLES_VERSION, verdict, tables))
-    return document
+    return CheckTablesDocument(TABLES_VERSION, verdict, tables)
 
 
-def refused(inputs: Inputs, error: LakegateError) -> dict[str, object]:
+def refused(inputs: Inputs, error: LakegateError) -> CheckDocument:
     """The document where contract, data or machine cannot be used."""
     kind = {ContractError: "contract", SetUpError: "set-up"}.get(type(error), "input")
     problems = error.problems if isinstance(error, ContractError) else ()
-    unusable = UnusableInput(kind, str(error), problems)
-    document: dict[str, object] = encode(replace(_document(inputs), error=unusable))
-    return document
+    return replace(_document(inputs), error=UnusableInput(kind, str(error), problems))
 
 
 def _reasons(report: Report) -> tuple[CheckReason, ...]:

@@ -12,13 +12,14 @@ import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import interruptible_folder, usable, write_text
-from lakegate.cli.options import ContractFile, Data, Local, OfDataset, StackName
+from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
+from lakegate.cli.options import AsJson, ContractFile, Data, Local, OfDataset, StackName
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
+from lakegate.json_codec import encode
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
-from lakegate.local_check.check_result import as_document, earlier, lines
+from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, against, earlier, lines
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
@@ -27,11 +28,12 @@ from lakegate.report.junit import junit
 from lakegate.report.sarif import sarif
 from lakegate.report.verdict_text import WORDS, CheckAnswer, print_wrapped, show
 from lakegate.text import counted, listed
-from lakegate.text import printable as escaped
 from lakegate.verdict.verdict import Verdict, worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from lakegate.cli.terminal import Word
 
 
 class CheckFormat(StrEnum):
@@ -86,6 +88,7 @@ class CheckExit(IntEnum):
     UNDECIDED = 3
 
 
+@command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Data,
     contract: ContractFile,
@@ -99,13 +102,13 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
     show_values: Annotated[bool | None, typer.Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
-    against: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
+    baseline: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
     form: Annotated[CheckFormat, typer.Option("--format", help=FORMATS)] = CheckFormat.TEXT,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-) -> None:
+    as_json: AsJson = False,
+) -> CommandResult[CheckDocument | CheckTablesDocument]:
     """Say what the gate would say about files.
 
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
@@ -120,7 +123,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     inputs = check_result.Inputs(contract, [DataFile(each) for each in data], reference or [])
     try:
         files = files_of(data)
-        before = earlier(against, stack, local=local) if against is not None else None
+        before = earlier(baseline, stack, local=local) if baseline is not None else None
         inputs = check_result.Inputs(contract, files, reference or [])
         passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
         own = terminal.is_read_by_a_person() and not passed_on and all(each.pin is None for each in files)
@@ -141,30 +144,38 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             written = list(_written(delivery, page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
-            terminal.print_json(check_result.refused(inputs, error))
+            render(CommandResult(check_result.refused(inputs, error)), as_json=True)
         elif form is not CheckFormat.TEXT:
             write(form, [CheckAnswer(tuple(data), error=error)])
         raise
     outcomes = [outcome for report, _ in judged for outcome in report.judgement.outcomes]
     found = progress(before.findings, outcomes) if before is not None else None
     reports = [report for report, _ in judged]
-    if form is CheckFormat.TEXT:
-        for at, (report, advice) in enumerate(judged):
-            if at:
-                terminal.answers().print()
-            show(terminal.answers(), report, show_all=show_all, advice=advice)
-        if len(reports) > 1:
-            terminal.answers().print()
-            terminal.answers().print(escaped(_overview(reports)), markup=False, soft_wrap=True)
-        for line in (*written, *(lines(before, found) if before and found else ())):
-            print_wrapped(terminal.answers(), line)
-    elif form is CheckFormat.JSON:
-        more = {"against": as_document(before, found)} if before and found else {}
-        terminal.print_json(check_result.judged_tables(inputs, reports) | more)
-    else:
-        write(form, [CheckAnswer(each.files, each) for each in reports])
+
+    def document() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
+        judged = check_result.judged_tables(inputs, reports)
+        return replace(judged, against=against(before, found)) if before and found else judged
+
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
-    raise typer.Exit(codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED))
+    exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
+    if form is CheckFormat.JSON:
+        words: Iterable[Word] = [lambda _: terminal.print_json(encode(document()))]
+    elif form is CheckFormat.TEXT:
+        compared = lines(before, found) if before and found else ()
+        words = _in_words(judged, (*written, *compared), show_all=show_all)
+    else:
+        words = [lambda _: write(form, [CheckAnswer(each.files, each) for each in reports])]
+    return CommandResult(document, words, exit_code)
+
+
+def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:
+    """The report of each table, the verdict on several, and what was written or compared."""
+    for at, (report, advice) in enumerate(judged):
+        yield from [""] * bool(at)
+        yield lambda console, report=report, advice=advice: show(console, report, show_all=show_all, advice=advice)  # type: ignore[misc]  # of this table
+    if len(judged) > 1:
+        yield from ("", _overview([report for report, _ in judged]))
+    yield from (lambda console, line=line: print_wrapped(console, line) for line in more)
 
 
 def _overview(reports: list[Report]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
-from lakegate.cli.contracts.plan_command import print_explained
+from lakegate.cli.contracts.plan_command import plan_in_words
 from lakegate.cli.options import NamedContract
 from lakegate.cli.terminal import Grid
 from lakegate.contract.contract_model import COMMON, Shape
@@ -191,5 +191,5 @@ def _resolved_in_words(documents: Mapping[str, Any], inherited: Inherited) -> It
         yield f"{dataset}: {counted(len(plan.fields), 'field')}"
         for field in plan.fields:
             yield f"  {field.name}: {field.type.value if field.shape is Shape.VALUE else field.shape.value}"
-        yield lambda _, plan=plan: print_explained(plan)  # type: ignore[misc]  # of this plan
+        yield from plan_in_words(plan)
         yield from (f"  {each['element']} from {each['version']} {each['path']}" for each in inherited.get(dataset, ()))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from lakegate.cli import terminal
-from lakegate.cli.options import AsJson
+from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.json_schemas import load
 from lakegate.lints.lint_codes import CODES
 from lakegate.text import did_you_mean, shown
-from lakegate.text import printable as escaped
 from lakegate.verdict.value_mistakes import MISTAKES
 
 FOLDER = "lakegate.cli.contracts.explanations"
@@ -104,6 +102,7 @@ class TermExplanation:
 Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation | SettingExplanation | TermExplanation
 
 
+@command
 def explain(
     name: Annotated[
         str | None,
@@ -113,8 +112,7 @@ def explain(
             show_default=False,
         ),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> CommandResult[tuple[Explanation, ...]]:
     """Explain a code of `lint`, a kind of rule, a key of the extension, a term, or a reason of a rejection, as they are printed.
 
     Example: lakegate explain duplicate-field
@@ -132,12 +130,8 @@ def explain(
                 f"{did_you_mean(name, known)} `lakegate explain` lists all."
             )
         found = known[key]
-    if as_json:
-        terminal.print_json([asdict(each) for each in found])
-        return
-    console = terminal.answers()
-    for line in map(_line, found) if name is None else (line for each in found for line in _paragraphs(each)):
-        console.print(escaped(line), markup=False, soft_wrap=True)
+    lines = map(_line, found) if name is None else (line for each in found for line in _paragraphs(each))
+    return CommandResult(tuple(found), lines)
 
 
 def codes() -> list[CodeExplanation]:

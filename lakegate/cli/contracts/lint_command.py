@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from enum import Enum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.cli import terminal
+from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import InputDocument, ParentPaths, ParentPlaces, sources
-from lakegate.errors import ContractError, InputError, Problem
-from lakegate.lints.linter import NOTHING, Unreadable, as_document
+from lakegate.errors import ContractError, InputError
+from lakegate.json_codec import encode
+from lakegate.lints.linter import LintReport, Unreadable, lint_report
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.cli.terminal import Word
     from lakegate.lints.linter import Examined
 
 
@@ -37,12 +42,12 @@ LONGEST_LINE = 160
 STYLES = {"error": "bold red", "warning": "yellow"}
 
 
+@command
 def lint(  # noqa: PLR0913 - a command has these options
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Documents, folders of them, or - for standard input.")
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
     form: Annotated[
         LintFormat,
         typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
@@ -54,7 +59,7 @@ def lint(  # noqa: PLR0913 - a command has these options
         bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse documents that have warnings too.")] = False,
-) -> None:
+) -> CommandResult[LintReport]:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.
 
     A rule that can never be measured is a warning; --strict refuses what has warnings. What a document inherits from is
@@ -67,10 +72,11 @@ def lint(  # noqa: PLR0913 - a command has these options
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
     judged, unreadable = _judge(files, ParentPlaces.of(parents, stack, local=local), only_contracts=only_contracts)
-    WRITERS[LintFormat.JSON if as_json else form](judged, unreadable)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
-    raise typer.Exit(_exit_code(judged, unreadable, strict=strict))
+    exit_code = _exit_code(judged, unreadable, strict=strict)
+    report = lint_report(judged, unreadable)
+    return CommandResult(report, _written(form, judged, unreadable, report), exit_code)
 
 
 def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
@@ -135,59 +141,36 @@ def _exit_code(judged: dict[str, Examined], unreadable: Unreadable, *, strict: b
     return VALID if is_good else REFUSED
 
 
-def _write_json(judged: dict[str, Examined], unreadable: Unreadable) -> None:
-    sys.stdout.write(json.dumps(as_document(judged, unreadable), indent=2) + "\n")
+def _written(
+    form: LintFormat, judged: dict[str, Examined], unreadable: Unreadable, report: LintReport
+) -> Iterator[Word]:
+    """Problems in a form; what cannot be read is reported on standard error, too."""
+    match form:
+        case LintFormat.TEXT:
+            yield from problems_in_words(judged)
+        case LintFormat.JSON:
+            yield lambda _: terminal.print_json(encode(report))
+        case LintFormat.SARIF:
+            from importlib.metadata import version  # noqa: PLC0415 -- for this form alone
+
+            from lakegate.report.sarif import sarif_problems  # noqa: PLC0415 -- likewise
+
+            log = json.dumps(sarif_problems(judged, unreadable, version("lakegate")), indent=2)
+            yield lambda _: sys.stdout.writelines([log, "\n"])
+        case LintFormat.GITHUB:
+            from lakegate.report.github_output import github_problems  # noqa: PLC0415 -- for this form alone
+
+            yield lambda _: sys.stdout.writelines(f"{line}\n" for line in github_problems(judged, unreadable))
 
 
-def _write_sarif(judged: dict[str, Examined], unreadable: Unreadable) -> None:
-    from importlib.metadata import version  # noqa: PLC0415 -- for this form alone
-
-    from lakegate.report.sarif import sarif_problems  # noqa: PLC0415 -- likewise
-
-    sys.stdout.write(json.dumps(sarif_problems(judged, unreadable, version("lakegate")), indent=2) + "\n")
-
-
-def _write_github(judged: dict[str, Examined], unreadable: Unreadable) -> None:
-    from lakegate.report.github_output import github_problems  # noqa: PLC0415 -- for this form alone
-
-    sys.stdout.writelines(f"{line}\n" for line in github_problems(judged, unreadable))
-
-
-def show(judged: dict[str, Examined], _unreadable: Unreadable = NOTHING) -> None:
-    """Every problem with its line, for people; what cannot be read is reported on standard error."""
+def problems_in_words(judged: dict[str, Examined]) -> Iterator[Word]:
+    """Every problem with its line, and a summary of each document."""
     for name, examined in judged.items():
-        if examined.errors or examined.warnings:
-            _show_problems(name, examined)
-        sys.stdout.write(f"{escaped(name)}: {_summary(examined)}\n")
-
-
-def _show_problems(name: str, examined: Examined) -> None:
-    from rich.console import Console  # noqa: PLC0415 -- only where there are problems, and not for --json
-    from rich.text import Text  # noqa: PLC0415 -- as above
-
-    console = Console(soft_wrap=True, highlight=False)
-    for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
-        for problem in problems:
-            where = Text(f"{escaped(name)}:{problem.line}: ", style="dim")
-            console.print(where.append(level, STYLES[level]).append(f" {problem.code}", "bold"))
-            console.print(Text(f"    {escaped(problem.message)} @ {escaped(problem.path)}"))
-            console.print(Text(_quoted(examined, problem), style="dim"), end="")
-
-
-def _quoted(examined: Examined, problem: Problem) -> str:
-    """The line of the document that has the problem."""
-    lines = examined.lines[(problem.line or 0) - 1 : problem.line or 0]
-    return "".join(f"    {problem.line} | {escaped(line[:LONGEST_LINE])}\n" for line in lines)
-
-
-def _summary(examined: Examined) -> str:
-    counts = [counted(len(examined.errors), "error"), counted(len(examined.warnings), "warning")]
-    return f"{'valid' if examined.valid else 'refused'} ({', '.join(counts)})"
-
-
-WRITERS: dict[LintFormat, Callable[[dict[str, Examined], Unreadable], None]] = {
-    LintFormat.TEXT: show,
-    LintFormat.JSON: _write_json,
-    LintFormat.SARIF: _write_sarif,
-    LintFormat.GITHUB: _write_github,
-}
+        for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
+            for each in problems:
+                yield (f"{name}:{each.line}: ", "dim"), (level, STYLES[level]), (f" {each.code}", "bold")
+                yield f"    {each.message} @ {each.path}"
+                for line in examined.lines[(each.line or 0) - 1 : each.line or 0]:
+                    yield ((f"    {each.line} | {line[:LONGEST_LINE]}", "dim"),)
+        counts = f"{counted(len(examined.errors), 'error')}, {counted(len(examined.warnings), 'warning')}"
+        yield f"{name}: {'valid' if examined.valid else 'refused'} ({counts})"

@@ -6,26 +6,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.options import Local, OfDataset, StackName
+from lakegate.cli.command_runner import CommandResult, command
+from lakegate.cli.options import AsJson, Local, OfDataset, StackName
+from lakegate.cli.terminal import Grid
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import ContractError
+from lakegate.plan.plan import Plan
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.verdict.verdict import blames_rows, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lakegate.cli.terminal import Word
     from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
 
 REFUSED = 1
 
 
+@command
 def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     file: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: OfDataset = None,
@@ -33,9 +36,11 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The plan as a document (the default).")] = False,
-) -> None:
-    """Print the plan that a contract compiles to: all the job will know of it. With --explain, of every dataset.
+    as_json: AsJson = False,
+) -> CommandResult[Plan]:
+    """Print the plan that a contract compiles to, as a JSON document: all the job will know of it.
+
+    With --explain it is printed rule by rule, in words, of every dataset.
 
     Example: lakegate plan contracts/examples/orders.odcs.yaml --explain
     """
@@ -47,37 +52,31 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     except ContractError as error:
         terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None
-    if not explains:
-        terminal.print_json(plans[0].to_json())
-        return
+    words = _explained(plans) if explains else [lambda _: terminal.print_json(plans[0].to_json())]
+    return CommandResult(plans[0], words)
+
+
+def _explained(plans: list[Plan]) -> Iterator[Word]:
     for at, compiled in enumerate(plans):
         if len(plans) > 1:
-            terminal.answers().print(
-                "\n" * bool(at) + escaped(compiled.dataset), style="bold", markup=False, soft_wrap=True
-            )
-        print_explained(compiled)
-        terminal.answers().print(f"\n{counted(len(compiled.checks), 'check')}; plan {compiled.digest}", markup=False)
+            yield from [""] * bool(at)
+            yield ((compiled.dataset, "bold"),)
+        yield from plan_in_words(compiled)
+        yield from ("", f"{counted(len(compiled.checks), 'check')}; plan {compiled.digest}")
 
 
-def print_explained(compiled: Plan) -> None:
-    """Print the checks of a plan, rule by rule, and what rejects a whole file, in words."""
-    terminal.wide().print(_explained(compiled))
+def plan_in_words(compiled: Plan) -> Iterator[Word]:
+    """The checks of a plan, rule by rule, and what rejects a whole file."""
+    yield Grid(
+        ("rule", "field", "wanted", "measured as", "if broken"),
+        (_in_words(compiled, each) for each in compiled.checks),
+        unbroken=("rule", "field"),
+    )
     if compiled.policy.on_reject is OnReject.ROWS:
         most = compiled.policy.max_rejected_share
         share = f", more than {percent(most)} % of the rows that break a rule (`maxRejectedShare`)" if most < 1 else ""
-        line = f"The whole file is rejected by a rule of the file that fails{share}, and where every row breaks a rule."
-        terminal.answers().print(f"\n{line}", markup=False)
-
-
-def _explained(compiled: Plan) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("rule", "field"):
-        table.add_column(name, no_wrap=True)
-    for name in ("wanted", "measured as", "if broken"):
-        table.add_column(name, overflow="fold")
-    for check in compiled.checks:
-        table.add_row(*(Text(escaped(cell)) for cell in _in_words(compiled, check)))
-    return table
+        yield ""
+        yield f"The whole file is rejected by a rule of the file that fails{share}, and where every row breaks a rule."
 
 
 def _in_words(compiled: Plan, check: Check) -> tuple[str, ...]:

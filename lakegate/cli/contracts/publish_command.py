@@ -12,7 +12,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command, render
 from lakegate.cli.contracts.diff_command import print_comparison
-from lakegate.cli.contracts.lint_command import REFUSED, show
+from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
 from lakegate.cli.datasets.lifecycle_command import day_of
 from lakegate.cli.options import AsJson, Local, StackName, Yes
 from lakegate.contract_files import InputDocument, registry_documents
@@ -30,7 +30,7 @@ from lakegate.gate.registry.publish_contract import (
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
 from lakegate.gate.registry.registry_rows import PROPOSALS
-from lakegate.lints.linter import Examined, as_document
+from lakegate.lints.linter import Examined, lint_report
 from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
 from lakegate.stack import Refused, known_form
 from lakegate.text import counted, listed
@@ -186,7 +186,7 @@ def warnings_in_words(name: str, body: bytes, warnings: tuple[Problem, ...]) -> 
     """Findings where a document is weaker than an announced version of its parent, as `lint` shows them."""
     if warnings:
         lines = tuple(body.decode(errors="replace").splitlines())
-        yield lambda _: show({name: Examined((), warnings, lines)})
+        yield from problems_in_words({name: Examined((), warnings, lines)})
 
 
 def compiled_document(
@@ -210,8 +210,8 @@ def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
 
 
 def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
-    found = as_document({name: examined})
-    _end(CommandResult(found, [lambda _: show({name: examined})], REFUSED), as_json=as_json)
+    found = lint_report({name: examined})
+    _end(CommandResult(found, problems_in_words({name: examined}), REFUSED), as_json=as_json)
 
 
 def _end(result: CommandResult[Any], *, as_json: bool) -> NoReturn:

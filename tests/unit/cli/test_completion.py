@@ -89,8 +89,8 @@ def test_every_command_is_completed(shell: str) -> None:
     ("shell", "answer"),
     [
         ("bash", "--json\n"),
-        ("zsh", """_arguments '*: :(("--json":"The plan as a document (the default)."))'\n"""),
-        ("fish", "--json\tThe plan as a document (the default).\n"),
+        ("zsh", """_arguments '*: :(("--json":"One JSON document on standard output."))'\n"""),
+        ("fish", "--json\tOne JSON document on standard output.\n"),
     ],
 )
 def test_options_of_a_command_are_completed(shell: str, answer: str) -> None:
