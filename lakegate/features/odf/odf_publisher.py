@@ -13,12 +13,14 @@ from lakegate.contract.name_times import time_in
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
+from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.lake_layout import state_key
-from lakegate.gate.ledger.blocks import LedgerSlice, deliveries
+from lakegate.gate.ledger.blocks import LedgerSlice
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
+from lakegate.json_codec import MAX_INTEGER
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
@@ -157,13 +159,13 @@ def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: 
     known = (
         moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
     )
-    slices = (
+    slices = [
         PublishedSlice(f"s3://{dependencies.places.lake}/{each.key}", each.offset, each.rows)
-        for block in deliveries(dependencies.ledger.blocks(line) if end else ())
-        for each in block.slices or ()
+        for accepted in (newest_accepted(dependencies, line, MAX_INTEGER) if end else ())
+        for each in reversed(accepted.slices)
         if each.end <= end
-    )
-    return SnapshotOrder(known, tuple(slices))
+    ]
+    return SnapshotOrder(known, tuple(reversed(slices)))
 
 
 # ---- Extension point `publishers` ----

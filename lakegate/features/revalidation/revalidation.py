@@ -23,6 +23,7 @@ from lakegate.errors import (
 from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.accepted_deliveries import standing_mark
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.decisions import TRIES
@@ -32,7 +33,7 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.pin_contract import referred_lines
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
 from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ledger.blocks import Head, Record, digest, event_id
+from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
 from lakegate.gate.outbox import EventSubscriber
@@ -46,7 +47,7 @@ from lakegate.gate.scheduled_tasks import (
     present,
     write_row,
 )
-from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
+from lakegate.json_codec import MAX_INTEGER, Exact, NotEmpty, Permitted, encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -59,9 +60,9 @@ from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from lakegate.gate.delivery.attempt_request import AcceptedObject
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject
     from lakegate.gate.scheduled_tasks import LabelledDataset
     from lakegate.stack import LineSection
     from lakegate.verdict.verdict import BrokenRule
@@ -271,10 +272,9 @@ def _watched(line: RevalidatedLine, now: str) -> RevalidatedLine:
     return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
 
 
-def stale_rules(blocks: Iterable[AnyBlock]) -> list[dict[str, Any]]:
-    """The rules that do not hold for accepted data by the last record of some blocks, each with the time since when."""
-    contents = [each.content for each in blocks if isinstance(each, Record) and each.kind == KIND]
-    return [dict(each) for each in contents[-1]["stale"]] if contents else []
+def stale_rules(mark: Record | None) -> list[dict[str, Any]]:
+    """The rules that do not hold for accepted data by the record that marks it, each with the time since when."""
+    return [dict(each) for each in mark.content["stale"]] if mark else []
 
 
 def stale_after(
@@ -394,17 +394,16 @@ def report_failed(
     dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun
 ) -> Steps[EndedRun]:
     """Report a run that measured nothing: what the manifest states stays. Returns the end with that."""
-    stale = stale_rules(dependencies.ledger.blocks(row.line))
+    stale = stale_rules(standing_mark(dependencies, row.line, MAX_INTEGER))
     yield from _report(dependencies, row, run, end, {"rules": 0, "broken": [], "stale": stale})
     return replace(end, stale=tuple(each["rule"] for each in stale))
 
 
 def lift(dependencies: Dependencies, row: RevalidatedLine) -> Steps[None]:
     """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again."""
-    blocks = dependencies.ledger.blocks(row.line)
-    if not stale_rules(blocks):
+    last = standing_mark(dependencies, row.line, MAX_INTEGER)
+    if last is None or not stale_rules(last):
         return
-    last = next(each for each in reversed(blocks) if isinstance(each, Record) and each.kind == KIND)
     before = {name: last.content[name] for name in ("contract_version", "run", "plan", "height")}
     content = {**before, "schedules": [], "rules": 0, "broken": [], "stale": []}
     yield from _record(dependencies, row.line, event_id(KIND, "lifted", last.event), lambda _: content)
@@ -414,19 +413,19 @@ def lift(dependencies: Dependencies, row: RevalidatedLine) -> Steps[None]:
 def _record(dependencies: Dependencies, line: str, event: str, content: Content) -> Steps[dict[str, Any]]:
     """Append a record unless there is one of this event. Returns the content that is recorded.
 
-    What did not hold before is read from the chain itself, at the height below the record.
+    What did not hold before is what the chain says at the height below the record.
     """
     for _ in range(TRIES):
-        blocks = dependencies.ledger.blocks(line)
-        there = next((each for each in blocks if isinstance(each, Record) and each.event == event), None)
-        if there is not None:
-            return dict(there.content)
-        head = Head(blocks[-1].height, digest(blocks[-1]))
-        record = record_at_head(dependencies, KIND, line, content(stale_rules(blocks)), event, head=head)
+        head = dependencies.ledger.head(line)
+        before = stale_rules(standing_mark(dependencies, line, head.height))
+        record = record_at_head(dependencies, KIND, line, content(before), event, head=head)
         try:
             yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
-        except ConditionFailed:  # others extend the chain, or an earlier try of this worker arrived
-            continue
+        except ConditionFailed as failed:  # others extend the chain, or an earlier try of this worker arrived
+            if "event" not in failed.reasons:
+                continue
+            newest = dependencies.ledger.newest(line)
+            record = next(each for each in newest if isinstance(each, Record) and each.event == event)
         return dict(record.content)
     raise TransactionConflict
 
@@ -487,7 +486,7 @@ class AcceptedData(NamedTuple):
     """Data of a dataset that consumers read."""
 
     height: int
-    found: tuple[tuple[Block, LedgerObject], ...]
+    found: tuple[AcceptedObject, ...]
 
 
 def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
@@ -497,13 +496,13 @@ def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
 
 def accepted_up_to(dependencies: Dependencies, line: str, height: int) -> AcceptedData:
     """All of a line up to a height, without what was erased since."""
-    return AcceptedData(height, tuple(accepted_objects(dependencies, Referred(line, height))))
+    return AcceptedData(height, accepted_objects(dependencies, Referred(line, height)))
 
 
 def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledRun, data: AcceptedData) -> None:
     """One plan reads all objects. Raises OtherFormat where some were accepted in another format or dialect."""
     own = dialect_of(dependencies, run.plan, line)
-    accepted = (block.plan for block, _ in data.found)
+    accepted = (each.plan for each in data.found)
     if any(dialect_of(dependencies, each, line) != own for each in dict.fromkeys(accepted)):
         raise OtherFormat
 
@@ -516,7 +515,10 @@ def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str,
 def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Request:
     """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
     lake, plan = dependencies.places.lake, Plan.from_bytes(dependencies.plan_at(run.plan, run.id))
-    parts = tuple(StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version) for _, each in data.found)
+    parts = tuple(
+        StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version)
+        for each in (one.object for one in data.found)
+    )
     queries = (each.query for each in plan.checks if each.query is not None)
     lines = sorted({each.line for query in queries for each in query.relations if each.line})
     referred = referred_lines(dependencies, parts_of(row.line)[0], row.version, lines)
@@ -637,7 +639,7 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[
         return postponed(row, due, now)
     plan = _plan(dependencies, row, row.plan).of_schedules(due)
     yield from write_plan(dependencies, plan)
-    secret = data.found[0][0].workload  # who knows the id of a run may read its result
+    secret = data.found[0].workload  # who knows the id of a run may read its result
     identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
     row = yield from _written(dependencies, running(row, run, now))

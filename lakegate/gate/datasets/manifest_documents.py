@@ -9,7 +9,7 @@ from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
 from lakegate.gate.ledger.record_contents import Accepted, LifecycleState, StaleRule
-from lakegate.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted
+from lakegate.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
 
 FORMAT: Final = "lakegate-manifest/3"
 """Part of every head; one of another format is rebuilt from the whole ledger."""
@@ -53,6 +53,8 @@ class AcceptedDelivery:
     """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
     watermark: NotEmpty | None = field(default=None, metadata={OMITTED: True})
     """Only of a delivery with slices, of a line that has a watermark: no event before this time is expected any more."""
+    plan: Sha256 | None = field(default=None, metadata={OMITTED: True})
+    """Digest of the plan by which it was accepted; absent in what older releases wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class ManifestHead:
     """Above the segments."""
     stale: StaleMark | None = field(default=None, metadata={OMITTED: True})
     """Present while a rule that is measured by schedule does not hold for accepted data."""
+    gapless: bool = field(default=False, metadata={OMITTED: True})
+    """Whether every block up to the height was read, and each delivery has its plan; absent where that is not so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
@@ -75,13 +75,16 @@ class _Head(NamedTuple):
     """Rules that do not hold for accepted data, likewise."""
     erased: int = -1
     """Height of the last erasure that head and segments show; -1: none."""
+    gapless: bool = True
+    """Whether it lists all that it should: else everything is listed again."""
 
 
 def update(dependencies: Dependencies, chain: str) -> Steps[None]:
     """Bring the manifest of a line up to the top of its chain; its height never decreases."""
-    where = Address(dependencies.places.lake, manifest_key(chain))
+    where, heights = Address(dependencies.places.lake, manifest_key(chain)), dependencies.places.segment_heights
     for _ in range(TRIES):
         head = _head(dependencies, where)
+        head = head if head.gapless else _Head(head.etag)
         blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
         if not blocks:
             if head.height <= dependencies.ledger.head(chain).height:
@@ -91,14 +94,15 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
         if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
             blocks = dependencies.ledger.blocks(chain, strict=False)
             head = _Head(head.etag, erased=erasures_of(blocks).height)
+        gapless = len(blocks) == blocks[-1].height - head.height
         erasures = erasures_of(blocks)
         published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
         listed = (*head.deliveries, *(_delivery(dependencies, block, erasures) for block in published))
-        heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
+        folder = segment_folder(head.erased)
         segments = (blocks[-1].height + 1) // heights
+        parts = {number: list(each) for number, each in groupby(listed, lambda each: each["height"] // heights)}
         for number in range(head.segments, segments):
-            part = [each for each in listed if each["height"] // heights == number]
-            yield from _write_segment(dependencies, chain, folder, number, part)
+            yield from _write_segment(dependencies, chain, folder, number, parts.get(number, []))
         document = {
             "format": FORMAT,
             "line": chain,
@@ -109,6 +113,8 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
         }
         if stale := _stale(blocks, head.stale):
             document["stale"] = stale
+        if gapless:
+            document["gapless"] = True
         put = partial(
             dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
         )
@@ -163,7 +169,8 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
             deliveries, segments = tuple(document["deliveries"]), document["segments"]
             erased = erased_of(segments.get("folder", SEGMENTS))
             of_line = document.get("lifecycle"), document.get("stale")
-            return _Head(found.etag, int(document["height"]), int(segments["count"]), deliveries, *of_line, erased)
+            place = int(document["height"]), int(segments["count"])
+            return _Head(found.etag, *place, deliveries, *of_line, erased, document.get("gapless") is True)
     return _Head(found.etag)
 
 
@@ -298,6 +305,7 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
         **({"waiver": asdict(block.waiver)} if block.waiver else {}),
         **({"slices": [encode(each) for each in block.slices]} if block.slices is not None else {}),
         **({"watermark": block.watermark} if block.watermark else {}),
+        "plan": block.plan,
     }
 
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.extension_points import loaded
 from lakegate.gate import lake_layout
+from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ledger.blocks import BlockKind, deliveries
+from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
+    from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock
     from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
     from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
+    from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
     from lakegate.plan.plan import Plan
     from lakegate.plan.result import Result
     from lakegate.plan.slice_order import SliceOrder, WrittenRun, WrittenSlice
@@ -107,28 +109,52 @@ def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
     """Accepted data of a dataset up to the pinned height that is not erased: nothing else changes it."""
     parts = (
         AcceptedPart(
-            uri=f"s3://{dependencies.places.lake}/{found.key}",
-            size=found.size,
-            plan_uri=plan_uri(dependencies, block.plan),
-            plan_digest=block.plan,
+            uri=f"s3://{dependencies.places.lake}/{each.object.key}",
+            size=each.object.size,
+            plan_uri=plan_uri(dependencies, each.plan),
+            plan_digest=each.plan,
         )
-        for block, found in accepted_objects(dependencies, referred)
+        for each in accepted_objects(dependencies, referred)
     )
     return Reference(referred.line, referred.height, tuple(parts))
 
 
-def accepted_objects(dependencies: Dependencies, referred: Referred) -> Iterator[tuple[Block, LedgerObject]]:
-    """The rows of a line up to a height, each object with the block of its delivery: of snapshots the newest that changed it."""
-    blocks = dependencies.ledger.blocks(referred.line) if referred.height >= 0 else ()
-    below = [each for each in deliveries(blocks) if each.height <= referred.height]
-    erasures = erasures_of(blocks)
-    newest = next((each for each in reversed(below) if each.slices), None)
-    if newest is not None and terms_of(dependencies.plan_at(newest.plan, newest.workload)).snapshots:
-        objects = erasures.objects_of(newest)
-        yield from ((newest, each) for each in objects if lake_layout.is_original(newest, referred.line, each.key))
-        return
-    for block in below:
-        if block.kind is BlockKind.PUBLISHED:
-            yield from (
-                (block, each) for each in erasures.objects_of(block) if lake_layout.is_published(block, each.key)
-            )
+class AcceptedObject(NamedTuple):
+    """An accepted object, as it is now, and what it was accepted with."""
+
+    height: int
+    workload: str
+    plan: str
+    """Digest."""
+    object: LedgerObject
+
+
+def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[AcceptedObject, ...]:
+    """The rows of a line up to a height, in the order of the ledger: of snapshots the newest that changed it, as it arrived."""
+    if referred.height < 0:
+        return ()
+    found: list[AcceptedBlock] = []
+    is_newest = True
+    for each in newest_accepted(dependencies, referred.line, referred.height):
+        if each.slices and is_newest:
+            is_newest = False
+            if terms_of(dependencies.plan_at(each.plan, each.workload)).snapshots:
+                return _originals(dependencies, referred.line, each)
+        found.append(each)
+    return tuple(
+        AcceptedObject(each.height, each.workload, each.plan, one) for each in reversed(found) for one in each.objects
+    )
+
+
+def _originals(dependencies: Dependencies, line: str, accepted: AcceptedBlock) -> tuple[AcceptedObject, ...]:
+    """The data of a snapshot that arrived, which the manifest does not list."""
+    block = dependencies.ledger.block(line, accepted.height)
+    assert isinstance(block, Block)
+    objects = block.objects
+    if not accepted.as_committed:
+        objects = erasures_of(dependencies.ledger.blocks(line)).objects_of(block)
+    return tuple(
+        AcceptedObject(block.height, block.workload, block.plan, each)
+        for each in objects
+        if lake_layout.is_original(block, line, each.key)
+    )

@@ -172,7 +172,7 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     if workload.due_at is None:
         return workload
     assert workload.pin is not None
-    if workload.state is State.PUBLISHED:
+    if workload.state is State.PUBLISHED or _ends_segment(dependencies, workload):
         yield from readers_manifest.update(dependencies, workload.pin.chain)
     yield from delivery_objects.delete(dependencies, workload)
     for each in delivery_objects.staged(dependencies, workload):
@@ -182,6 +182,11 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
         yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, share)
     yield from write(dependencies, workload)
     return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))
+
+
+def _ends_segment(dependencies: Dependencies, workload: Workload) -> bool:
+    """Whether the block completes a segment of the manifest: rejected deliveries are no part of it, but are read from it on."""
+    return bool(workload.pin and workload.pin.plan) and (workload.height + 1) % dependencies.places.segment_heights == 0
 
 
 def _shares(dependencies: Dependencies, workload: Workload) -> tuple[Address, ...]:

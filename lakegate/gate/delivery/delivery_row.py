@@ -273,6 +273,8 @@ class Workload(NamedTuple):
     candidate: Decision | None = None
     """The verdict that waits until a person has answered, and its time has come."""
     answer: ApprovalAnswer | None = None
+    height: int = -1
+    """Of its block in the chain of its pin; -1: it has none, or an older release committed it."""
     extensions: str = "{}"
     """Members of the row that are those of features, or of a newer release, as text: the core keeps them unread."""
     tries: int = 0

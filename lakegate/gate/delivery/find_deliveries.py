@@ -18,7 +18,7 @@ from lakegate.gate.delivery.delivery_objects import content, row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
-from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.text import counted, did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from lakegate.gate.delivery.delivery_row import SourceObject, Workload
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import Block
     from lakegate.gate.ports import ObjectVersion
     from lakegate.report.delivery_report import Report
 
@@ -125,10 +124,10 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 # A workload that is GONE, because its producer deleted the version and no staged copy is left, is found by its id alone.
 
 
-LOOKED_BACK: Final = 500
-"""Blocks of a chain that are searched for one workload."""
 PAGES: Final = 20
 """Pages of the landing bucket that are listed: 20,000 versions. What is open longer raises an alarm of its own."""
+LOOKED_BACK: Final = 500
+"""Blocks of a chain that are searched for one workload of an older release."""
 SEARCHED_BLOCKS: Final = 5_000
 """Of each line, where only some deliveries are wanted."""
 SEARCHED_ROWS: Final = 1_000
@@ -312,8 +311,20 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
         return _by_id(dependencies, row.joined)
     if row.state not in TERMINAL or row.pin is None:
         return delivery_of(row)
-    blocks = _top(dependencies, row.pin.chain, LOOKED_BACK)
-    return delivery_of(row, next((block for block in blocks if block.workload == identity), None))
+    return delivery_of(row, _block_of(dependencies, row, row.pin.chain))
+
+
+def _block_of(dependencies: Dependencies, row: Workload, chain: str) -> Block | None:
+    """The block of a finished delivery; of one that an older release committed, only if it is among the latest."""
+    if row.height < 0:
+        blocks = _top(dependencies, chain, LOOKED_BACK)
+        return next((block for block in blocks if block.workload == row.id), None)
+    try:
+        found = dependencies.ledger.block(chain, row.height)
+    except UnreadableItem as refused:
+        dependencies.left_out.append(refused)
+        return None
+    return found if isinstance(found, Block) and found.workload == row.id else None
 
 
 def _is_hex(text: str) -> bool:

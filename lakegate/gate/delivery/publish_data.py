@@ -192,7 +192,7 @@ def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     place = dependencies.ledger.committed(workload.id)
     if place is None:
         return workload
-    block = dependencies.ledger.blocks(place.chain, place.height - 1)[0]
+    block = dependencies.ledger.block(place.chain, place.height)
     assert isinstance(block, Block)
     to = State.PUBLISHED if block.kind is BlockKind.PUBLISHED else State.QUARANTINED
     after = workload._replace(
@@ -200,6 +200,7 @@ def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
         pin=_pin_of(block, workload.pin),
         decision=_decision_of(block, workload.decision or workload.candidate),
         candidate=None,
+        height=place.height,
         due_at=dependencies.clock.now() + dependencies.timing.lease,
     )
     publishers: Iterator[Publisher] = registered("publishers")
@@ -265,7 +266,7 @@ def _commit(
         if (yield from names_key(dependencies, workload.pin.chain, head, workload.id)):
             continue
         now = dependencies.clock.now()
-        after = workload._replace(state=to, due_at=now + dependencies.timing.lease)
+        after = workload._replace(state=to, height=head.height + 1, due_at=now + dependencies.timing.lease)
         block = _block(dependencies, after, head, result, objects)
         news = message(dependencies, after, block.height, subscribers)
         try:
@@ -300,7 +301,7 @@ def _block(
     slices, watermark = publisher.listed(workload, result) if publisher and result else (None, None)
     return Block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
-        height=head.height + 1,
+        height=workload.height,
         previous=head.digest,
         system_time=moment(dependencies.clock.now()),
         chain=pin.chain,

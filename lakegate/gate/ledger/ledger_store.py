@@ -230,6 +230,14 @@ class Ledger:
             tuple(row.decoded(block_of) for row in rows) if strict else tuple(all_readable(self.table, rows, block_of))
         )
 
+    def block(self, chain: str, height: int) -> AnyBlock | None:
+        """The block at a height; None where there is none. Strongly consistent. Raises UnreadableItem."""
+        return found(self.table, RowKey(TableName.LEDGER, chain, height), block_of)
+
+    def newest(self, chain: str) -> Iterator[AnyBlock]:
+        """The blocks from the top down, read page by page; one that cannot be read is left out."""
+        return all_readable(self.table, self.table.heights(chain, newest=True), block_of)
+
     def texts(self, chain: str) -> Iterator[bytes]:
         """Every block as it is stored, lowest first, read page by page."""
         return (each.text for each in self.signed(chain))

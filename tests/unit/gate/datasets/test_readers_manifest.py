@@ -83,8 +83,10 @@ def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:
                 "objects": [
                     {"key": stored.key, "version": stored.version, "size": 6, "checksum": stored.checksum},
                 ],
+                "plan": block.plan,
             }
         ],
+        "gapless": True,
     }
 
 

@@ -172,7 +172,7 @@ def test_rules_read_the_newest_snapshot() -> None:
     dependencies = line.env.dependencies
     found = [list(accepted_objects(dependencies, Referred(LINE, height))) for height in (-1, 0, 1, 2)]
 
-    names = [[(block.height, each.key.rpartition("/workload=")[2][65:]) for block, each in one] for one in found]
+    names = [[(each.height, each.object.key.rpartition("/workload=")[2][65:]) for each in one] for one in found]
     assert names == [[], *([(at, "_original/part-00000.csv")] for at in (0, 1, 1))]
     assert SNAPSHOTS.current.storage == SNAPSHOTS.storage != LEDGER.current.storage
 

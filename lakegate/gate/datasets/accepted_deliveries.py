@@ -1,0 +1,133 @@
+"""Accepted deliveries of a dataset as the gate needs them, without its whole chain.
+
+They are read from the readers' manifest and, above its height, from the ledger. The manifest follows from the ledger, may lag
+behind it and may be damaged: where it is not what this release writes, or an erasure above it changed what it lists, the whole
+chain is read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from lakegate.errors import InputError, NotFound
+from lakegate.extension_points import names
+from lakegate.gate.datasets.manifest_documents import ManifestHead, ManifestSegment
+from lakegate.gate.lake_layout import SEGMENTS, erased_of, is_published, manifest_key, segment_key
+from lakegate.gate.ledger.blocks import BlockKind, Record, deliveries
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of
+from lakegate.gate.ports import Address
+from lakegate.json_codec import decode_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
+    from lakegate.gate.ledger.stored_objects import Erasures
+
+T = TypeVar("T", ManifestHead, ManifestSegment)
+
+
+class AcceptedBlock(NamedTuple):
+    """The part of the block of an accepted delivery that tells how it is read."""
+
+    height: int
+    workload: str
+    plan: str
+    """Digest of the plan that it was accepted by."""
+    objects: tuple[LedgerObject, ...]
+    """Those that consumers read, as they are now."""
+    slices: tuple[LedgerSlice, ...]
+    as_committed: bool
+    """Whether no object of the dataset was erased or restored after it, so that its block states what there is."""
+
+
+class _NotUsable(Exception):  # noqa: N818 - the name is what is wrong
+    """The manifest, or a part of it, does not say what the ledger does."""
+
+
+def newest_accepted(dependencies: Dependencies, chain: str, height: int) -> Iterator[AcceptedBlock]:
+    """Accepted deliveries up to a height, the newest first; segments of the manifest are read as far as they are asked for."""
+    below = height + 1
+    try:
+        for each in _by_manifest(dependencies, chain, below):
+            below = each.height
+            yield each
+    except _NotUsable:
+        blocks = dependencies.ledger.blocks(chain)
+        yield from _of_blocks(blocks, erasures_of(blocks), below)
+
+
+def _by_manifest(dependencies: Dependencies, chain: str, below: int) -> Iterator[AcceptedBlock]:
+    head, above = _manifest(dependencies, chain)
+    if any(each.kind in {DONE, RESTORED} for each in above):
+        raise _NotUsable
+    folder, heights = head.segments.folder or SEGMENTS, head.segments.heights
+    erased = erased_of(folder)
+    yield from _of_blocks(above, erasures_of(above), below)
+    yield from _of_document(head, erased, below)
+    for number in range(min(head.segments.count - 1, (below - 1) // heights), -1, -1):
+        key = segment_key(chain, number * heights, folder)
+        segment = _document(dependencies, key, ManifestSegment, chain)
+        if segment.height != (number + 1) * heights - 1:
+            raise _NotUsable
+        yield from _of_document(segment, erased, below)
+
+
+def _manifest(dependencies: Dependencies, chain: str) -> tuple[ManifestHead, tuple[AnyBlock, ...]]:
+    """The head, and the blocks above it. Raises _NotUsable."""
+    head = _document(dependencies, manifest_key(chain), ManifestHead, chain)
+    if not head.gapless:
+        raise _NotUsable
+    above = dependencies.ledger.blocks(chain, head.height)
+    if not above and dependencies.ledger.head(chain).height < head.height:  # the ledger is that of an earlier time
+        raise _NotUsable
+    return head, above
+
+
+def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> T:
+    try:
+        body = dependencies.objects.read(Address(dependencies.places.lake, key))
+        found = decode_document(of, "manifest", json.loads(body))
+    except (NotFound, InputError, ValueError, RecursionError):
+        raise _NotUsable from None
+    if found.line != chain:
+        raise _NotUsable
+    return found
+
+
+def _of_blocks(blocks: Iterable[AnyBlock], erasures: Erasures, below: int) -> Iterator[AcceptedBlock]:
+    for block in reversed(deliveries(blocks)):
+        if block.height < below and block.kind is BlockKind.PUBLISHED:
+            left = tuple(each for each in erasures.objects_of(block) if is_published(block, each.key))
+            is_untouched = erasures.height < block.height
+            yield AcceptedBlock(block.height, block.workload, block.plan, left, block.slices or (), is_untouched)
+
+
+def _of_document(document: ManifestHead | ManifestSegment, erased: int, below: int) -> Iterator[AcceptedBlock]:
+    for each in reversed(document.deliveries):
+        if each.plan is None:
+            raise _NotUsable
+        if each.height < below:
+            slices = each.slices or ()
+            yield AcceptedBlock(each.height, each.workload, each.plan, each.objects, slices, erased < each.height)
+
+
+def standing_mark(dependencies: Dependencies, chain: str, height: int) -> Record | None:
+    """The record by which accepted data is marked (`stale` in the manifest), up to a height; None where there is none.
+
+    Where the last such record took the mark away, that one, or None. Raises UnreadableItem.
+    """
+    marked = -1
+    try:
+        head, blocks = _manifest(dependencies, chain)
+        marked = head.stale.height if head.stale else -1
+    except _NotUsable:
+        blocks = dependencies.ledger.blocks(chain)
+    marking = names("manifest marks")
+    for each in reversed(blocks):
+        if isinstance(each, Record) and each.kind in marking and each.height <= height:
+            return each
+    found = dependencies.ledger.block(chain, marked) if marked >= 0 else None
+    return found if isinstance(found, Record) else None
