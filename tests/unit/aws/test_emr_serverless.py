@@ -12,7 +12,7 @@ from botocore.stub import Stubber
 from lakegate.aws.emr_serverless import EmrServerless
 from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled, Unanswered
 from lakegate.gate.ports import JobRun, JobState
-from tests.unit.aws.test_clients_errors import KNOWN
+from tests.unit.aws.test_clients import KNOWN
 
 REQUEST = {"applicationId": "a1", "clientToken": "t1", "name": "w1", "executionRoleArn": "arn:aws:iam::1:role/job-role"}
 

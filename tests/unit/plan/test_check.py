@@ -1,16 +1,44 @@
+"""Checks of a plan: their numbers, the records that each is about, and the query of the rows that a query counts."""
+
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.plan.check import EPSILON, NONE, Interval, Quantile, QuantileMethod
+from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import (
+    EPSILON,
+    ID,
+    NONE,
+    Interval,
+    Keys,
+    Population,
+    Quantile,
+    QuantileMethod,
+    Query,
+    QueryColumn,
+    QueryRelation,
+    Tier,
+    keys_of,
+    population_of,
+    predicates_of,
+    tiers_of,
+)
 from lakegate.plan.metrics import Metric
+from lakegate.plan.predicates import Not, Present
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
+from tests.unit.verdict.test_verdict import check
+
+if TYPE_CHECKING:
+    from lakegate.plan.check import Check
+
 
 ONE, FIVE = Decimal(1), Decimal(5)
 
@@ -129,3 +157,95 @@ def test_keys_are_compared_by_five_metrics() -> None:
         Metric.DISTINCT_SHARE,
         Metric.MOST_COMMON,
     } == keyed
+
+
+FILTER = Present("kind")
+DUPLICATES = check(metric=Metric.DUPLICATE_ROWS)
+TWO_TIERS = check(accept=Tier(Interval(), Present("a")), tolerate=Tier(Interval(), Present("b")))
+
+
+@pytest.mark.parametrize(
+    ("of", "population"),
+    [
+        (check(), None),
+        (check(row_filter=FILTER), Population((), FILTER)),
+        (check(metric=Metric.MEAN_LENGTH), Population(condition=Present("n"))),
+        (DUPLICATES, Population(("n",))),
+        (check(metric=Metric.DUPLICATE_ROWS, row_filter=FILTER), Population(("n",), FILTER)),
+        (check(metric=Metric.DUPLICATE_ROWS, nulls_alike=True), None),
+    ],
+)
+def test_a_check_is_about_all_records_or_some(of: Check, population: Population | None) -> None:
+    """Keys need values in all their fields; a filter excludes the records for which it is not true."""
+    assert population_of(of) == population
+
+
+def test_records_outside_a_filter_are_excluded() -> None:
+    """The predicate of a filter fails for the records that are counted; without a filter there is none."""
+    assert Population((), FILTER).excluded == Not(FILTER)
+    assert Population(("n",)).excluded is None
+
+
+def test_keys_are_those_of_a_check_that_compares_keys() -> None:
+    """Other checks have none; a tier adds the predicate of the keys that it counts."""
+    assert keys_of(check(row_filter=FILTER)) is None
+    assert keys_of(DUPLICATES) == Keys(("n",), Population(("n",)))
+    assert keys_of(DUPLICATES, Tier(Interval(), FILTER)) == Keys(("n",), Population(("n",)), FILTER)
+
+
+def test_all_predicates_of_checks_are_evaluated() -> None:
+    """Those of both tiers, and that of a filter."""
+    assert tiers_of(TWO_TIERS) == (TWO_TIERS.accept, TWO_TIERS.tolerate)
+    assert list(predicates_of((TWO_TIERS, check(row_filter=FILTER), DUPLICATES))) == [
+        Present("a"),
+        Present("b"),
+        Present("n"),
+        Not(FILTER),
+        Present("n"),
+    ]
+
+
+NUMBER = QueryColumn("id", LogicalType.INTEGER)
+OWN = QueryRelation("orders", (NUMBER, QueryColumn("n", LogicalType.STRING)), delivered=True)
+OTHER = QueryRelation("people", (NUMBER,))
+COUNTED = "SELECT count(1L) AS k0 FROM r0 AS q1 WHERE "
+DUCKDB = "SELECT count(CAST(1 AS BIGINT)) AS k0 FROM r0 AS q1 WHERE (q1.c0 < CAST(0 AS BIGINT))"
+
+
+@pytest.mark.parametrize("condition", ["(q1.c0 < 0L)", "((q1.c0 < 0L) AND (q1.c1 = :t0))", "(((q1.c0)))"])
+@pytest.mark.parametrize("count", ["count(1L)", "count(1)"])
+def test_a_plain_count_lists_its_rows(condition: str, count: str) -> None:
+    """The same condition selects the ids of the rows, in a further column of the delivery; it reads no other relation."""
+    query = Query(COUNTED.replace("count(1L)", count) + condition, DUCKDB, ("a",), (OWN, OTHER))
+    rows = Query(
+        COUNTED.replace("count(1L)", "q1.c2") + condition,
+        DUCKDB.replace("count(CAST(1 AS BIGINT))", "q1.c2"),
+        ("a",),
+        (replace(OWN, columns=(*OWN.columns, ID)),),
+    )
+
+    assert query.of_rows == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COUNTED + "(q1.c0 < 0L) GROUP BY q1.c1",
+        COUNTED + "(q1.c0 < 0L) OR (q1.c1 = :t0)",
+        COUNTED + "(q1.c0) UNION ALL SELECT 1 AS k0 FROM r0 AS q1 WHERE (q1.c1)",  # noqa: S608 - a text of the test
+        COUNTED + "((q1.c0 < 0L)",
+        COUNTED + "(q1.c0 < 0L))",
+        COUNTED + "q1.c0 < 0L",
+        "SELECT sum(q1.c0) AS k0 FROM r0 AS q1 WHERE (q1.c0 < 0L)",
+        "SELECT count(1L) AS k0 FROM r1 AS q1 WHERE (q1.c0 < 0L)",
+    ],
+)
+def test_another_query_lists_no_rows(text: str) -> None:
+    """Groups, unions, several conditions and other aggregates count no rows of the delivery one by one."""
+    assert Query(text, DUCKDB, ("a",), (OWN, OTHER)).of_rows is None
+
+
+@pytest.mark.parametrize("own", [replace(OWN, delivered=False), replace(OWN, line="shop/orders_v1")])
+def test_rows_of_accepted_data_are_not_listed(own: QueryRelation) -> None:
+    """Only rows of the judged delivery are shown."""
+    assert Query(COUNTED + "(q1.c0 < 0L)", DUCKDB, (), (own,)).of_rows is None

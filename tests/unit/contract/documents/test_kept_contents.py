@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from lakegate.contract.contract_model import Deprecation, Origin
+import pytest
+
+from lakegate.contract.contract_model import About, Contract, Deprecation, Origin, labels_of
 from lakegate.lints.linter import examine, read
 
 ODCS = b"""\
@@ -87,3 +89,23 @@ pricing: {priceAmount: 1, priceCurrency: USD, priceUnit: MB}
     assert (about.owner, about.purpose, about.usage, about.limitations) == ("g", "p", "u", "l")
     assert {"ownerGroup", "producer", "access", "dataSharingAgreements", "pricing"} == set(about.sections)
     assert read(text.replace(b"ownerGroup: g\n", b"")).about.owner == "p"
+
+
+@pytest.mark.parametrize(
+    ("about", "labels"),
+    [
+        (About(), ()),
+        (
+            About(owner="sales", tags=("eu", "", "eu"), sections={"domain": "trade"}),
+            (("owner", "sales"), ("domain", "trade"), ("tag", "eu")),
+        ),
+        (
+            About(sections={"producer": {"name": "INMET"}, "consumer": {"group": "x"}}),
+            (("producer", "INMET"),),
+        ),
+        (About(sections={"producer": "INMET", "domain": 3}), (("producer", "INMET"),)),
+    ],
+)
+def test_labels_are_what_the_document_declares(about: About, labels: tuple[tuple[str, str], ...]) -> None:
+    """Each once; what is not a text is not a label."""
+    assert labels_of(Contract("shop", "1.0.0", "ODCS v3.1.0", (), about=about)) == labels
