@@ -70,7 +70,19 @@ FUNCTIONS = frozenset(
             "regexp_replace",
         ),
         *("replace", "right", "round", "round_even", "row_number", "second", "sqrt", "starts_with", "stddev_pop"),
-        *("stddev_samp", "struct_pack", "substring", "suffix", "sum", "to_months", "trim", "trunc", "upper", "var_pop"),
+        *(
+            "stddev_samp",
+            "strlen",
+            "struct_pack",
+            "substring",
+            "suffix",
+            "sum",
+            "to_months",
+            "trim",
+            "trunc",
+            "upper",
+            "var_pop",
+        ),
         *("var_samp", "weekofyear", "year"),
     )
 )

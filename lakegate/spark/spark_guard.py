@@ -87,7 +87,19 @@ EXPRESSIONS = frozenset(
         ),
         *("Ceil", "Floor", "Sqrt", "Pow", "Cast"),
         # texts
-        *("Lower", "Upper", "StringTrim", "Length", "Substring", "Left", "Right", "Concat", "StringReplace", "Like"),
+        *(
+            "Lower",
+            "Upper",
+            "StringTrim",
+            "Length",
+            "OctetLength",
+            "Substring",
+            "Left",
+            "Right",
+            "Concat",
+            "StringReplace",
+            "Like",
+        ),
         *("StartsWith", "EndsWith", "Contains"),
         *(),
         # points in time

@@ -14,14 +14,14 @@ from lakegate.sql.sql_names import NodeForm, Translator, form, without_form
 from lakegate.sql.sql_parser import (
     COUNTS_BOUNDARIES,
     COUNTS_COMPLETE_UNITS,
-    COUNTS_DAYS,
     DAYS_BETWEEN_DATES,
     MOMENTS_APART,
     MONDAY_IS_ONE,
     SECONDS_HAVE_FRACTIONS,
     SUNDAY_IS_ONE,
     SUNDAY_IS_ZERO,
-    WEEKS_ARE_OTHERS,
+    WEEKS_APART_FROM,
+    WEEKS_COUNT_FROM_SUNDAY,
     word_of,
 )
 from lakegate.sql.typed_sql import (
@@ -56,6 +56,8 @@ MICROS = {
 }
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+ISO_WEEKS = ("isoweek", "iso_week", "weekiso", "weekofyear")
 LONGEST_DURATION = 10_000 * 366 * MICROS["day"]
 DAYS_APART = "date_diff('day', {1}, {0})"
 """In DuckDB."""
@@ -65,7 +67,7 @@ PARTS: dict[str, Texts] = {
         name: same(f"CAST({name}({{}}) AS BIGINT)")
         for name in ("year", "quarter", "month", "day", "hour", "minute", "second")
     },
-    **dict.fromkeys(("isoweek", "weekiso", "weekofyear"), same("CAST(weekofyear({}) AS BIGINT)")),
+    **dict.fromkeys(("week", *ISO_WEEKS), same("CAST(weekofyear({}) AS BIGINT)")),
     **dict.fromkeys(("doy", "dayofyear"), same("CAST(dayofyear({}) AS BIGINT)")),
     **dict.fromkeys(
         ("isodow", "dayofweekiso"),
@@ -81,6 +83,11 @@ WEEKDAYS = {
     **dict.fromkeys(MONDAY_IS_ONE, PARTS["isodow"]),
 }
 """The day of the week, by dialect."""
+DEPENDS_ON_DATEFIRST = {
+    "dayofweek": "WEEKDAY depends on SET DATEFIRST in sqlserver: `DATEDIFF(day, '1900-01-01', …) % 7`, 0 on Mondays, does not",
+    "week": "WEEK depends on SET DATEFIRST in sqlserver: `iso_week` does not",
+}
+"""Parts of a point in time that are not translated from SQL Server, with what is."""
 NOW = TypedSql(Texts("CAST(:now AS TIMESTAMP)", "CAST(CAST($now AS TIMESTAMPTZ) AS TIMESTAMP)"), SqlKind.TIMESTAMP)
 TODAY = TypedSql(fill("CAST({} AS DATE)", NOW), SqlKind.DATE)
 
@@ -183,7 +190,10 @@ def _point(sql: TypedSql) -> TypedSql:
 
 
 def _extract(t: Translator, node: exp.Extract, scope: Scope) -> TypedSql:
-    return part(t, node.this.name.lower(), t.translate(node.expression, scope))
+    of = t.translate(node.expression, scope)
+    if isinstance(node.this, exp.WeekStart):
+        return _week_of_year(_point(of), _first_day(node.this))
+    return part(t, node.this.name.lower(), of)
 
 
 def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -> TypedSql:
@@ -196,11 +206,11 @@ def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -
     if name == "second" and not of_function and t.dialect in SECONDS_HAVE_FRACTIONS:
         duckdb = "CAST((microsecond({}) / CAST('1000000.0' AS DOUBLE)) AS DOUBLE)"
         return combine("CAST(extract(SECOND FROM {}) AS DOUBLE)", SqlKind.DOUBLE, of, duckdb=duckdb)
-    template = PARTS.get(name)
-    if name in {"dow", "dayofweek"}:
-        template = WEEKDAYS.get(t.dialect)
-    elif name == "week" and t.dialect not in WEEKS_ARE_OTHERS:
-        template = PARTS["isoweek"]
+    if t.dialect == "sqlserver" and name in DEPENDS_ON_DATEFIRST:
+        raise UntranslatedError(DEPENDS_ON_DATEFIRST[name])
+    if name == "week" and t.dialect in WEEKS_COUNT_FROM_SUNDAY:
+        return _week_of_year(of, "sunday")
+    template = WEEKDAYS.get(t.dialect) if name in {"dow", "dayofweek"} else PARTS.get(name)
     if template is None:
         message = f"{name.upper()[:20]} of a point in time is not translated from {t.dialect} by this version"
         raise UntranslatedError(message)
@@ -221,31 +231,64 @@ def _only_utc(node: exp.Expr) -> None:
 
 def _truncated(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
     _only_utc(node)
-    unit = node.args["unit"].name.lower()
-    if unit == "isoweek":
-        unit = "week"
-    elif unit == "week" and t.dialect in WEEKS_ARE_OTHERS:
-        raise UntranslatedError(f"a week of {t.dialect} does not begin on Monday")
+    of = moment(_point(t.translate(node.this, scope)))
+    unit, first = _unit(node)
+    if unit == "week" and t.dialect == "sqlserver" and first is None:
+        raise UntranslatedError(DEPENDS_ON_DATEFIRST[unit])
     if unit not in TRUNCATED:
         raise UntranslatedError("it cuts a moment at a unit that is not known")
-    of = moment(_point(t.translate(node.this, scope)))
+    if unit == "week":
+        return _begin_of_week(t, of, first or "monday")
     return combine(f"date_trunc('{unit}', {{}})", SqlKind.TIMESTAMP, of)
+
+
+def _unit(node: exp.Func) -> tuple[str, str | None]:
+    """A unit of time; of a week the day on which it begins, if the unit says so."""
+    unit = node.args["unit"]
+    if isinstance(unit, exp.WeekStart):
+        return "week", _first_day(unit)
+    name = unit.name.lower()
+    return ("week", "monday") if name in ISO_WEEKS else (name, None)
+
+
+def _first_day(week: exp.WeekStart) -> str:
+    if week.name.lower() not in WEEK:
+        raise UntranslatedError("it names a day on which no week begins")
+    return week.name.lower()
+
+
+def _week_of_year(of: TypedSql, first: str) -> TypedSql:
+    """The week of the year, whose week 1 begins on the first day of that name."""
+    since_monday = 7 - WEEK.index(first)
+    spark = f"CAST((((dayofyear({{0}}) + 6) - ((weekday({{0}}) + {since_monday}) % 7)) div 7) AS BIGINT)"
+    duckdb = f"CAST((((dayofyear({{0}}) + 6) - ((isodow({{0}}) + {since_monday - 1}) % 7)) // 7) AS BIGINT)"
+    return combine(fill(spark, typed_null(of, "TIMESTAMP"), duckdb=duckdb), SqlKind.INTEGER, of)
+
+
+def _begin_of_week(t: Translator, of: TypedSql, first: str) -> TypedSql:
+    """The midnight at which a week began that begins on the day of that name."""
+    shift = duration(WEEK.index(first), "day")
+    monday = moment(of) if first == "monday" else _moved(t.dialect, moment(of), shift, "-")
+    begin = combine("date_trunc('week', {})", SqlKind.TIMESTAMP, monday)
+    return begin if first == "monday" else _moved(t.dialect, begin, shift, "+")
 
 
 def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     """The number of boundaries of a unit between two dates or timestamps."""
-    unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
-    if unit == "day" and (t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
+    unit, first = _unit(node) if node.args.get("unit") else ("day", None)
+    are_dates = later.kind is earlier.kind is SqlKind.DATE
+    if unit == "day" and (are_dates or t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
         return _days(later, earlier)
-    if unit == "day" and later.kind is earlier.kind is SqlKind.DATE:
-        return _days(later, earlier)
-    if t.dialect in COUNTS_COMPLETE_UNITS or (t.dialect in COUNTS_DAYS and unit != "day"):
-        return _complete(unit, later, earlier)
-    if t.dialect in COUNTS_DAYS:
-        raise UntranslatedError(f"DATEDIFF of moments is ambiguous when it is read from {t.dialect}: cast both to DATE")
-    if t.dialect not in COUNTS_BOUNDARIES or unit == "week":
-        raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}")
+    if t.dialect in COUNTS_COMPLETE_UNITS:
+        return _complete(t, unit, later, earlier)
+    first = first or WEEKS_APART_FROM.get(t.dialect)
+    if t.dialect not in COUNTS_BOUNDARIES or (unit == "week" and first is None):
+        raise UntranslatedError(f"a difference in {unit.upper()[:20]} is not translated from {t.dialect}: count days")
+    if unit == "week" and first is not None:
+        begins = [micros(_begin_of_week(t, each, first)) for each in (later, earlier)]
+        weeks = fill("(({} - {}) div {})", *begins, long(MICROS[unit]), duckdb="(({} - {}) // {})")
+        return combine(weeks, SqlKind.INTEGER, later, earlier)
     if unit in MONTHS:
         months = [
             fill("((year({0}) * 12) + (month({0}) - 1))", typed_null(each, "TIMESTAMP")) for each in (later, earlier)
@@ -273,16 +316,39 @@ def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
     """The number of complete units between two dates or timestamps."""
     unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
     later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
-    return _complete(unit, later, earlier)
+    return _complete(t, unit, later, earlier)
 
 
-def _complete(unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
+def _complete(t: Translator, unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
+    if unit in MONTHS:
+        return _complete_months(t, unit, later, earlier)
     if unit not in MICROS:
         raise UntranslatedError(
             f"a difference in complete units of {unit.upper()[:20]} is not translated by this version"
         )
     apart = fill("({} - {})", micros(later), micros(earlier))
     text = fill("({} div {})", apart, long(MICROS[unit]), duckdb="({} // {})")
+    return combine(text, SqlKind.INTEGER, later, earlier)
+
+
+def _complete_months(t: Translator, unit: str, later: TypedSql, earlier: TypedSql) -> TypedSql:
+    """Dates are compared as numbers of months of 32 days: those that a quotient by 32 leaves are complete."""
+    if not later.kind is earlier.kind is SqlKind.DATE:
+        raise UntranslatedError(
+            f"a difference in complete units of {unit.upper()} is counted between dates in {t.dialect}: cast both to DATE"
+        )
+    months = "(((year({0}) * 12) + month({0})) * 32)"
+    numbers = [fill(f"({months} + day({{0}}))", each) for each in (later, earlier)]
+    size = MONTHS[unit] * 32
+    spark, duckdb = (f"CAST((({{}} - {{}}) {div} {size}) AS BIGINT)" for div in ("div", "//"))
+    text = fill(spark, *numbers, duckdb=duckdb)
+    if t.dialect in COUNTS_COMPLETE_UNITS:  # the last day of a month stands for day 31
+        ended = f"({months} + CASE WHEN day({{1}}) = 1 THEN 31 ELSE day({{0}}) END)"
+        days = [fill("date_add({}, 1)", each, duckdb="({} + CAST(1 AS INTEGER))") for each in (later, earlier)]
+        last = [fill(ended, each, day) for each, day in zip((later, earlier), days, strict=True)]
+        forward = fill(spark, last[0], numbers[1], duckdb=duckdb)
+        backward = fill(spark, numbers[0], last[1], duckdb=duckdb)
+        text = fill("CASE WHEN {} >= {} THEN {} ELSE {} END", later, earlier, forward, backward)
     return combine(text, SqlKind.INTEGER, later, earlier)
 
 

@@ -98,10 +98,10 @@ def _text(sql: TypedSql) -> TypedSql:
 
 
 def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
-    if t.dialect == "mysql" and node.args.get("binary"):
-        raise UntranslatedError("LENGTH counts bytes in mysql: CHAR_LENGTH counts characters")
     inner = text(t, node.this, scope)
-    if t.dialect == "tsql":  # without the spaces at the end; those at the begin stand behind another character
+    if t.dialect == "mysql" and node.args.get("binary"):  # LENGTH counts bytes, CHAR_LENGTH characters
+        return combine("CAST(octet_length({}) AS BIGINT)", SqlKind.INTEGER, inner, duckdb="CAST(strlen({}) AS BIGINT)")
+    if t.dialect == "sqlserver":  # without the spaces at the end; those at the begin stand behind another character
         without, duckdb = (f"CAST((length(trim({each})) - 1) AS BIGINT)" for each in ("concat({}, {})", "({} || {})"))
         return combine(fill(without, t.names.text("."), inner, duckdb=duckdb), SqlKind.INTEGER, inner)
     return combine("CAST(length({}) AS BIGINT)", SqlKind.INTEGER, inner)

@@ -52,6 +52,8 @@ ZERO = "a division by zero"
 """The message of the error that a query raises; it is not shown."""
 DIVISOR = once("{}", f"CASE WHEN p = 0 THEN CAST(error('{ZERO}') AS DOUBLE) ELSE p END")
 """A float that must not be zero, in DuckDB."""
+NOT_ZERO = "(CASE WHEN ({0} = 0) THEN NULL ELSE {0} END)"
+"""A number, or null for zero, in Spark."""
 
 
 # ---- Arithmetic ----
@@ -129,7 +131,7 @@ def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
 
 
 def _divisor(right: TypedSql, dialect: str) -> Texts:
-    return fill("nullif({}, 0)", right) if dialect in ZERO_DIVIDES else right.text
+    return fill(NOT_ZERO, right, duckdb="nullif({}, 0)") if dialect in ZERO_DIVIDES else right.text
 
 
 BINARY = ("this", "expression")
@@ -141,7 +143,7 @@ ARITHMETIC: dict[type, NodeForm] = {
     exp.IntDiv: form(_whole_quotient, *BINARY),
     exp.Mod: form(_remainder, *BINARY),
     exp.SafeDivide: plain(
-        "({} / nullif({}, 0))",
+        f"({{0}} / {NOT_ZERO.replace('{0}', '{1}')})",
         SqlKind.DOUBLE,
         duckdb=f"({{}} / {DIVISOR.format('nullif({}, 0)')})",
         this=double,
@@ -220,10 +222,18 @@ def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: b
         return parts
     found = {each.collation for each in parts if each.collation}
     collation = found.pop() if len(found) == 1 else None
-    if collation is None or (is_ordered and collation is Collation.PADDED):
+    if collation is None:
         raise UntranslatedError(
-            f"texts that differ in case are equal in {t.dialect}, and never here: compare by "
+            f"comparisons and LIKE of texts ignore case in {t.dialect}, and never here: compare by "
             f"`COLLATE {TEXTS_IGNORE_CASE[t.dialect]}`, or by `dialect: duckdb`"
+        )
+    if is_ordered and collation is Collation.PADDED:
+        exact = (
+            "`COLLATE utf8mb4_0900_bin` counts them" if t.dialect == "mysql" else "write EXISTS with `=` instead of IN"
+        )
+        raise UntranslatedError(
+            f"order and IN of a query do not count spaces at the end of texts by this collation in {t.dialect}, and always "
+            f"here: {exact}, or `dialect: duckdb`"
         )
     return parts if collation is Collation.EXACT else tuple(_without_padding(t, each) for each in parts)
 
@@ -235,7 +245,7 @@ def _without_padding(t: Translator, text: TypedSql) -> TypedSql:
 
 _BINARY = {
     "mysql": {Collation.EXACT: r"utf8mb4_0900_bin", Collation.PADDED: r"[a-z0-9]+_bin"},
-    "tsql": {Collation.PADDED: r"[A-Z0-9_]+_BIN2?(?:_UTF8)?"},
+    "sqlserver": {Collation.PADDED: r"[A-Z0-9_]+_BIN2?(?:_UTF8)?"},
 }
 """The names of collations by code points; their order is that of code points where they are exact."""
 
@@ -352,10 +362,13 @@ def _matched(value: TypedSql, t: Translator, pattern: TypedSql) -> TypedSql:
     """LIKE as `=`, `startswith`, `contains` and `endswith` where the pattern allows it: these need no regular expression."""
     written = pattern.constant
     _by_code_points(t, (value, pattern))
-    if written is None or "\\" in written or (t.dialect == "tsql" and "[" in written):
+    if written is None or "\\" in written or (t.dialect == "sqlserver" and "[" in written):
         raise UntranslatedError("its LIKE is not a plain pattern")
-    if t.dialect == "tsql" and not written.endswith("%"):
-        raise UntranslatedError("whether its LIKE counts spaces at the end depends on the type of the column in tsql")
+    if t.dialect == "sqlserver" and not written.endswith("%"):
+        raise UntranslatedError(
+            "whether LIKE counts spaces at the end depends on the type of the column in sqlserver: let the pattern end with %, "
+            "or compare the end by RIGHT"
+        )
     if "_" not in written:
         first, *middle, last = written.split("%") if "%" in written else ("", written)
         if "%" not in written:

@@ -7,11 +7,15 @@ import re
 import unicodedata
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.databricks import DatabricksParser
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lakegate.contract.contract_model import PLACEHOLDERS
@@ -20,6 +24,8 @@ from lakegate.text import counted, did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from sqlglot.dialects.dialect import Dialect
 
     from lakegate.contract.contract_model import Contract, Rule
 
@@ -32,41 +38,41 @@ DIALECTS = {
     **{name: name for name in ("athena", "bigquery", "databricks", "duckdb", "mysql", "postgres", "redshift")},
     **{name: name for name in ("snowflake", "spark", "trino")},
     **dict.fromkeys(("postgresql", "cloudsql", "alloydb"), "postgres"),
-    **dict.fromkeys(("sqlserver", "tsql", "mssql", "synapse", "fabric"), "tsql"),
+    **dict.fromkeys(("sqlserver", "tsql", "mssql", "synapse", "fabric"), "sqlserver"),
     **dict.fromkeys(("hive", "glue", "sparksql"), "spark"),
     **dict.fromkeys(("presto", "starburst"), "trino"),
     "mariadb": "mysql",
     **dict.fromkeys(("s3", "local", "azure", "gcs", "sftp", "file", "kafka", "motherduck", "dataframe"), FILES),
 }
-"""Dialect of sqlglot by server type or by the `dialect` of a rule."""
+"""Dialect by server type or by the `dialect` of a rule."""
 DAYS_BETWEEN_DATES = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
 """Date minus date is a number of days; date plus number is a date."""
 MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spark"})
 """Timestamp minus timestamp is a duration."""
-COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "tsql"})
+COUNTS_BOUNDARIES = frozenset({"bigquery", "duckdb", "redshift", "snowflake", "sqlserver"})
 """DATEDIFF counts the boundaries of the unit between two timestamps, not the complete units."""
 COUNTS_COMPLETE_UNITS = frozenset({"athena", "trino"})
-"""DATE_DIFF counts complete units."""
-COUNTS_DAYS = frozenset({"databricks", "spark"})
-"""DATEDIFF counts complete units, but days between dates if it names no unit: the parser writes both alike."""
+"""DATE_DIFF counts complete units. The last day of a month completes it, also after a longer month."""
 SUNDAY_IS_ZERO = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
 SUNDAY_IS_ONE = frozenset({"bigquery", "databricks", "mysql", "spark"})
 MONDAY_IS_ONE = frozenset({"athena", "trino"})
-"""The number of the first day of a week. In the others it depends on a setting."""
-WEEKS_ARE_OTHERS = frozenset({"bigquery", "mysql", "tsql"})
-"""A week is not that of ISO 8601, which begins on Monday."""
-CASTS_TRUNCATE = frozenset({"databricks", "spark", "tsql"})
+"""The number of the first day of a week. In SQL Server it depends on a setting of the session."""
+WEEKS_COUNT_FROM_SUNDAY = frozenset({"bigquery", "mysql"})
+"""The first Sunday of a year begins its week 1. In the others weeks are those of ISO 8601, in SQL Server those of a setting."""
+WEEKS_APART_FROM = {"duckdb": "monday", "snowflake": "monday", "sqlserver": "sunday"}
+"""The first day of the weeks whose boundaries DATEDIFF counts. In BigQuery its unit names the day."""
+CASTS_TRUNCATE = frozenset({"databricks", "spark", "sqlserver"})
 CASTS_ROUND_HALF_EVEN = frozenset({"duckdb", "postgres", "redshift"})
 """For floats; decimals are rounded half away from zero."""
 ZERO_DIVIDES = frozenset({"mysql"})
 """Division by zero is null. In all other dialects it is an error (in DuckDB since version 2), and here too."""
 SECONDS_HAVE_FRACTIONS = frozenset({"databricks", "postgres", "spark"})
 """EXTRACT(SECOND …) includes the fraction."""
-MEANS_ARE_WHOLE = frozenset({"redshift", "tsql"})
+MEANS_ARE_WHOLE = frozenset({"redshift", "sqlserver"})
 """The mean of whole numbers is a whole number, without its fraction."""
-BITS_ARE_TRUTHS = frozenset({"mysql", "tsql"})
+BITS_ARE_TRUTHS = frozenset({"mysql", "sqlserver"})
 """Truth values are written 0 and 1."""
-TEXTS_IGNORE_CASE = {"mysql": "utf8mb4_0900_bin", "tsql": "Latin1_General_BIN2"}
+TEXTS_IGNORE_CASE = {"mysql": "utf8mb4_0900_bin", "sqlserver": "Latin1_General_BIN2"}
 """Dialects whose comparisons of texts ignore case by default; in Lakegate they never do. Each has a collation that does not."""
 
 
@@ -184,6 +190,31 @@ DEVIATIONS = {"stdevp": exp.StddevPop, "var": exp.Variance, "varp": exp.Variance
 QUANTILES = {"quantile_cont": exp.PercentileCont, "quantile_disc": exp.PercentileDisc}
 
 
+def _datediff(given: list[exp.Expr]) -> exp.Expr:
+    """The two functions that Spark calls DATEDIFF: complete units, and days between dates if it names no unit."""
+    if len(given) == 3:  # noqa: PLR2004 - a unit and two moments
+        return exp.TimestampDiff(this=given[2], expression=given[1], unit=given[0])
+    days: exp.Expr = SparkParser.FUNCTIONS["DATEDIFF"](given)
+    return days
+
+
+_DATEDIFF = dict.fromkeys(("DATEDIFF", "DATE_DIFF"), _datediff)
+
+
+class _Databricks(Databricks):
+    class Parser(DatabricksParser):
+        FUNCTIONS: ClassVar = {**DatabricksParser.FUNCTIONS, **_DATEDIFF}
+
+
+class _Spark(Spark):
+    class Parser(SparkParser):
+        FUNCTIONS: ClassVar = {**SparkParser.FUNCTIONS, **_DATEDIFF}
+
+
+READ_BY: dict[str, str | type[Dialect]] = {"databricks": _Databricks, "spark": _Spark, "sqlserver": "tsql"}
+"""The parser of a dialect, where it is not sqlglot's of that name."""
+
+
 def parse(text: str, dialect: str) -> exp.Query:
     """The AST of a query; RefusedError if the text is not a single readable SELECT."""
     silence_sqlglot()
@@ -208,7 +239,7 @@ def parse(text: str, dialect: str) -> exp.Query:
 
 def _replace_named(call: exp.Anonymous, dialect: str) -> None:
     """Accept DuckDB's quantiles in every dialect, because contracts use them for all server types, and deviations of T-SQL."""
-    deviation = DEVIATIONS.get(call.name.lower()) if dialect == "tsql" else None
+    deviation = DEVIATIONS.get(call.name.lower()) if dialect == "sqlserver" else None
     if deviation is not None and len(call.expressions) == 1:
         call.replace(deviation(this=call.expressions[0]))
     quantile = QUANTILES.get(call.name.lower())
@@ -255,7 +286,7 @@ def _check_comments(text: str) -> None:
 
 def _tokens(text: str, dialect: str) -> list[Token]:
     try:
-        return sqlglot.tokenize(text, read=dialect)
+        return sqlglot.tokenize(text, read=READ_BY.get(dialect, dialect))
     except Exception as error:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
         code = "query-unbalanced" if isinstance(error, TokenError) else "query-syntax"
         raise RefusedError(code, "A quote or a comment of the query is not closed.") from None
@@ -288,7 +319,7 @@ def _check_tokens(tokens: list[Token]) -> None:
 
 def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
     try:
-        return sqlglot.parse(text, read=dialect)
+        return sqlglot.parse(text, read=READ_BY.get(dialect, dialect))
     except ParseError as error:
         found = error.errors[0] if error.errors else {}
         place = (found["line"], found["col"]) if found.get("line") else None

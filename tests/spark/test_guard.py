@@ -144,8 +144,8 @@ def test_what_the_guard_lists_is_used(spark: SparkSession) -> None:
     from lakegate.spark import spark_guard  # noqa: PLC0415 - Spark's settings must be made first
 
     used: set[str] = set()
-    of_postgres = plan_of_queries("SELECT sum(extract(second FROM placed)) FROM orders", dialect="postgres")
-    for check in (*plan_of_queries(*QUERIES).checks, *of_postgres.checks):
+    seconds = ("SELECT sum(extract(second FROM placed)) FROM orders", "postgres")
+    for check in plan_of_queries(*QUERIES, seconds, ("SELECT max(length(status)) FROM orders", "mysql")).checks:
         assert check.query is not None
         columns = [
             f"CAST(NULL AS {SPARK[each.type.value]}) AS c{at}"

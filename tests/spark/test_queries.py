@@ -41,8 +41,9 @@ FIELDS = {
 ROWS = 200
 
 
-def plan_of_queries(*queries: str, dialect: str = "duckdb", **fields: str) -> Plan:
-    """A plan with these queries, as the rules `q0`, `q1`, …"""
+def plan_of_queries(*queries: str | tuple[str, str], dialect: str = "duckdb", **fields: str) -> Plan:
+    """A plan with these queries, as the rules `q0`, `q1`, …; each of this dialect, or with its own."""
+    spoken = [each if isinstance(each, tuple) else (each, dialect) for each in queries]
     columns = tuple(Field(name, LogicalType(logical), Origin("$")) for name, logical in (fields or FIELDS).items())
     rules = tuple(
         Rule(
@@ -50,9 +51,9 @@ def plan_of_queries(*queries: str, dialect: str = "duckdb", **fields: str) -> Pl
             "sql",
             Origin("$"),
             (),
-            {"query": query, "dialect": dialect, "mustNotBe": Decimal("0.123456789")},
+            {"query": query, "dialect": each, "mustNotBe": Decimal("0.123456789")},
         )
-        for number, query in enumerate(queries)
+        for number, (query, each) in enumerate(spoken)
     )
     dataset = Dataset("orders", columns, rules, Origin("$"))
     return compile_plan(Contract("c", "1.0.0", "test", (dataset,)), dataset)

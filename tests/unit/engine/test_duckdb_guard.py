@@ -30,7 +30,7 @@ MORE = (
     ("SELECT max(hour(try_cast(status AS TIMESTAMP))) + max(day(try_cast(status AS DATE))) FROM orders", None),
     ("SELECT max(try_cast(status AS DECIMAL(38, 18))) + max(try_cast(status AS DOUBLE)) FROM orders", None),
     ("SELECT count(*) FROM orders WHERE total <= 3 AND price < 2 AND price IS NOT NULL", None),
-    ("SELECT max(total / 2) FROM orders", "mysql"),
+    ("SELECT max(total / 2) + max(length(status)) FROM orders", "mysql"),
     ("SELECT count(*) FROM orders WHERE total IN ((SELECT max(total) FROM orders), 3)", None),
     ("SELECT count(*) FROM orders WHERE total IN (SELECT total FROM orders UNION SELECT 3)", None),
     ("SELECT count(*) FROM orders WHERE ((SELECT max(total) FROM orders) + 1) > 3", None),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +23,8 @@ from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of_queries, rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lakegate.engine.duckdb_queries import Accepted
     from lakegate.plan.check import Check
     from lakegate.plan.plan import Plan
@@ -221,163 +220,6 @@ def test_values_are_computed_as_the_job_does(
     assert exact(sql, dialect, **values) == expected
 
 
-DIALECTS = (
-    *("athena", "bigquery", "databricks", "duckdb", "mysql", "postgres", "redshift", "snowflake", "sqlserver", "trino"),
-)
-BY_DIALECT: list[dict[str, Any]] = yaml.load(
-    (Path(__file__).parents[1] / "sql" / "dialects.yaml").read_text(), yaml.CSafeLoader
-)
-IGNORED_CASE = (
-    "texts that differ in case are equal in {}, and never here: compare by `COLLATE {}`, or by `dialect: duckdb`"
-)
-BY_CODE_POINTS = {"mysql": "utf8mb4_0900_bin", "sqlserver": "Latin1_General_BIN2"}
-FOUR = [
-    {"id": "a", "placed": "2024-01-07T03:04:05.25Z", "day": "2024-01-07", "total": "7", "weight": "2.26"}
-    | {"price": "10.05", "status": "Ab c", "paid": "true"},
-    {"id": "b", "placed": "2024-02-29T23:59:59Z", "day": "2024-03-01", "total": "-7", "weight": "-2.26"}
-    | {"price": "0.00", "status": "x@y.de", "paid": "false"},
-    {"id": "c", "placed": None, "day": "2023-12-31", "total": None, "weight": "1000"}
-    | {"price": None, "status": None, "paid": None},
-    {"id": "d", "placed": "2023-12-31T00:00:00Z", "day": None, "total": "2", "weight": None}
-    | {"price": "3.50", "status": " x ", "paid": "true"},
-]
-
-
-def of_dialect(values: dict[str, Any], dialect: str, other: object = None) -> Any:
-    """The value for a dialect, from keys that name several, else another one."""
-    return next((value for names, value in values.items() if dialect in names.split()), other)
-
-
-def spelled(case: dict[str, Any], dialect: str) -> str:
-    """The query of a case in a dialect."""
-    sql: str = of_dialect(case.get("spelled", {}), dialect, case["sql"])
-    if sql.startswith(("SELECT", "WITH")):
-        return sql
-    return f"SELECT count(*) FROM orders {sql}" if sql.startswith("WHERE") else f"SELECT {sql} FROM orders"  # noqa: S608 - translated
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_function_has_the_meaning_of_the_dialect(dialect: str) -> None:
-    """Each function and operator of docs/sql.md, with its dialect's flags, is measured as written down, or skipped by name."""
-    plan = plan_of_queries(*(spelled(case, dialect) for case in BY_DIALECT), dialect=dialect)
-    found = answers_of_asked(plan, FOUR)
-    wrong = {}
-    for check, case in zip(plan.checks, BY_DIALECT, strict=True):
-        reason = of_dialect(case.get("why", {}), dialect)
-        if "ignores_case" in case and dialect in {"mysql", "sqlserver"}:
-            reason = IGNORED_CASE.format({"sqlserver": "tsql"}.get(dialect, dialect), BY_CODE_POINTS[dialect])
-        wanted = reason or str(of_dialect(case.get("but", {}), dialect, case["is"]))
-        if check.skip is not None:
-            measured = check.skip.removeprefix("this SQL is not measured by this version: ")
-        else:
-            answer = found[check.id]
-            value = answer.accept.exact
-            measured = answer.error or (str(value) if value is None else format(value, "f"))
-        if measured != wanted:
-            wrong[spelled(case, dialect)] = (measured, wanted)
-
-    assert wrong == {}
-
-
-PADDED = [*FOUR, FOUR[0] | {"id": "e", "status": "Ab c  "}, FOUR[0] | {"id": "f", "status": "ab c"}]
-OF_EITHER: list[tuple[str, int]] = [
-    ("status COLLATE {c} LIKE 'A%'", 2),
-    ("status LIKE 'A%' COLLATE {c}", 2),
-    ("status COLLATE {c} NOT LIKE 'a%'", 4),
-    ("status COLLATE {c} LIKE '%_@_%'", 1),
-    ("status COLLATE {c} LIKE '%B%'", 0),
-]
-REMEDIES: dict[tuple[str, str], list[tuple[str, int]]] = {
-    ("mysql", "utf8mb4_0900_bin"): [
-        *OF_EITHER,
-        ("status COLLATE {c} = 'Ab c'", 1),
-        ("'ab c' = status COLLATE {c}", 1),
-        ("status COLLATE {c} <> 'Ab c'", 4),
-        ("status COLLATE {c} IN ('Ab c', 'x@y.de')", 2),
-        ("status COLLATE {c} NOT IN ('Ab c', 'x@y.de')", 3),
-        ("status COLLATE {c} > 'Z'", 2),
-        ("status COLLATE {c} BETWEEN 'A' AND 'Z'", 2),
-        ("status COLLATE {c} IN (SELECT status FROM orders WHERE paid)", 4),
-        ("CASE status COLLATE {c} WHEN 'Ab c' THEN TRUE ELSE FALSE END", 1),
-        ("lower(status) COLLATE {c} = 'ab c'", 2),
-        ("status COLLATE {c} LIKE '%c'", 2),
-    ],
-    ("mysql", "utf8mb4_bin"): [("status COLLATE {c} = 'Ab c'", 2), ("status COLLATE {c} LIKE '%c'", 2)],
-    ("sqlserver", "Latin1_General_BIN2"): [
-        *OF_EITHER,
-        ("status COLLATE {c} = 'Ab c'", 2),
-        ("'ab c' = status COLLATE {c}", 1),
-        ("status COLLATE {c} <> 'Ab c'", 3),
-        ("status COLLATE {c} IN ('Ab c ', 'x@y.de')", 3),
-        ("NULLIF(status COLLATE {c}, 'Ab c') IS NULL", 3),
-        ("lower(status) COLLATE {c} = 'ab c'", 3),
-    ],
-}
-LEFT_OUT = [
-    (
-        "mysql",
-        "status COLLATE utf8mb4_bin = id COLLATE utf8mb4_0900_bin",
-        "texts that differ in case are equal in mysql",
-    ),
-    ("mysql", "status IN (SELECT status FROM orders)", "texts that differ in case are equal in mysql"),
-    ("mysql", "status COLLATE utf8mb4_bin < 'Z'", "texts that differ in case are equal in mysql"),
-    (
-        "mysql",
-        "status COLLATE utf8mb4_bin IN (SELECT status FROM orders)",
-        "texts that differ in case are equal in mysql",
-    ),
-    (
-        "mysql",
-        "status COLLATE utf8mb4_general_ci = 'Z'",
-        "the collation `utf8mb4_general_ci` is not translated from mysql: `COLL",
-    ),
-    ("sqlserver", "status COLLATE Latin1_General_BIN2 < 'Z'", "texts that differ in case are equal in tsql"),
-    ("sqlserver", "status COLLATE Latin1_General_BIN2 LIKE '[A-C]%'", "its LIKE is not a plain pattern"),
-    ("sqlserver", "status COLLATE Latin1_General_BIN2 LIKE '%c'", "whether its LIKE counts spaces at the end"),
-    (
-        "sqlserver",
-        "status COLLATE Latin1_General_CI_AS = 'Z'",
-        "the collation `Latin1_General_CI_AS` is not translated from tsql",
-    ),
-    ("postgres", "status COLLATE \"C\" = 'Z'", "the collation `C` is not translated from postgres"),
-]
-
-
-@pytest.mark.parametrize(("dialect", "collation"), REMEDIES)
-def test_texts_are_compared_by_a_collation_that_the_reason_names(dialect: str, collation: str) -> None:
-    """Comparisons and LIKE with a collation by code points mean what they do in MySQL and SQL Server, spaces at the end too."""
-    cases = REMEDIES[dialect, collation]
-    queries = [f"SELECT count(*) FROM orders WHERE {sql.format(c=collation)}" for sql, _ in cases]  # noqa: S608 - translated
-    plan = plan_of_queries(*queries, dialect=dialect)
-    found = answers_of_asked(plan, PADDED)
-
-    assert [
-        (sql, each.skip or found[each.id].accept.exact) for (sql, _), each in zip(cases, plan.checks, strict=True)
-    ] == cases
-
-
-@pytest.mark.parametrize(("dialect", "condition", "reason"), LEFT_OUT)
-def test_a_collation_with_another_meaning_is_named(dialect: str, condition: str, reason: str) -> None:
-    """What a collation leaves open, or orders otherwise, is not measured."""
-    query = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608 - translated
-    (check,) = plan_of_queries(query, dialect=dialect).checks
-
-    assert (check.skip or "").removeprefix("this SQL is not measured by this version: ").startswith(reason)
-
-
-def test_each_function_that_is_listed_has_a_case() -> None:
-    """Every word in the list of docs/sql.md is in the table of dialects."""
-    page = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
-    listed = page.split("## What is translated")[1].split("The dialect decides")[0]
-    words = {word.upper() for each in re.findall(r"`([^`]+)`", listed) for word in re.findall(r"[A-Za-z_]{2,}", each)}
-    words |= set(re.findall(r"\b[A-Z]{2,}\b", listed)) - {"UTC"}
-    tried = {
-        word.upper() for case in BY_DIALECT for each in DIALECTS for word in re.findall(r"\w+", spelled(case, each))
-    }
-
-    assert words - tried == set()
-
-
 def test_a_condition_is_not_computed_where_another_excludes_its_row() -> None:
     """A division stands behind a condition or a CASE that leaves zeros out: it is not an error for them."""
     records = [
@@ -526,9 +368,10 @@ def test_random_queries_answer_what_duckdb_answers(parts: list[tuple[str, str, s
         assert agree(measured.exact, expected), (query, measured.exact, expected)
 
 
-def answers_of_asked(plan: Plan, records: list[dict[str, str | None]]) -> dict[str, Measurement]:
+def answers_of_asked(plan: Plan, records: list[dict[str, str | None]], now: str = NOW) -> dict[str, Measurement]:
+    """The answers of the native engine to the queries that a plan has."""
     with_query = tuple(check for check in plan.checks if check.query)
-    found = answer_all(judged(plan, records), with_query, QueryTables(plan, NOW, "judged", nothing_accepted))
+    found = answer_all(judged(plan, records), with_query, QueryTables(plan, now, "judged", nothing_accepted))
     return {each.check: each for each in found}
 
 
