@@ -142,11 +142,6 @@ def filled(versions: int, routes: int) -> tuple[TableTwin, Registry]:
     """A registry with so many versions, each of a contract of its own, and so many routes, as publishing writes them."""
     twin = TableTwin()
     registry = Registry(DynamoTable(twin, {each: each.value for each in TableName}), LANDING)  # type: ignore[arg-type] # a twin
-    twin.items["contract#"] = {
-        "id": {"S": "contract#"},
-        "revision": {"N": "1"},
-        "content": {"S": '{"versions":[],"routes":[]}'},
-    }
     each, more = divmod(routes, versions)
     for number in range(versions):
         name = f"contract-{number:07}"

@@ -22,9 +22,8 @@ from lakegate.gate.delivery.delivery_row import workload_of, workload_row
 from lakegate.gate.delivery_store import Batches, Pauses, message_of, message_row
 from lakegate.gate.ledger.ledger_store import Ledger, block_writes, head_key
 from lakegate.gate.ports import UNSIGNED
-from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.registry_store import Registry
-from lakegate.gate.table import Row, RowKey, StoredRecord, TableName
+from lakegate.gate.table import Row, TableName
 from tests.fakes.channels import MemoryChannels
 from tests.fakes.fault_injector import FaultInjector, MemoryNotifier, VirtualClock
 from tests.fakes.identity import MemoryIdentity
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from tests.fakes.table import Change
 
 T = TypeVar("T")
-EMPTY = StoredRecord(RegistrySnapshot(), lambda: '{"versions":[],"routes":[]}')
 """The mark of a registry whose contracts are all listed."""
 
 __all__ = [
@@ -90,7 +88,6 @@ class Memory:
         """An empty stack with these versioned buckets; `lag`: seconds an index stays behind its rows."""
         clock, faults = VirtualClock(), FaultInjector()
         table = MemoryTable(clock, faults, lag)
-        table.put(Row(RowKey(TableName.REGISTRY, "contract#"), {"revision": 1, "content": EMPTY}))
         return Memory(
             clock,
             faults,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from lakegate.contract.contract_model import COMMON, line_of
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.json_codec import digest
+from lakegate.json_codec import OMITTED, UNWRITTEN, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +46,23 @@ class Publication:
     status: str
     document: str
     """The key of the document in the lake bucket."""
-    routes: tuple[Route, ...]
-    retired: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = field(default=(), metadata=UNWRITTEN)
+    """Written as rows of their own."""
+    retired: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
     """Prefixes whose route this publication takes away."""
-    plans: tuple[tuple[str, str], ...] = ()
+    plans: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
     """Each dataset with the digest of its plan, so that a later route needs no compiler."""
-    unmeasured_rules: int = 0
+    unmeasured_rules: int = field(default=0, metadata={OMITTED: True})
     """The number of its rules that can never be measured; the publisher allowed that."""
-    labels: tuple[tuple[str, str], ...] = ()
-    """Labels by which people find it, such as `("owner", "sales")`; empty for a version of an older release."""
-    needs: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
+    """Labels by which people find it, such as `("owner", "sales")`."""
+    needs: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
-    inherited_from: str = ""
+    inherited_from: str = field(default="", metadata={OMITTED: True})
     """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
-    shared_with: tuple[str, ...] = ()
+    shared_with: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
     """As `Contract.shared_with`."""
-    own: tuple[str, ...] = EVERY_CONTRACT
+    own: tuple[str, ...] = field(default=EVERY_CONTRACT, metadata={OMITTED: True})
     """The contracts that its publisher may use beside this one, as `contract_owners` names them: its rules refer
     to the data of these, and of what is shared with it."""
 
@@ -117,13 +118,13 @@ class RegistrySnapshot:
     versions: tuple[Publication, ...] = ()
     """Without routes: those stand beside, as they are now."""
     routes: tuple[Route, ...] = ()
-    revision: int = 0
+    revision: int = field(default=0, metadata=UNWRITTEN)
     """The number of writes of the contract; 0 for a snapshot of the whole registry, and for a contract without a list."""
 
-    children: tuple[str, ...] = ()
+    children: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
     """The ids of the contracts that inherit from the contract, sorted."""
 
-    extensions: str = "{}"
+    extensions: str = field(default="{}", metadata=UNWRITTEN)
     """Members of its row that are those of a newer release, as text: they are written again as they were."""
 
     @property

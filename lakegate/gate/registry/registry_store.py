@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.ledger_store import head_key, record_reasons, record_writes
-from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import (
     Proposal,
     Publication,
@@ -38,10 +36,10 @@ from lakegate.gate.table import (
     at_revision,
     found,
 )
-from lakegate.json_codec import canonical, with_extensions, without_extensions
+from lakegate.json_codec import canonical, decode, encode, members_of, with_extensions, without_extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lakegate.gate.ledger.blocks import Record
     from lakegate.gate.table import Condition, Tables, Write
@@ -50,9 +48,6 @@ PAGE_ITEMS: Final = 500
 """Rows of a page; DynamoDB reads at most one MB of them."""
 MAX_CONTENT: Final = 390_000
 """Bytes of the versions and routes of one contract: an item of DynamoDB has at most 400 KB."""
-_OF_A_VERSION: Final = ("contract", "version", "status", "document")
-_OF_A_ROUTE: Final = ("bucket", "prefix", "dataset", "version", "status", "plan")
-_TEXTS: Final = ("contract", *_OF_A_ROUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +73,13 @@ class Registry:
     def contract(self, contract: str) -> RegistrySnapshot:
         """The versions and routes of one contract: one strongly consistent read, however large the registry is.
 
-        Where its list is lost, and in a registry of an older release, what the rows of its versions and routes have, with the
-        revision 0. The records of the ledger tell a lost list from a contract that was never published.
+        Where its list is lost, what the rows of its versions and routes have, with the revision 0. The records of the ledger
+        tell a lost list from a contract that was never published.
         """
         there = found(self.table, _contract_key(contract), _contract)
         if there is not None:
             return there
-        if self._is_listed() and not self._was_published(contract):
-            return RegistrySnapshot()
-        return self._found().get(contract, RegistrySnapshot())
+        return self._found(contract) if self._was_published(contract) else RegistrySnapshot()
 
     def missing(self, seen: RegistrySnapshot) -> RegistrySnapshot:
         """Those versions and routes of a contract, as `contract` returned it, whose own rows are absent or others."""
@@ -139,9 +132,6 @@ class Registry:
         more; the reasons of the record's rows follow, as `Ledger.append` has them.
         """
         before = self.contract(publication.contract) if seen is None else seen
-        if before.revision == 0 and not self._is_listed():
-            self._list_contracts()
-            before = self.contract(publication.contract) if seen is None else seen
         own = Equals("contract", publication.contract)
         writes: list[Write] = [
             Put(_version_row(publication), AnyOf(RowAbsent(), Equals("document", publication.document)), "version"),
@@ -187,10 +177,8 @@ class Registry:
     def page(self, after: str, prefix: str = "") -> RegistryPage:
         """The next contracts after a place, from the beginning if it is empty. All pages together have every contract.
 
-        With the prefix of their ids what else has versions, as `snapshot`. A registry of an older release is one page.
+        With the prefix of their ids what else has versions, as `snapshot`.
         """
-        if not after and not self._is_listed():
-            return RegistryPage(tuple(each for name, each in self._found().items() if is_among(name, prefix)), "")
         rows, following = self.table.page(TableName.REGISTRY, "contract", after, PAGE_ITEMS)
         contracts = all_readable(self.table, (row for row in rows if is_among(row.key.identity, prefix)), _contract)
         return RegistryPage(tuple(contracts), following)
@@ -223,37 +211,16 @@ class Registry:
         except AccessDenied:
             return False
 
-    def _is_listed(self) -> bool:
-        """Whether every contract that is published has a list."""
-        return self.table.get(_contract_key("")) is not None
-
-    def _list_contracts(self) -> None:
-        """Write the list of each contract that an older release published, then the mark that all have one."""
-        for name, snapshot in (*self._found().items(), ("", RegistrySnapshot())):
-            with suppress(ConditionFailed):
-                self.table.write(_listed(name, replace(snapshot, revision=1), "contract"))
-
-    def _found(self) -> Mapping[str, RegistrySnapshot]:
-        """All contracts, by the rows of their versions and routes. Raises UnreadableItem: lists are written of this."""
-        versions: dict[str, list[Publication]] = {}
-        routes: dict[str, list[Route]] = {}
-        children: dict[str, set[str]] = {}
+    def _found(self, contract: str) -> RegistrySnapshot:
+        """A contract by the rows of its versions and routes: one scan. Raises UnreadableItem: a list is written of this."""
         everything = list(self.table.scan(TableName.REGISTRY))
-        for row in _of_kind(everything, "version"):
-            version = row.decoded(_publication)
-            versions.setdefault(version.contract, []).append(version)
-            children.setdefault(version.parent, set()).add(version.contract)
-        for row in _of_kind(everything, "route"):
-            route = row.decoded(_route)
-            routes.setdefault(route.contract, []).append(route)
-        return {
-            name: RegistrySnapshot(
-                tuple(versions.get(name, ())),
-                tuple(routes.get(name, ())),
-                children=tuple(sorted(children.get(name, ()))),
-            )
-            for name in {**versions, **routes}
-        }
+        versions = [row.decoded(_publication) for row in _of_kind(everything, "version")]
+        routes = [row.decoded(_route) for row in _of_kind(everything, "route")]
+        return RegistrySnapshot(
+            tuple(each for each in versions if each.contract == contract),
+            tuple(each for each in routes if each.contract == contract),
+            children=tuple(sorted({each.contract for each in versions if each.parent == contract})),
+        )
 
 
 # ---- Keys ----
@@ -284,24 +251,7 @@ def _of_kind(rows: Iterable[Row], kind: str) -> Iterator[Row]:
 
 def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
     """The list of a contract, written if it is one revision older."""
-    versions = [
-        (
-            each.version,
-            each.status,
-            each.document,
-            each.plans,
-            each.unmeasured_rules,
-            each.labels,
-            each.needs,
-            *([each.inherited_from] if each.inherited_from or _is_apart(each) else []),
-            *([each.shared_with, each.own] if _is_apart(each) else []),
-        )
-        for each in snapshot.versions
-    ]
-    routes = [{name: getattr(each, name) for name in (*_OF_A_ROUTE, "major")} for each in snapshot.routes]
-    children = {"children": snapshot.children} if snapshot.children else {}
-    known = {"versions": versions, "routes": routes, **children}
-    content = json.dumps(with_extensions(known, snapshot.extensions), separators=(",", ":"))
+    content = json.dumps(with_extensions(encode(snapshot), snapshot.extensions), separators=(",", ":"))
     if len(content) > MAX_CONTENT:
         raise InputError(
             f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"
@@ -313,89 +263,33 @@ def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
 
 
 def _contract(row: Row) -> RegistrySnapshot:
-    return row.record("content", partial(_content, row.key.identity, row.number("revision")))
+    return row.record("content", partial(_content, row.number("revision")))
 
 
-def _content(contract: str, revision: int, text: str) -> RegistrySnapshot:
-    content, extensions = without_extensions(json.loads(text), {"versions", "routes", "children"})
-    versions = tuple(
-        Publication(
-            contract,
-            version,
-            status,
-            document,
-            (),
-            plans=_pairs(plans),
-            unmeasured_rules=unmeasured_rules,
-            labels=_pairs(labels),
-            needs=_pairs(more[0]) if more else (),
-            inherited_from=more[1] if len(more) > 1 else "",
-            **_apart(*more[2:]),
-        )
-        for version, status, document, plans, unmeasured_rules, labels, *more in content["versions"]
-    )
-    names = (*_OF_A_ROUTE, "major")
-    routes = tuple(Route(contract=contract, **{name: route[name] for name in names}) for route in content["routes"])
-    return RegistrySnapshot(versions, routes, revision, tuple(content.get("children", ())), extensions)
-
-
-def _apart(shared_with: Sequence[str] = (), own: Sequence[str] = EVERY_CONTRACT) -> dict[str, tuple[str, ...]]:
-    """Members that keep a version apart from contracts of other owners, as JSON has them; none in rows of older releases."""
-    return {"shared_with": tuple(shared_with), "own": tuple(own)}
-
-
-def _is_apart(publication: Publication) -> bool:
-    return (publication.shared_with, publication.own) != ((), EVERY_CONTRACT)
-
-
-def _pairs(listed: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    """Pairs of texts, as JSON has them."""
-    return tuple((name, value) for name, value in listed)
+def _content(revision: int, text: str) -> RegistrySnapshot:
+    content, extensions = without_extensions(json.loads(text), {each.key for each in members_of(RegistrySnapshot)})
+    return replace(decode(RegistrySnapshot, content), revision=revision, extensions=extensions)
 
 
 # ---- Rows of versions, routes and proposals ----
 
 
 def _version_row(publication: Publication) -> Row:
-    return Row(
-        _version_key(publication),
-        {
-            **{name: getattr(publication, name) for name in _OF_A_VERSION},
-            "plans": dict(publication.plans),
-            "unmeasured_rules": publication.unmeasured_rules,
-            "labels": json.dumps(publication.labels),
-            "needs": json.dumps(publication.needs),
-            **({"inherited_from": publication.inherited_from} if publication.inherited_from else {}),
-            "apart": json.dumps([publication.shared_with, publication.own]),
-        },
-    )
+    """The members in conditions are attributes of their own."""
+    values = {"contract": publication.contract, "document": publication.document}
+    return Row(_version_key(publication), {**values, "content": canonical(publication).decode()})
 
 
 def _publication(row: Row) -> Publication:
-    shared_with, own = _apart(*json.loads(row.text("apart")) if row.has("apart") else ()).values()
-    plans = row.values["plans"].items()
-    if not all(isinstance(plan, str) for _, plan in plans):
-        raise TypeError("plans")
-    return Publication(
-        routes=(),
-        plans=tuple(sorted(plans)),
-        unmeasured_rules=row.number("unmeasured_rules") if row.has("unmeasured_rules") else 0,
-        labels=_pairs(json.loads(row.text("labels"))) if row.has("labels") else (),
-        needs=_pairs(json.loads(row.text("needs"))) if row.has("needs") else (),
-        inherited_from=row.text("inherited_from") if row.has("inherited_from") else "",
-        shared_with=shared_with,
-        own=own,
-        **{name: row.text(name) for name in _OF_A_VERSION},  # type: ignore[arg-type] # four texts
-    )
+    return decode(Publication, json.loads(row.text("content")))
 
 
 def _route_row(route: Route) -> Row:
-    values = {name: getattr(route, name) for name in _TEXTS}
-    return Row(_route_key(route.bucket, route.prefix), {**values, "major": route.major})
+    return Row(_route_key(route.bucket, route.prefix), encode(route))
 
 
 def _route(row: Row) -> Route:
-    return Route(major=row.number("major"), **{name: row.text(name) for name in _TEXTS})
+    return decode(Route, row.values)
 
 
 def _own_rows(seen: RegistrySnapshot) -> dict[RowKey, Row]:
@@ -419,11 +313,7 @@ def _is_other(there: Mapping[RowKey, Row], wanted: Row) -> bool:
 
 
 def _proposal(row: Row) -> Proposal:
-    document = json.loads(row.text("proposal"))
-    content: dict[str, Any] = document.pop("publication") | {"routes": (), "retired": ()}
-    pairs = {name: tuple(map(tuple, content[name])) for name in ("plans", "labels", "needs")}
-    kept_apart = _apart(content.get("shared_with", ()), content.get("own", EVERY_CONTRACT))
-    return Proposal(Publication(**content | pairs | kept_apart), **document)
+    return decode(Proposal, json.loads(row.text("proposal")))
 
 
 def _if_unchanged(seen: Proposal | None) -> Condition:

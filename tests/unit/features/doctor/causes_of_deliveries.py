@@ -222,8 +222,7 @@ def _exchange_plan(world: World, old: str, new: str) -> None:
     table = world.lakegate.clients["dynamodb"]
     for item in table.scan(TableName="registry")["Items"]:
         changed = {name: _replaced(item, old, new) for name in ("content", "plan") if name in item}
-        plans = {"plans": {"M": {"orders": {"S": new}}}} if "plans" in item else {}
-        table.put_item(TableName="registry", Item=item | changed | plans)
+        table.put_item(TableName="registry", Item=item | changed)
 
 
 def _replaced(item: dict[str, Any], old: str, new: str) -> dict[str, str]:
@@ -236,7 +235,7 @@ def without(*kinds: str) -> Callable[[World], object]:
     def inject(world: World) -> None:
         table = world.lakegate.clients["dynamodb"]
         for item in table.scan(TableName="registry")["Items"]:
-            if item["id"]["S"].startswith(kinds) and item["id"]["S"] != "contract#":
+            if item["id"]["S"].startswith(kinds):
                 table.delete_item(TableName="registry", Key={"id": item["id"]})
 
     return inject
@@ -311,7 +310,7 @@ CASES: tuple[Case, ...] = (
             ("workloads", "slices#shop/orders_v1", "following"),
             ("workloads", "pause#shop/orders_v1", "since"),
             ("registry", "contract#shop", "content"),
-            ("registry", "version#shop#1.0.0", "labels"),
+            ("registry", "version#shop#1.0.0", "content"),
             ("registry", "route#lakegate-landing/orders/", "major"),
             ("registry", "proposal#shop#2.0.0", "proposal"),
         )
