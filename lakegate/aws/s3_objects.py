@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -79,6 +80,8 @@ COPY_PART_BYTES: Final = 128 * 1024 * 1024
 MAX_PARTS: Final = 10_000
 WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
 """CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
+PARTS_AT_ONCE: Final = 10
+"""As many connections as a client of botocore keeps. S3 copies the bytes: they do not pass through this process."""
 HAND_OVER: Final = 60.0
 """Seconds: with less than this left no further part is begun."""
 BEHIND_THE_END: Final = frozenset({"InvalidRange", "416"})
@@ -205,7 +208,7 @@ class S3Store:
         at = {"UploadId": upload, **self._at(to)}
         try:
             with port_errors("absent"):
-                parts = list(self._parts(original, source, at))
+                parts = self._parts(original, source, at)
                 answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
         except (ConditionFailed, TransactionConflict):  # a conflict ends the upload, too: S3 wants another one
             self._abandon(at, to)
@@ -240,10 +243,16 @@ class S3Store:
                 self.client.abort_multipart_upload(UploadId=upload, **self._at(to))
         return noted
 
-    def _parts(self, original: ObjectVersion, source: Address, at: Mapping[str, Any]) -> Iterator[Any]:
+    def _parts(self, original: ObjectVersion, source: Address, at: Mapping[str, Any]) -> list[Any]:
+        """All parts of an upload in their order; those that have not arrived are copied, several at once."""
         arrived = {each["PartNumber"]: part_of(each, each["PartNumber"]) for each in arrived_parts(self.client, at)}
-        for number, first in enumerate(range(0, original.size, self._part_size(original)), 1):
-            yield arrived.get(number) or self._copy_part(original, source, at, number, first)
+
+        def part(number: int, first: int) -> dict[str, Any]:
+            return arrived.get(number) or self._copy_part(original, source, at, number, first)
+
+        firsts = range(0, original.size, self._part_size(original))
+        with ThreadPoolExecutor(PARTS_AT_ONCE) as threads:  # after an error those that have not begun are cancelled
+            return list(threads.map(part, range(1, len(firsts) + 1), firsts))
 
     def _copy_part(
         self, original: ObjectVersion, source: Address, at: Mapping[str, Any], number: int, first: int

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.open_stack import asked, described, parameters_of, resources_of, title_of
@@ -40,6 +43,8 @@ NOTHING_TO_CHANGE: Final = re.compile(
 """The reason of a FAILED change set without a change (CloudFormation user guide, "View a change set")."""
 STORES: Final = frozenset({"AWS::S3::Bucket", "AWS::DynamoDB::Table", "AWS::KMS::Key"})
 """Types that hold data: nothing of them is replaced or removed by a command."""
+PAGES_AT_ONCE: Final = 10
+"""Pages of versions that are deleted together, a request for each: as many connections as a client of botocore keeps."""
 EVENT_LIMIT: Final = 5
 """Reasons that are named where an operation failed: the first ones are the causes of the others."""
 _VERBS: Final = {
@@ -347,19 +352,34 @@ def delete_bucket(bucket: str) -> None:
 
     Raises SetUpError where versions cannot be deleted: DeleteObjects answers 200, and names them in `Errors` (S3 API reference).
     """
-    while found := asked("s3", "list_object_versions", Bucket=bucket):
-        versions = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
-        if not versions:
-            break
-        keys = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
-        answer = asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": keys, "Quiet": True})
-        if refused := answer.get("Errors"):
-            codes = ", ".join(sorted({each.get("Code", "unknown") for each in refused}))
+    while pages := list(islice(_pages_of_versions(bucket), PAGES_AT_ONCE)):
+        with ThreadPoolExecutor(PAGES_AT_ONCE) as threads:
+            refused = [code for codes in threads.map(partial(_delete_versions, bucket), pages) for code in codes]
+        if refused:
+            versions = counted(sum(map(len, pages)), "version")
             raise SetUpError(
-                f"{len(refused)} of {counted(len(keys), 'version')} in {bucket} cannot be deleted ({codes}): look at its object "
-                "lock and policy; run the command again, it continues"
+                f"{len(refused)} of {versions} in {bucket} cannot be deleted ({', '.join(sorted(set(refused)))}): look at its "
+                "object lock and policy; run the command again, it continues"
             )
     asked("s3", "delete_bucket", Bucket=bucket)
+
+
+def _pages_of_versions(bucket: str) -> Iterator[list[dict[str, str]]]:
+    """The versions and delete markers of a bucket, a page of S3 at a time; some pages have markers only."""
+    markers: dict[str, str] = {}
+    while True:
+        found = asked("s3", "list_object_versions", Bucket=bucket, **markers)
+        if versions := [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]:
+            yield [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
+        if not found.get("IsTruncated"):
+            return
+        markers = {"KeyMarker": found["NextKeyMarker"], "VersionIdMarker": found["NextVersionIdMarker"]}
+
+
+def _delete_versions(bucket: str, versions: list[dict[str, str]]) -> list[str]:
+    """The code of each version that could not be deleted."""
+    answer = asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
+    return [each.get("Code", "unknown") for each in answer.get("Errors", ())]
 
 
 def _until(holds: Callable[[], bool], timeout: float, otherwise: str) -> None:

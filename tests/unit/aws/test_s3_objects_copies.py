@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,6 +111,23 @@ def test_a_copy_out_of_time_goes_on_where_it_stopped(cloud: Cloud) -> None:
     in_parts(cloud, source, remaining=after(1))
 
     assert (body_of(cloud, TO), len(copied)) == (BIG, 3)
+
+
+def test_parts_are_copied_several_at_once(cloud: Cloud) -> None:
+    """Each part of a copy waits until another one is under way: one after the other they would never end."""
+    both = threading.Barrier(2, timeout=10)
+    source = landed(cloud, BIG[: PART + 100])
+
+    def meet(**_: object) -> None:
+        both.wait()
+
+    cloud.s3.meta.events.register("before-call.s3.UploadPartCopy", meet)
+    try:
+        in_parts(cloud, source)
+    finally:
+        cloud.s3.meta.events.unregister("before-call.s3.UploadPartCopy", meet)
+
+    assert body_of(cloud, TO) == BIG[: PART + 100]
 
 
 def test_an_upload_is_noted_before_its_first_part(cloud: Cloud) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,36 @@ def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatc
         delete_bucket("ours")
 
     assert calls == ["list"]
+
+
+def test_the_versions_of_a_bucket_are_deleted_several_pages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with delete markers only are deleted, too; each request waits until another one is under way."""
+    pages = {f"{number:02}": [f"k{number}-{at}" for at in range(3)] for number in range(24)}
+    both = threading.Barrier(2, timeout=10)
+
+    class Full:
+        def list_object_versions(self, KeyMarker: str = "", **_: str) -> dict[str, Any]:  # noqa: N803 - as boto3 has it
+            left = sorted(each for each in pages if each > KeyMarker)
+            if not left:
+                return {"IsTruncated": False}
+            kind = "DeleteMarkers" if int(left[0]) % 2 else "Versions"
+            found = {kind: [{"Key": key, "VersionId": left[0]} for key in pages[left[0]]]}
+            return {**found, "IsTruncated": True, "NextKeyMarker": left[0], "NextVersionIdMarker": "v"}
+
+        def delete_objects(self, Delete: dict[str, Any], **_: object) -> dict[str, Any]:  # noqa: N803 - likewise
+            both.wait()
+            for each in Delete["Objects"]:
+                pages.pop(each["VersionId"], None)
+            return {}
+
+        def delete_bucket(self, **_: str) -> None:
+            assert pages == {}
+
+    full = Full()
+    monkeypatch.setattr(open_stack, "client", lambda _: full)
+    delete_bucket("ours")
+
+    assert pages == {}
 
 
 def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
