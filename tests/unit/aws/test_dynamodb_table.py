@@ -39,6 +39,7 @@ from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.table import SHARDS, Delete, Row, RowKey, TableName, shards
+from lakegate.plan.billed_cost import BilledCost
 from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE
 
@@ -58,6 +59,7 @@ extensions = st.dictionaries(st.text(max_size=3).map("new-{}".format), st.intege
 decisions = st.builds(
     Decision, st.text(), st.tuples(st.text()), counts=st.none() | st.builds(Counts), extensions=extensions
 )
+amounts = st.floats(0, 1e15)
 workloads = st.builds(
     Workload,
     st.text(),
@@ -72,6 +74,7 @@ workloads = st.builds(
     decision=st.none() | decisions,
     candidate=st.none() | decisions,
     failed=st.tuples(st.builds(FailedAttempt, at=times)),
+    cost=st.none() | st.builds(BilledCost, amounts, amounts, amounts, st.text(), st.text()),
     extensions=extensions,
 )
 
