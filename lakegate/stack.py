@@ -12,12 +12,10 @@ from lakegate.aws.open_stack import opened
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
-from lakegate.gate.decisions import PersonTransition
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, FailureCause, replay_id
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, ApprovalAnswer, FailureCause, Waiver, replay_id
 from lakegate.gate.delivery.find_deliveries import first_of_content, judged, named
-from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
-from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
+from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, PersonTransition, State
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
 from lakegate.json_codec import UNWRITTEN
@@ -580,13 +578,11 @@ class AwsStack:
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
         """See `StackFacade`."""
-        from lakegate.gate.delivery.replay import replay  # noqa: PLC0415 - the whole gate, for this command alone
-
         version = self.whole_version(contract)
         before = named(self.working, name, LATEST)
         already = _already(self.working, before)
-        identity = already.id if already else run(replay(self.working, before.id, version), self.working.clock)
-        return replay_of(self.working.workloads.get(identity), before.id, started=already is None)
+        row = already or self._decided(PersonTransition.REPLAY, before, version=version)
+        return replay_of(row, before.id, started=already is None)
 
     def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
         """See `StackFacade`."""
@@ -629,7 +625,7 @@ class AwsStack:
         return f"{chosen(snapshot_of(self.working.registry, contract), contract).contract}@{version}"
 
     def _decided(self, wanted: PersonTransition, before: Delivery, **given: str) -> Workload:
-        from lakegate.gate.delivery.replay import decide  # noqa: PLC0415 - the whole gate, for such commands alone
+        from lakegate.gate.decisions import decide  # noqa: PLC0415 - the whole gate, for such commands alone
 
         steps = decide(self.working, wanted, before.id, **given)
         return self.working.workloads.get(run(steps, self.working.clock))

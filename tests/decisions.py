@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakegate.gate.decisions import PersonTransition
-from lakegate.gate.delivery.replay import decide
+from lakegate.gate.decisions import decide
+from lakegate.gate.delivery.protocol import PersonTransition
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
+
+
+def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
+    return decide(dependencies, PersonTransition.REPLAY, workload, version=version)
 
 
 def approve(dependencies: Dependencies, workload: str) -> Steps[str]:

@@ -1,111 +1,92 @@
-"""Decisions of people: kinds, legal states, one record, one fenced write."""
+"""Decisions of people about deliveries: kinds, when each is possible, and how it is carried out.
+
+Every kind has the same steps. 1. Who decides what, when and why is appended to the chain of the delivery, once for each event
+(`lakegate.gate.ledger.commit.append`). 2. One conditional write carries it out: the row as it was read becomes another one, or
+a row is created that was not there. 3. The delivery is advanced as far as the person may, and the next sweep does the rest.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.admission.refusals import code_of
-from lakegate.errors import ConditionFailed, TransactionConflict
-from lakegate.extension_points import names
-from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.people_decisions import unwaivable
-from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ledger.commit import record_at_head
-from lakegate.timestamps import moment
-from lakegate.verdict.reasons import APPROVAL_EXPIRED
+from lakegate.errors import InputError, SigningDenied
+from lakegate.extension_points import loaded, names
+from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.protocol import END_STATES, PersonTransition
+from lakegate.gate.delivery.replay import is_replayable, judge_again, unreplayable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
 
-# ---- Decisions by the state of a workload ----
-
-
 DECISIONS: Final = "decisions"
-"""The extension point of transitions that features carry out: a `CarryOut` by the name of the transition."""
-CarryOut: TypeAlias = "Callable[..., Steps[Workload]]"
-"""Called with dependencies, the id of a workload, and what the person gave, by name. Records who decides before anything is
-started, and returns the workload that is to be advanced. Idempotent; raises InputError where the transition is not possible."""
+"""The extension point of decisions that features carry out: a `DecisionKind` by the name of the transition."""
 
 
-class PersonTransition(StrEnum):
-    """A transition that only a person starts: the commands of these names, and a route of the HTTP API."""
+class DecisionKind(NamedTuple):
+    """A decision that a person may make."""
 
-    REPLAY = "replay"
-    WAIVE = "waive"
-    APPROVE = "approve"
-    DECLINE = "decline"
+    is_legal: Callable[[Dependencies, Workload], bool]
+    """Whether it may be made about a delivery now, or repeated."""
+    is_made: Callable[[Workload], bool]
+    """Whether it is not legal any more because it was made."""
+    refusal: Callable[[Workload], str]
+    """The sentence that says why it is not legal; empty where the state of the delivery says enough."""
+    carry_out: Callable[..., Steps[Workload]]
+    """Called with dependencies, the id of a workload, and what the person gave, by name. Records who decides before anything
+    is started, and returns the workload that is to be advanced. Idempotent; raises InputError where it is not legal."""
+
+
+REPLAY: Final = DecisionKind(is_replayable, lambda row: row.state not in END_STATES, unreplayable, judge_again)
+
+
+def kind_of(wanted: PersonTransition) -> DecisionKind | None:
+    """The kind of a decision; None where its feature is absent."""
+    if wanted is PersonTransition.REPLAY:
+        return REPLAY
+    if wanted not in names(DECISIONS):
+        return None
+    found: DecisionKind = loaded(DECISIONS, wanted)
+    return found
 
 
 def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
-    """The transitions that a workload has now; of one with a successor, the one that led to it, which may be repeated."""
-    there = {PersonTransition.REPLAY, *names(DECISIONS)}
-    return tuple(each for each in _legal(dependencies, row) if each in there)
+    """The decisions that are legal now; of a delivery with a successor, the one that led to it, which may be repeated."""
+    kinds = ((each, kind_of(each)) for each in PersonTransition)
+    return tuple(each for each, kind in kinds if kind is not None and kind.is_legal(dependencies, row))
 
 
-def _legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
-    if row.state is State.FAILED:
-        return (PersonTransition.REPLAY,)
-    if row.state is State.AWAITING:
-        return (PersonTransition.APPROVE, PersonTransition.DECLINE)
-    if row.state is State.SCHEDULED:
-        return (PersonTransition.DECLINE,)
-    if row.state is not State.QUARANTINED:
-        return ()
-    if (after := row_of(dependencies, replay_id(row.id))) is not None:
-        return (PersonTransition.WAIVE,) if after.waiver else (PersonTransition.REPLAY,)
-    return (PersonTransition.REPLAY,) if excluded(row) else (PersonTransition.REPLAY, PersonTransition.WAIVE)
+def carried_out(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[Workload]:
+    """The workload that is to be advanced; who decides is recorded on the chain of the delivery before anything is started.
+
+    `given`: the `version` of a replay, the `reason` and end (`expires`) of a waiver, the `reason` for declining.
+    Raises InputError where the decision is not legal now, and for what was given.
+    """
+    kind = kind_of(wanted)
+    if kind is None:
+        raise InputError(f"this installation has no feature to {wanted} deliveries")
+    return kind.carry_out(dependencies, workload, **given)
 
 
-def excluded(row: Workload) -> str:
-    """The code of the reason for which a rejected workload has no waiver; empty if it may have one."""
-    assert row.decision is not None
-    return unwaivable(tuple(map(code_of, row.decision.reasons)))
+def decide(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[str]:
+    """Carry out what a person decides, and advance. Returns the id of the workload that is judged, accepted or rejected.
+
+    Raises as `carried_out` does.
+    """
+    row = yield from carried_out(dependencies, wanted, workload, **given)
+    return (yield from advanced(dependencies, row))
 
 
-def unanswerable(row: Workload) -> str:
-    """The reason why nobody can decide, or decide otherwise."""
-    if row.answer is not None:
-        did = "approved" if row.answer.approved else "declined"
-        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
-    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
-        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
-    if row.state is State.SCHEDULED and row.deadline is not None:
-        return (
-            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
-        )
-    return f"it does not wait for approval: it is {row.state}"
+def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
+    """Advance the workload of a person's decision as far as that person may, and return its id.
 
-
-# ---- Records before an act ----
-# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
-# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
-
-
-TRIES = 20
-"""Others may extend a busy chain first."""
-
-
-def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
-    """Append a record unless its event is recorded already: idempotent. Raises TransactionConflict after `TRIES`."""
-    for _ in range(TRIES):
-        record = record_at_head(dependencies, kind, chain, content, event)
-        try:
-            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
-        except ConditionFailed as refused:
-            if "event" in refused.reasons:
-                return
-            continue
-        return
-    raise TransactionConflict
-
-
-LONGEST_REASON: Final = 500
-"""Characters."""
+    A person has no right to companions of an attempt: `sweep` starts and asks them.
+    """
+    with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
+        yield from advance(replace(dependencies, is_function=False), row)
+    return row.id

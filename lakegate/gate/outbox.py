@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from lakegate.gate.delivery.delivery_row import FailureCause
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import FailureCause, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message

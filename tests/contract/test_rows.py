@@ -8,6 +8,7 @@ import pytest
 
 from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate.delivery.delivery_row import (
+    ApprovalAnswer,
     Decision,
     Enforced,
     FailedAttempt,
@@ -16,7 +17,6 @@ from lakegate.gate.delivery.delivery_row import (
     SourceObject,
     Workload,
 )
-from lakegate.gate.delivery.people_decisions import ApprovalAnswer
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Batch, Expected, Member, Pause
 from lakegate.gate.ledger.blocks import (

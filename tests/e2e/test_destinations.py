@@ -12,9 +12,9 @@ import pytest
 from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address
+from tests.decisions import replay
 from tests.e2e.deployed import until
 from tests.e2e.killing import die_after
 from tests.e2e.running import lakegate

@@ -23,13 +23,12 @@ from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import RETRIES, Alarm, Defect, Effect, patiently
 from lakegate.gate.ports import JobState
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import Swept, sweep
 from lakegate.timestamps import moment
-from tests.decisions import approve, decline, waive
+from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE

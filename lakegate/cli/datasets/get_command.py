@@ -18,7 +18,7 @@ from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.text import counted, shown
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment

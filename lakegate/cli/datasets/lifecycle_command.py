@@ -17,6 +17,7 @@ from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.lifecycle import change, side_effects
 from lakegate.gate.effects import run
+from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.gate.registry.publish_contract import reactivate_line
 
 if TYPE_CHECKING:
@@ -195,8 +196,6 @@ def day_of(written: str | None) -> str:
 
 
 def _text(written: str) -> str:
-    if not written.isprintable() or len(written) > lifecycle.LONGEST_TEXT:
-        raise InputError(
-            f"reason, replacement and guide are each one line of at most {lifecycle.LONGEST_TEXT} characters"
-        )
+    if not is_one_line(written):
+        raise InputError(f"reason, replacement and guide are each one line of at most {LONGEST_REASON} characters")
     return written.strip()

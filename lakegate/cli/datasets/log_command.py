@@ -13,8 +13,8 @@ from lakegate.cli.options import AsJson, Line
 from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import at_rest
-from lakegate.gate.delivery.people_decisions import Waiver
 from lakegate.gate.ledger.blocks import KINDS, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.text import listed

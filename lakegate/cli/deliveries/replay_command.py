@@ -20,12 +20,12 @@ from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.errors import InputError, LakegateError
 from lakegate.gate.datasets.dataset_names import lines_fitting
+from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Wanted, named, recent
 from lakegate.gate.delivery.pin_contract import route_of
-from lakegate.gate.delivery.protocol import END_STATES, State
-from lakegate.gate.delivery.replay import replay as start_again
+from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
 from lakegate.gate.effects import run
 from lakegate.stack import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
 
@@ -127,7 +127,8 @@ def replay_many(
         for number, each in enumerate(outcome.selected, 1):
             progress(f"{number} of {len(outcome.selected)}: {each.key}")
             try:
-                outcome.started[each.id] = run(start_again(dependencies, each.id, contract), dependencies.clock)
+                steps = decide(dependencies, PersonTransition.REPLAY, each.id, version=contract)
+                outcome.started[each.id] = run(steps, dependencies.clock)
             except LakegateError as error:
                 outcome.refused[each.id] = str(error)
     return outcome

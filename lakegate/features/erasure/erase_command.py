@@ -19,6 +19,7 @@ from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
+from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack
 
 REMAINS: Final = 3
-LONGEST_REASON: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def erase(  # noqa: PLR0913 - a command has these options
     keys = _keys(where_key or [])
     if bool(keys) == bool(delivery):
         raise InputError("name the rows with --where-key FIELD=VALUE, or whole deliveries with --delivery ID")
-    if not dry_run and not 0 < len(reason) <= LONGEST_REASON:
-        raise InputError(f"give a --reason of at most {LONGEST_REASON} characters: the ledger records it")
+    if not dry_run and not (reason and is_one_line(reason)):
+        raise InputError(f"give a --reason, one line of at most {LONGEST_REASON} characters: the ledger records it")
     why = Why(reason, tuple(each.field for each in keys))
     with _folder() as folder:
         dependencies = there.dependencies()

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.decisions import TRIES, append
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Record, deliveries, event_id
-from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.commit import TRIES, append, record_at_head
 from lakegate.gate.ledger.stored_objects import BEGUN, DONE, erasures_of, versions_of
 from lakegate.gate.ports import Address
 

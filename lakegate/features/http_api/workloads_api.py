@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.effects import run
 from lakegate.http_routes import HttpAnswer, HttpProblem, document_of, found, representation
 from lakegate.json_codec import encode
@@ -15,8 +15,6 @@ from lakegate.timestamps import instant_of, moment
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lakegate.gate.decisions import PersonTransition
-    from lakegate.gate.delivery.people_decisions import ApprovalAnswer
     from lakegate.gate.dependencies import Dependencies
     from lakegate.http_routes import AnnouncedWorkload, HttpRequest
     from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
@@ -58,24 +56,21 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Answers the workload that is judged or accepted now. A replay of what is being judged changes nothing.
     """
-    from lakegate.gate.decisions import PersonTransition, legal  # noqa: PLC0415 - the engine, for this route alone
-    from lakegate.gate.delivery.replay import carried_out  # noqa: PLC0415 - likewise
+    from lakegate.gate.decisions import carried_out, kind_of, legal  # noqa: PLC0415 - the engine, for this route alone
 
     document: dict[str, Any] = document_of(request, "Transition")
     wanted = PersonTransition(document["transition"])
     row, announced = found(dependencies, request)
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
     if not isinstance(row, Workload) or wanted not in possible:
-        if wanted is PersonTransition.REPLAY and isinstance(row, Workload) and row.state not in END_STATES:
-            body = representation(dependencies, row, announced)
-            return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
-        if isinstance(row, Workload) and row.answer is not None and wanted == _answered(row.answer):
-            body = representation(dependencies, row)
-            return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
-        status = representation(dependencies, row, announced)["status"]
-        raise HttpProblem(
-            409, "illegal-transition", _detail(row, wanted, status), workloadStatus=status, transitions=list(possible)
-        )
+        kind, body, refusal = kind_of(wanted), representation(dependencies, row, announced), ""
+        if isinstance(row, Workload) and kind is not None:
+            if kind.is_made(row):
+                return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
+            refusal = kind.refusal(row)
+        status = body["status"]
+        detail = refusal or f"A workload that is `{status}` has no transition `{wanted}`."
+        raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
     begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
     at_once = dependencies.without_lease()
     steps = carried_out(at_once, wanted, row.id, **_given(request, wanted, document))
@@ -93,23 +88,6 @@ def _result(
     if wanted == "replay":
         return replay_of(after, before, started=started)
     return waiver_of(after, started=started) if wanted == "waive" else answer_of(after)
-
-
-def _answered(answer: ApprovalAnswer) -> str:
-    """The transition that an answer was."""
-    return "approve" if answer.approved else "decline"
-
-
-def _detail(row: Workload | AnnouncedWorkload, wanted: str, status: object) -> str:
-    from lakegate.gate.decisions import excluded, unanswerable  # noqa: PLC0415 - as below
-
-    if isinstance(row, Workload) and wanted in {"approve", "decline"}:
-        return f"No answer can be given: {unanswerable(row)}."
-    if isinstance(row, Workload) and row.state is State.QUARANTINED:
-        if code := excluded(row):
-            return f"A delivery that is rejected as `{code}` cannot be waived."
-        return "It was replayed or waived before: what came of that is a workload of its own."
-    return f"A workload that is `{status}` has no transition `{wanted}`."
 
 
 def _given(request: HttpRequest, wanted: str, document: dict[str, Any]) -> dict[str, str]:

@@ -14,11 +14,10 @@ from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
-from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice
-from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.json_codec import MAX_INTEGER
 from lakegate.plan.plan import Plan

@@ -26,7 +26,6 @@ from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.attempt_request import accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -34,7 +33,7 @@ from lakegate.gate.delivery.pin_contract import referred_lines
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import Record, event_id
-from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
 from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, JobState, Message, names_invocation

@@ -6,19 +6,21 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from lakegate.admission.refusals import code_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.decisions import LONGEST_REASON, append, excluded
+from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver, replay_id
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import fresh, named_row
+from lakegate.gate.delivery.replay import fresh, named_row, unreplayable
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
 from lakegate.timestamps import instant_of
+from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -32,6 +34,40 @@ if TYPE_CHECKING:
 
 LONGEST: Final = timedelta(days=366)
 """The longest waiver: more is a change of the contract."""
+NOT_WAIVED: Final = frozenset(
+    {
+        "unrouted",
+        DUPLICATE,
+        "contract-retired",
+        "contract-sunset",
+        "contract-draft",
+        "file/readable",
+        "file/parts",
+        WAIVER_EXPIRED,
+    }
+)
+"""Codes of reasons that no waiver is for: there is no contract, no new content, no line in force, or no whole
+delivery that can be read."""
+
+
+def is_waivable(dependencies: Dependencies, row: Workload) -> bool:
+    """Whether a delivery is rejected for reasons that a waiver is for, and was not replayed; a waiver may be repeated."""
+    if row.state is not State.QUARANTINED:
+        return False
+    after = row_of(dependencies, replay_id(row.id))
+    return not excluded(row) if after is None else after.waiver is not None
+
+
+def excluded(row: Workload) -> str:
+    """The code of the reason for which a rejected delivery has no waiver; empty if it may have one."""
+    assert row.decision is not None
+    return next((code for each in row.decision.reasons if (code := code_of(each)) in NOT_WAIVED), "")
+
+
+def unwaivable(row: Workload) -> str:
+    """The sentence that says why a rejected delivery has no waiver; empty for any other."""
+    code = excluded(row) if row.state is State.QUARANTINED else ""
+    return f"A delivery that is rejected as `{code}` cannot be waived." if code else unreplayable(row)
 
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
@@ -53,7 +89,7 @@ def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) 
 
 
 def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> None:
-    if not reason or not reason.isprintable() or len(reason) > LONGEST_REASON:
+    if not (reason and is_one_line(reason)):
         raise InputError(f"the reason of a waiver is one line of at most {LONGEST_REASON} characters")
     now, end = dependencies.clock.now(), instant_of(expires)
     if not now < end <= now + LONGEST:
@@ -90,3 +126,6 @@ def _in_force(dependencies: Dependencies, again: Workload) -> None:
         raise InputError(
             f"the delivery would be refused as `{refused}`: a waiver changes no lifecycle (docs/waivers.md)"
         )
+
+
+WAIVE: Final = DecisionKind(is_waivable, lambda _: False, unwaivable, waive)

@@ -9,19 +9,21 @@ of an answer and the end of the time, the first one counts, and the other person
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import InputError
-from lakegate.gate.decisions import LONGEST_REASON, append, unanswerable
+from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.decide_verdict import decision_of_answer
-from lakegate.gate.delivery.people_decisions import ApprovalAnswer
-from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.delivery_row import ApprovalAnswer
+from lakegate.gate.delivery.protocol import PASSIVE_STATES, Outcome, State
 from lakegate.gate.delivery.replay import named_row
 from lakegate.gate.delivery.transition import Observation
 from lakegate.gate.effects import ConcurrentUpdate
 from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
 from lakegate.timestamps import moment
+from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -49,7 +51,7 @@ def answered(
     Raises InputError for a delivery that does not wait for an answer, or that was
     answered otherwise and is no longer waiting for its date, and for a reason that is empty or too long.
     """
-    if declined is not None and (not declined or not declined.isprintable() or len(declined) > LONGEST_REASON):
+    if declined is not None and not (declined and is_one_line(declined)):
         raise InputError(f"the reason for declining is one line of at most {LONGEST_REASON} characters")
     row = named_row(dependencies, workload)
     if row.state is State.AWAITING or (row.state is State.SCHEDULED and declined is not None and withdraws):
@@ -92,3 +94,35 @@ def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
     if row.state is State.AWAITING:
         return Observation(Outcome.ANSWERED, answer=given)
     return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))
+
+
+def unanswerable(row: Workload) -> str:
+    """The reason why nobody can decide, or decide otherwise."""
+    if row.answer is not None:
+        did = "approved" if row.answer.approved else "declined"
+        return f"it was {did} before, by {row.answer.actor} at {row.answer.at}"
+    if row.decision is not None and APPROVAL_EXPIRED in row.decision.reasons:
+        return "nobody answered in time, and it was rejected: `lakegate replay` judges it again, and asks again"
+    if row.state is State.SCHEDULED and row.deadline is not None:
+        return (
+            f"it needs no approval: it is published at {moment(row.deadline)}, or rejected by `lakegate decline` before"
+        )
+    return f"it does not wait for approval: it is {row.state}"
+
+
+def _refusal(row: Workload) -> str:
+    return f"No answer can be given: {unanswerable(row)}."
+
+
+APPROVE: Final = DecisionKind(
+    lambda _, row: row.state is State.AWAITING,
+    lambda row: row.answer is not None and row.answer.approved,
+    _refusal,
+    approve,
+)
+DECLINE: Final = DecisionKind(
+    lambda _, row: row.state in PASSIVE_STATES,
+    lambda row: row.answer is not None and not row.answer.approved,
+    _refusal,
+    decline,
+)

@@ -48,8 +48,6 @@ MIN_DEPRECATED: Final = timedelta(days=30)
 """ADR-0029, "Deprecation States": consumers have at least this time between deprecation and sunset."""
 MIN_SUNSET: Final = timedelta(days=7)
 """ADR-0029, as above: between sunset and retirement."""
-LONGEST_TEXT: Final = 500
-"""Characters of a reason or an address: they are part of events and of the reasons of every delivery."""
 
 
 def next_recorded(line: Line, now: str) -> Line | None:

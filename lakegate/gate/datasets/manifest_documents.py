@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from lakegate.contract.file_formats import Compression, Csv, Format
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
 from lakegate.gate.ledger.record_contents import Accepted, LifecycleState, StaleRule
 from lakegate.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import Effect, perform
+from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -20,17 +21,13 @@ if TYPE_CHECKING:
 # arrives meanwhile is held behind it. The pause ends with the last of them.
 
 
-LONGEST_REASON: Final = 500
-"""Characters."""
-
-
 def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
     """Keep the deliveries of a line in landing from now on. Idempotent: a paused line stays as it is.
 
-    Deliveries that are pinned already are judged. Raises InputError for a reason that is too long.
+    Deliveries that are pinned already are judged. Raises InputError for a reason that is not one line, or too long.
     """
-    if len(reason) > LONGEST_REASON:
-        raise InputError(f"a reason has at most {LONGEST_REASON} characters")
+    if not is_one_line(reason):
+        raise InputError(f"the reason of a pause is one line of at most {LONGEST_REASON} characters")
     wanted = Pause(line, dependencies.clock.now(), dependencies.identity.caller(), reason)
     with suppress(ConditionFailed):
         yield from perform(Effect.PAUSE, partial(dependencies.pauses.begin, wanted))

@@ -11,12 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.gate.delivery.people_decisions import ApprovalAnswer, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import Row, RowKey, StoredRecord, due_at, instant, workloads_key
-from lakegate.json_codec import with_extensions, without_extensions
+from lakegate.json_codec import NotEmpty, with_extensions, without_extensions
 from lakegate.plan.billed_cost import BilledCost
+from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import BrokenRule, Counts
 
 if TYPE_CHECKING:
@@ -204,6 +204,47 @@ class Decision:
     """The decision of `mode: enforce`; None where it was the mode."""
     extensions: str = "{}"
     """As `Workload.extensions`, of the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """The person who approved or declined, when, and why."""
+
+    actor: str
+    """The ARN of the caller; never a text that was given."""
+    approved: bool
+    reason: str
+    """One line that the person wrote; empty of an approval."""
+    at: str
+    """RFC 3339, UTC, six decimals."""
+
+    @property
+    def in_words(self) -> str:
+        """The reason that a declined delivery gets, before those of its judgement."""
+        return f"declined: {self.reason} (by {self.actor})"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """The person of a waiver, its delivery, reason and end."""
+
+    actor: NotEmpty
+    """The ARN of the caller; never a text that was given."""
+    reason: NotEmpty
+    """One line that the person wrote."""
+    expires: NotEmpty
+    """RFC 3339, UTC, six decimals."""
+    rejected: NotEmpty
+    """The workload whose rejection is waived."""
+
+    def has_expired(self, at: str) -> bool:
+        """Whether the waiver is over at a time, in RFC 3339."""
+        return instant_of(at) >= instant_of(self.expires)
+
+    @property
+    def in_words(self) -> str:
+        """The reason that the delivery gets, before those of its rejection."""
+        return f"waived: {self.reason} (until {self.expires[:10]}, by {self.actor})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
-from lakegate.errors import ConditionFailed, InputError, NotFound, SigningDenied
-from lakegate.extension_points import loaded, names
+from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.decisions import DECISIONS, PersonTransition, append
 from lakegate.gate.delivery import delivery_objects, delivery_row
-from lakegate.gate.delivery.advance import advance, take
+from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.delivery_objects import described
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.text import counted, listed, shown
 
 if TYPE_CHECKING:
-    from lakegate.gate.decisions import CarryOut
     from lakegate.gate.delivery.delivery_row import SourceObject
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps
@@ -66,48 +62,23 @@ def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> s
     return dataset
 
 
-# ---- Decisions of people, and replays ----
+# ---- Replays ----
 
 
-def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
-    """Start again under the contract that is valid now, or a `contract@version`. Returns the id of the workload that is judged.
-
-    Raises as `judge_again` does.
-    """
-    return decide(dependencies, PersonTransition.REPLAY, workload, version=version)
+REPLACED: Final = "It was replayed or waived before: what came of that is a workload of its own."
 
 
-def decide(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[str]:
-    """Carry out what a person decides, and advance. Returns the id of the workload that is judged, accepted or rejected.
-
-    Raises as `carried_out` does.
-    """
-    row = yield from carried_out(dependencies, wanted, workload, **given)
-    return (yield from advanced(dependencies, row))
-
-
-def carried_out(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[Workload]:
-    """The workload that is to be advanced; who decides is recorded on the chain of the delivery before anything is started.
-
-    `given`: the `version` of a replay, the `reason` and end (`expires`) of a waiver, the `reason` for declining.
-    Raises InputError where the workload has no such transition now, and for what was given.
-    """
-    if wanted is PersonTransition.REPLAY:
-        return judge_again(dependencies, workload, **given)
-    if wanted not in names(DECISIONS):
-        raise InputError(f"this installation has no feature to {wanted} deliveries")
-    carry_out: CarryOut = loaded(DECISIONS, wanted)
-    return carry_out(dependencies, workload, **given)
+def is_replayable(dependencies: Dependencies, row: Workload) -> bool:
+    """Whether a delivery failed, or is rejected and not let through by a waiver; a replay may be repeated."""
+    if row.state is not State.QUARANTINED:
+        return row.state is State.FAILED
+    after = delivery_objects.row_of(dependencies, replay_id(row.id))
+    return after is None or after.waiver is None
 
 
-def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
-    """Advance the workload of a person's command as far as that person may, and return its id.
-
-    A person has no right to companions of an attempt: `sweep` starts and asks them.
-    """
-    with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
-        yield from advance(replace(dependencies, is_function=False), row)
-    return row.id
+def unreplayable(row: Workload) -> str:
+    """The sentence that says why a rejected delivery is not replayed; empty for any other."""
+    return REPLACED if row.state is State.QUARANTINED else ""
 
 
 def judge_again(dependencies: Dependencies, workload: str, version: str = "") -> Steps[Workload]:

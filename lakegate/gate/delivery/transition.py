@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lakegate.contract.semantic_versions import ChosenVersion
-    from lakegate.gate.delivery.delivery_row import PartList, Workload
-    from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+    from lakegate.gate.delivery.delivery_row import ApprovalAnswer, PartList, Workload
     from lakegate.gate.delivery.protocol import State
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 from lakegate.errors import InputError
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.record_contents import CONTENTS, Started
 from lakegate.json_codec import (
     MAX_INTEGER,

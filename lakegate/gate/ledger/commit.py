@@ -1,12 +1,12 @@
-"""Row, block, message and index written in one transaction."""
+"""Records at the head of a chain, and the key that signs it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.errors import ConditionFailed
+from lakegate.errors import ConditionFailed, TransactionConflict
 from lakegate.gate.effects import Alarm, Effect, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
@@ -40,6 +40,35 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
     event = event or event_id(kind, chain, head.digest)
     now, actor = moment(dependencies.clock.now()), actor or dependencies.identity.caller()
     return Record(kind, head.height + 1, head.digest, now, chain, actor, event, content)
+
+
+# Where what is done is one transaction, the record is part of it (`Registry.publish`). Elsewhere it is appended before: nothing
+# is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
+
+
+TRIES: Final = 20
+"""Others may extend a busy chain first."""
+LONGEST_REASON: Final = 500
+"""Characters of a text of a person: it is part of records and events, and of the reasons of deliveries."""
+
+
+def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
+    """Append a record unless its event is recorded already: idempotent. Raises TransactionConflict after `TRIES`."""
+    for _ in range(TRIES):
+        record = record_at_head(dependencies, kind, chain, content, event)
+        try:
+            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+        except ConditionFailed as refused:
+            if "event" in refused.reasons:
+                return
+            continue
+        return
+    raise TransactionConflict
+
+
+def is_one_line(written: str) -> bool:
+    """Whether a text of a person may be kept as a reason; the empty one, too."""
+    return written.isprintable() and len(written) <= LONGEST_REASON
 
 
 # ---- The key of the stack ----

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.errors import InputError, NotFound
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.decisions import append
 from lakegate.gate.ledger.blocks import deliveries, event_id
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
 from lakegate.gate.ports import Address
 

@@ -11,7 +11,8 @@ from lakegate.contract.contract_model import is_usable, line_of, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import AccessDenied, ContractError, InputError
 from lakegate.gate.datasets.dataset_lines import ParentNotice
-from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, PARENT, change, parent_announced
+from lakegate.gate.datasets.lifecycle import PARENT, change, parent_announced
+from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import document_key, newest_release, pinned_parents
@@ -247,7 +248,7 @@ def announce(dependencies: Dependencies, compiled: CompiledContract, published: 
     children = takewhile(lambda _: dependencies.remaining() > NEEDED, ordered)
     at = published.inherited_from or moment(dependencies.clock.now())
     for child in broken_children(dependencies, seen, compiled, at, children):
-        notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_TEXT])
+        notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_REASON])
         for line in child.lines:
             try:
                 yield from change(dependencies, line, PARENT, partial(parent_announced, notice=notice))

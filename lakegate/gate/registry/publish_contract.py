@@ -16,10 +16,11 @@ from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
-from lakegate.gate.datasets.lifecycle import LONGEST_TEXT, activated, announced, change, drafted, noticed, reactivate
+from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate
 from lakegate.gate.delivery.delivery_terms import referred_lines
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.ledger.blocks import Record, contract_chain
+from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
     CompiledContract,
@@ -195,7 +196,7 @@ def _end(contract: Contract) -> tuple[Ending, str] | None:
     if said is None or status_of(contract.status) != LineStatus.DEPRECATED:
         return None
     texts = (" ".join((each or "").split()) for each in (said.reason, said.replacement, said.migration_guide))
-    ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_TEXT] for each in texts))
+    ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_REASON] for each in texts))
     return ending, f"{said.sunset_date}T00:00:00.000000Z" if said.sunset_date else ""
 
 

@@ -83,7 +83,8 @@ def test_a_single_delivery_is_one(lakegate: Lakegate) -> None:
     ("words", "expected"),
     [
         (["pause", "nobody"], "nobody is not a line"),
-        (["pause", "orders", "--reason", "x" * 501], "a reason has at most 500 characters"),
+        (["pause", "orders", "--reason", "x" * 501], "the reason of a pause is one line of at most 500 characters"),
+        (["pause", "orders", "--reason", "a\nb"], "the reason of a pause is one line of at most 500 characters"),
     ],
 )
 def test_what_cannot_be_paused_is_refused(paused: Lakegate, words: list[str], expected: str) -> None:

@@ -15,9 +15,9 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.errors import Unanswered
 from lakegate.features.anchors.anchors import AnchorPass, AnchorStore, from_json, keep_anchor_of_today
-from lakegate.gate.decisions import append
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address, SigningKeys
 from lakegate.gate.registry.registry_rows import Publication
 from tests.fakes import Memory

@@ -10,11 +10,11 @@ import pytest
 from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
 from lakegate.gate import lake_layout
-from lakegate.gate.decisions import TRIES, append
 from lakegate.gate.delivery.attempt_request import job_request
 from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.commit import TRIES, append
 from lakegate.gate.ledger.compare_objects import Damage
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address

@@ -14,6 +14,7 @@ from jsonschema.validators import Draft202012Validator
 from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
+from lakegate.gate.decisions import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.attempts import keep
 from lakegate.gate.delivery.delivery_objects import group_of
@@ -21,7 +22,7 @@ from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.find_deliveries import judged, result_of
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.replay import advanced, judge_again, replay
+from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
@@ -29,6 +30,7 @@ from lakegate.json_schemas import load, problems
 from lakegate.local_check.check_result import checks
 from lakegate.plan.result import Result, Unreadable
 from lakegate.report.dcm_results import results_of as results_of_report
+from tests.decisions import replay
 from tests.fakes.jobs import Ending
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.environment import LAKE

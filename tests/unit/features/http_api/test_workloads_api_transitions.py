@@ -11,11 +11,11 @@ import pytest
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, replay_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
+from tests.decisions import replay
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle

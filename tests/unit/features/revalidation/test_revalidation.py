@@ -17,9 +17,9 @@ from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.decisions import TRIES
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.commit import TRIES
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_store import Registry

@@ -12,16 +12,14 @@ import pytest
 from lakegate.errors import AccessDenied, ConditionFailed, InputError
 from lakegate.features.waivers.waiver import LONGEST
 from lakegate.gate.datasets.pauses import pause, resume
-from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver, replay_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, from_json, to_json
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
-from tests.decisions import waive
+from tests.decisions import replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.lifecycle import command

@@ -14,9 +14,9 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Effect
 from lakegate.gate.sweep import sweep
+from tests.decisions import replay
 from tests.fakes import Memory
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.pauses import LINE

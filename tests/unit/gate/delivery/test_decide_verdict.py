@@ -12,16 +12,14 @@ import pytest
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES, STAGED_FOR
-from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.people_decisions import ApprovalAnswer
+from lakegate.gate.delivery.delivery_row import ApprovalAnswer, replay_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
-from tests.decisions import approve, decline, waive
+from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment

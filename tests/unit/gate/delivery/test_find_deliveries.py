@@ -10,7 +10,6 @@ import pytest
 
 from lakegate.errors import AccessDenied, InputError, UnreadableItem
 from lakegate.gate.datasets import dataset_names
-from lakegate.gate.decisions import append
 from lakegate.gate.delivery import find_deliveries
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent, result_of
@@ -18,6 +17,7 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Agenda, Workloads
 from lakegate.gate.effects import Alarm
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.fakes.jobs import Ending

@@ -16,13 +16,12 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import admit, intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
-from tests.decisions import waive
+from tests.decisions import replay, waive
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment

@@ -10,9 +10,9 @@ import pytest
 
 from lakegate.contract.delivery_policy import QUARANTINE_DAYS, Policy
 from lakegate.errors import InputError
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.ledger.compare_objects import Damage, damages
 from lakegate.gate.ports import Address
+from tests.decisions import replay
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle

@@ -11,18 +11,17 @@ import pytest
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
-from lakegate.gate.decisions import TRIES
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.commit import TRIES
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
 from lakegate.plan.plan import Plan
 from lakegate.timestamps import moment
-from tests.decisions import waive
+from tests.decisions import replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS, PLANS

@@ -19,12 +19,12 @@ from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.delivery_store import Batches, Workloads
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, JobState
 from lakegate.gate.sweep import sweep
 from lakegate.gate.table import Update, workloads_key
+from tests.decisions import replay
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
-from lakegate.gate.delivery.people_decisions import Waiver
+from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger import verification
 from lakegate.gate.ledger.blocks import (
     FORMAT,

@@ -9,11 +9,11 @@ import pytest
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import SigningDenied
-from lakegate.gate.decisions import append
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ledger.signatures import key_content
 from lakegate.gate.ledger.verification import verify_signed

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.gate.datasets.lifecycle import change, drafted
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.decisions import append
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, contract_chain
+from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line

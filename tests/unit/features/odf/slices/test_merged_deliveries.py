@@ -13,12 +13,12 @@ from lakegate.gate.delivery.attempt_request import accepted_objects
 from lakegate.gate.delivery.delivery_row import FailureCause, Referred, replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.replay import replay
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.timestamps import moment
+from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled
