@@ -51,16 +51,28 @@ def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str 
         raise InputError("this version is published already: there is nothing to approve")
     if any(each.version == publication.version and each.document != publication.document for each in seen.versions):
         raise InputError(ANOTHER_CONTENT)
-    before = dependencies.registry.proposal(compiled.contract, compiled.version)
-    now, caller = dependencies.clock.now(), proposer_of(dependencies.identity.caller(), holder)
-    proposal = Proposal(publication, caller, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), seen.revision)
+    proposer = proposer_of(dependencies.identity.caller(), holder)
+    yield from store(dependencies, compiled)
+    return (yield from _proposed(dependencies, publication, proposer, seen.revision))
+
+
+def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:
+    """Leave a proposal to take a version back, as `propose` does. Raises InputError as `withdraw`."""
+    seen = dependencies.registry.contract(contract)
+    publication = replace(planned_withdrawal(dependencies, seen, contract, version).publication, routes=())
+    return (yield from _proposed(dependencies, publication, dependencies.identity.caller(), seen.revision))
+
+
+def _proposed(dependencies: Dependencies, publication: Publication, proposer: str, base: int) -> Steps[Proposal]:
+    now = dependencies.clock.now()
+    proposal = Proposal(publication, proposer, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), base)
+    before = dependencies.registry.proposal(publication.contract, publication.version)
     if before is not None and _is_same(before, proposal) and not before.is_expired(now):
         return before
-    yield from store(dependencies, compiled)
     try:
         yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
     except ConditionFailed:
-        current = dependencies.registry.proposal(compiled.contract, compiled.version)
+        current = dependencies.registry.proposal(publication.contract, publication.version)
         if current is not None and _is_same(current, proposal):
             return current
         raise InputError(
@@ -90,9 +102,7 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
     Raises InputError for one's own proposal, an expired one, one that was changed since it was read, one whose contract
     was changed since it was proposed, and one that is compiled otherwise; IncompatibleVersion as `publish`.
     """
-    refuse_own(proposal, dependencies.identity.caller(), "this version")
-    if proposal.is_expired(dependencies.clock.now()):
-        raise InputError(f"the proposal expired at {proposal.expires_at}: publish the document again")
+    _refuse_unusable(dependencies, proposal, "this version", "publish the document")
     publication = publication_of(compiled)
     if publication != proposal.publication:
         raise InputError("this release compiles the proposed document otherwise: publish it again with this release")
@@ -113,11 +123,23 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
     return (yield from write_with_lines(dependencies, compiled, decide, published_by(proposal)))
 
 
-def refuse_own(proposal: Proposal, caller: str, what: str) -> None:
-    """Raise InputError where the caller is not known to be another person than the proposer."""
-    reason = not_apart(proposal.proposer, caller)
+def approve_withdrawal(dependencies: Dependencies, proposal: Proposal) -> Steps[Withdrawal]:
+    """Take a version back that another person proposed to. Raises InputError as `withdraw`.
+
+    Also if the proposal is one's own, has expired, or the contract was changed since.
+    """
+    _refuse_unusable(dependencies, proposal, "this", "withdraw the version")
+    of = proposal.publication
+    return (yield from withdraw(dependencies, of.contract, of.version, proposal))
+
+
+def _refuse_unusable(dependencies: Dependencies, proposal: Proposal, what: str, again: str) -> None:
+    """Raise InputError where the caller is not known to be another person than the proposer, and after the time to approve."""
+    reason = not_apart(proposal.proposer, dependencies.identity.caller())
     if reason is not None:
         raise InputError(f"{proposal.proposer} has proposed {what}{reason}: another person has to approve it")
+    if proposal.is_expired(dependencies.clock.now()):
+        raise InputError(f"the proposal expired at {proposal.expires_at}: {again} again")
 
 
 def not_apart(one: str, other: str) -> str | None:
@@ -139,36 +161,3 @@ def not_apart(one: str, other: str) -> str | None:
 
 def _is_same(one: Proposal, other: Proposal) -> bool:
     return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)
-
-
-# ---- Withdrawing by two people ----
-
-
-def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) -> Steps[Proposal]:
-    """Leave a proposal to take a version back, in the place of the one that was there. Raises InputError as `withdraw`."""
-    seen = dependencies.registry.contract(contract)
-    planned = planned_withdrawal(dependencies, seen, contract, version)
-    now = dependencies.clock.now()
-    publication = replace(planned.publication, routes=())
-    end, caller = (now + PROPOSAL_LIFETIME).isoformat(), dependencies.identity.caller()
-    proposal = Proposal(publication, caller, now.isoformat(), end, seen.revision)
-    before = dependencies.registry.proposal(contract, version)
-    try:
-        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
-    except ConditionFailed:
-        raise InputError(
-            "somebody else has proposed or changed something of this contract meanwhile: look at `lakegate proposals`"
-        ) from None
-    return proposal
-
-
-def approve_withdrawal(dependencies: Dependencies, proposal: Proposal) -> Steps[Withdrawal]:
-    """Take a version back that another person proposed to. Raises InputError as `withdraw`.
-
-    Also if the proposal is one's own, has expired, or the contract was changed since.
-    """
-    refuse_own(proposal, dependencies.identity.caller(), "this")
-    if proposal.is_expired(dependencies.clock.now()):
-        raise InputError(f"the proposal expired at {proposal.expires_at}: withdraw the version again")
-    of = proposal.publication
-    return (yield from withdraw(dependencies, of.contract, of.version, proposal))

@@ -159,13 +159,13 @@ def test_a_withdrawal_needs_the_approval_that_publishing_needs(
     signed_in: Callable[[str], None],  # noqa: F811 - the fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The proposer cannot approve it, nor can anybody after it has expired or the contract was changed."""
+    """Twice is once. The proposer cannot approve it, nor can anybody after it has expired or the contract was changed."""
     for version in ("1.0.0", "1.1.0"):
         lakegate.ok("publish", lakegate.contract(version))
         signed_in(BOB)
         lakegate.ok("approve", f"shop@{version}", "--yes")
         signed_in(ALICE)
-    proposed = lakegate.ok("withdraw", "shop@1.1.0")
+    proposed, again = (lakegate.ok("withdraw", "shop@1.1.0") for _ in range(2))
     monkeypatch.setattr(StsIdentity, "caller", lambda _: ALICE)
     own = refusal(lakegate, "approve", "shop@1.1.0", "--yes")
     signed_in(BOB)
@@ -183,6 +183,7 @@ def test_a_withdrawal_needs_the_approval_that_publishing_needs(
     record = lakegate.json("log", "_contracts/shop")["blocks"][0]
 
     assert proposed.startswith("Proposed shop 1.1.0 (withdrawn): proposal ")
+    assert again == proposed
     assert own == f"{ALICE} has proposed this: another person has to approve it"
     assert asked.startswith(f"{ALICE} proposed to withdraw `shop@1.1.0`. Nothing was changed")
     assert expired.startswith("the proposal expired at ")
