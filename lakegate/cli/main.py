@@ -32,7 +32,6 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "schema": "lakegate.cli.contracts.schema_command:schema",
         "publish": "lakegate.cli.contracts.publish_command:publish",
         "withdraw": "lakegate.cli.contracts.withdraw_command:withdraw",
-        "approve": "lakegate.cli.deliveries.decide_command:approve",
         "contracts": "lakegate.cli.contracts.contracts_command:contracts",
         "show": "lakegate.cli.contracts.contracts_command:show",
         "deprecate": "lakegate.cli.datasets.lifecycle_command:deprecate",
@@ -53,11 +52,14 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "reasons": "lakegate.cli.deliveries.status_command:reasons",
         "history": "lakegate.cli.datasets.history_command:history",
     },
-    "Operate": {
-        "route": "lakegate.cli.contracts.route_command:app",
+    "Decide": {
         "replay": "lakegate.cli.deliveries.replay_command:replay",
         "waive": "lakegate.cli.deliveries.decide_command:waive",
+        "approve": "lakegate.cli.deliveries.decide_command:approve",
         "decline": "lakegate.cli.deliveries.decide_command:decline",
+    },
+    "Operate": {
+        "route": "lakegate.cli.contracts.route_command:app",
         "pause": "lakegate.cli.datasets.pause_command:pause",
         "resume": "lakegate.cli.datasets.pause_command:resume",
         "redrive": "lakegate.cli.stack.stack_command:redrive",

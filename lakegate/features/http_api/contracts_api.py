@@ -15,7 +15,7 @@ from lakegate.errors import InputError
 from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.registry_rows import WITHDRAWN
+from lakegate.gate.registry.registry_rows import PROPOSALS, WITHDRAWN
 from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
 from lakegate.json_codec import encode
 from lakegate.timestamps import beginning_of
@@ -77,9 +77,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(
-                loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
-            )
+            proposal = run(loaded(PROPOSALS, "propose")(dependencies, compiled, request.holder), dependencies.clock)
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
             if request.flag("details"):
                 waiting |= {"details": encode(new_proposal(proposal, change.warnings))}
