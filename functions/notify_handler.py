@@ -52,7 +52,7 @@ def count(message: Message) -> None:
     """Metrics of one delivery that ended: its outcome, how long it took, and what was billed, where that is known."""
     METRICS.add_metric(f"Deliveries{message.kind.capitalize()}", MetricUnit.Count, 1)
     body = json.loads(message.body)
-    if (seconds := body.get("seconds")) is not None:  # a message of an older release has none
+    if (seconds := body.get("seconds")) is not None:
         METRICS.add_metric("DeliverySeconds", MetricUnit.Seconds, seconds)
     if cost := body.get("cost"):
         METRICS.add_metric("VcpuSeconds", MetricUnit.Seconds, cost["vcpu_seconds"])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern
+from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
 from lakegate.timestamps import Moment, OptionalMoment
 
 Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]
 """The address of an object of the lake."""
 Rows = Annotated[int, Bounds(1, MAX_INTEGER)]
 ETag = Annotated[str, Bounds(1, 256)]
-OptionalSha256 = Annotated[str, Pattern("([0-9a-f]{64})?")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +21,8 @@ class StateRun:
     uri: Uri
     """Its address; in the control plane, its key in the lake."""
     rows: Exact
-    digest: OptionalSha256 = ""
-    """Of its index, by which every part of it is verified; empty: written by a release without digests."""
+    digest: Sha256
+    """Of its index, by which every part of it is verified."""
     as_of: OptionalMoment = ""
     """Of a line of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
 
@@ -105,7 +104,7 @@ class WrittenRun:
     """The ETag or checksum of the object after it was written."""
     rows: Exact
     """Its own, and those of the files that it takes up."""
-    digest: OptionalSha256 = ""
+    digest: Sha256
     """As `StateRun.digest`."""
 
 

@@ -47,7 +47,7 @@ class LineDelivery:
     rows: int | None
     """None where nothing was measured."""
     rules: tuple[BrokenRule, ...] | None
-    """Rules that failed or warned; None where an earlier release wrote no index."""
+    """Rules that failed or warned; None where the entry of the index cannot be read."""
     youngest: datetime | None = None
     """The latest event time in the data; None where the contract names none."""
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import ConditionFailed
-from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, turn_key, with_slices
+from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, with_slices
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
-from lakegate.gate.table import Update
 from lakegate.plan.slice_order import StateRun
 from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from tests.contract.conftest import Ports
 
 JUDGED = Expected(State.VALIDATING, 2)
+DIGEST = "d" * 64
 
 
 MAY, JUNE = "2024-05-01T00:00:00.000000Z", "2024-06-01T00:00:00.000000Z"
@@ -161,7 +161,7 @@ def test_a_duplicate_takes_no_turn(ports: Ports) -> None:
 
 def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     """It is read with its files, and so is the next slice; a decision without new keys leaves them, and takes the turn."""
-    runs = (StateRun("accepted/a", 9, "d" * 64), StateRun("accepted/b", 2))
+    runs = (StateRun("accepted/a", 9, DIGEST), StateRun("accepted/b", 2, DIGEST))
     first = judged(ports, "w1", 0, 6, runs=runs)
     refusals(ports, first)
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
@@ -176,13 +176,13 @@ def test_a_decision_sets_the_merge_state(ports: Ports) -> None:
     assert refusals(ports, judged(ports, "w3", 6, 8)) == ("", "", "", "turn")
 
 
-@pytest.mark.parametrize("before", [(), (StateRun("accepted/a", 6),)])
+@pytest.mark.parametrize("before", [(), (StateRun("accepted/a", 6, DIGEST),)])
 def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports, before: tuple[StateRun, ...]) -> None:
     """Also where the offset is still the same: a state that was replaced, or that there is none, is another one."""
     first = judged(ports, "w1", 0, 6, runs=before)
     refusals(ports, first)
     ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
-    other, new = (StateRun("accepted/_state/b", 6),), (StateRun("accepted/c", 8),)
+    other, new = (StateRun("accepted/_state/b", 6, DIGEST),), (StateRun("accepted/c", 8, DIGEST),)
 
     assert refusals(ports, judged(ports, "w2", 6, 8, before=other, runs=new)) == ("", "", "", "turn")
     assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", before)
@@ -192,21 +192,9 @@ def test_a_decision_needs_the_merge_state_by_which_it_was_compared(ports: Ports,
     assert ports.turns.next_slice(CHAIN) == NextSlice(8, "", new, "w4")
 
 
-def test_a_state_of_a_release_without_digests_is_the_same_state(ports: Ports) -> None:
-    """The condition compares texts: files that have no digest are written as they were before."""
-    old = (StateRun("accepted/a", 6),)
-    first = judged(ports, "w1", 0, 6, runs=old)
-    refusals(ports, first)
-    ports.ledger.commit(block(0, GENESIS, "w1"), committed(first), HERE, NEWS)
-    ports.table.write(Update(turn_key(CHAIN), sets={"runs": '[{"uri": "accepted/a", "rows": 6}]'}))
-
-    assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", old)
-    assert refusals(ports, judged(ports, "w2", 6, 8, before=old, runs=old)) == ()
-
-
 def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
     """Not while one is decided, nor after another one was, also one without slices, nor of a line without slices."""
-    runs, before = (StateRun("accepted/c", 11),), NextSlice(6)
+    runs, before = (StateRun("accepted/c", 11, DIGEST),), NextSlice(6)
 
     def refused(before: NextSlice) -> bool:
         try:
@@ -224,7 +212,7 @@ def test_a_state_is_replaced_between_two_deliveries(ports: Ports) -> None:
     assert not refused(before)
     assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", runs)
     assert refused(before)
-    assert refused(NextSlice(6, "", (StateRun("accepted/c", 11, as_of=JUNE),)))
+    assert refused(NextSlice(6, "", (StateRun("accepted/c", 11, DIGEST, JUNE),)))
     ports.turns.replace_state(CHAIN, NextSlice(6, "", runs), ())
     assert ports.turns.next_slice(CHAIN) == NextSlice(6)
     assert refusals(ports, judged(ports, "w2", 6, 8)) == ()

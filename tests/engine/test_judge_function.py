@@ -115,6 +115,7 @@ def test_a_small_snapshot_of_a_large_line_does_not_fit(
     state = StateRun(
         "file:///nowhere",
         rows + judge_function.MAX_REFERRED // PLACED.itemsize + 1,
+        "d" * 64,
         as_of="2026-11-01T00:00:00.000000Z",
     )
     merge = MergeOrder("a/b_v1", ("id",), (state,), SnapshotOrder("2026-11-02T00:00:00.000000Z") if snapshot else None)

@@ -22,7 +22,7 @@ from lakegate.plan.slice_order import StateRun
 from tests.simulation import contract
 from tests.simulation.environment import LAKE, LINE
 from tests.simulation.slice_promises import published
-from tests.simulation.sliced_job import DELAY
+from tests.simulation.sliced_job import DELAY, NO_DIGEST
 from tests.simulation.workflows import OF_PUSH
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def rebuild(env: Environment) -> Steps[None]:
     rows = published(env)
     place = Address(LAKE, f"accepted/{LINE}/_state/{next(_NUMBERS)}.bin")
     yield Call(Effect.COPY, partial(env.memory.objects.put, place, rows))
-    runs = (StateRun(place.key, len(rows)),)
+    runs = (StateRun(place.key, len(rows), NO_DIGEST),)
 
     def replace_state() -> None:
         Turns(env.memory.table).replace_state(LINE, before, runs)

@@ -21,6 +21,8 @@ GONE = 0x80
 """Marks a row that is taken back."""
 DELAY = timedelta(days=1)
 """Of the watermark behind the latest event."""
+NO_DIGEST = "d" * 64
+"""Of a file of the merge state: the simulated job verifies none."""
 
 
 def time_of(body: bytes) -> str:
@@ -51,7 +53,7 @@ def _merged(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes, u
     known = b"".join(objects.read(_address(each.uri)) for each in runs)
     new = bytes(dict.fromkeys(each for each in accepted if each not in known))
     written = _kept(objects, uri, new) if new else None
-    run = written and WrittenRun(uri, written.size, written.etag, len(new))
+    run = written and WrittenRun(uri, written.size, written.etag, len(new), NO_DIGEST)
     vanished = len(set(known) - set(accepted))
     return Merged(order["offset"], len(accepted) - len(new), 0, vanished, 0, runs, runs, run), new
 
@@ -73,7 +75,7 @@ def _snapshot(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes,
         kept = tuple(replace(each, as_of=found.time) for each in runs)
         return Merged(order["offset"], same, 0, 0, 0, runs, kept, snapshot=found), b""
     written = _kept(objects, uri, now)
-    run = WrittenRun(uri, written.size, written.etag, len(now))
+    run = WrittenRun(uri, written.size, written.etag, len(now), NO_DIGEST)
     return Merged(order["offset"], same, 0, 0, 0, runs, (), run, found), bytes(each | GONE for each in gone) + new
 
 

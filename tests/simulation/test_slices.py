@@ -25,6 +25,7 @@ from tests.simulation.promises import manifest_deliveries
 from tests.simulation.schedules import SLICED, STRATEGIES, broken
 from tests.simulation.slice_promises import SlicePromises
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled, with_watermark
+from tests.simulation.sliced_job import NO_DIGEST
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
@@ -180,15 +181,15 @@ def test_a_delivery_that_was_compared_with_a_state_that_is_replaced_is_compared_
         line.take_in()
         line.env.memory.objects.put(rebuilt, line.published())
         now = turns.next_slice(LINE)
-        turns.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset),))
-        line.env.replaced.append((StateRun(rebuilt.key, now.offset),))
+        turns.replace_state(LINE, now, (StateRun(rebuilt.key, now.offset, NO_DIGEST),))
+        line.env.replaced.append((StateRun(rebuilt.key, now.offset, NO_DIGEST),))
         worker = Worker(line, -1, None)
         worker.turn()  # is refused
         worker.turn()
         assert [each.cause for each in line.rows()[-1].failed] == [FailureCause.OVERTAKEN]
         settled(line)
         assert line.published() == b"god:12"
-        assert turns.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset)
+        assert turns.next_slice(LINE).runs[0] == StateRun(rebuilt.key, now.offset, NO_DIGEST)
 
 
 @pytest.mark.simulation

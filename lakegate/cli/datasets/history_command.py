@@ -32,9 +32,6 @@ NUMBERS: Final = ("height", "rows", "rejected")
 FOLDED: Final = ("broken rules", "file")
 NAMED: Final = 3
 """Rules that one row of the table names."""
-NOT_INDEXED: Final = (
-    "An earlier release wrote the first deliveries without an index: --rule and --verdict do not find them."
-)
 
 
 class Finished(StrEnum):
@@ -78,7 +75,6 @@ class HistoryPage:
     line: str
     deliveries: tuple[FinishedDelivery, ...]
     below: int | None
-    indexed: bool
     sections: dict[str, Any] = field(metadata=BESIDE)
     """Sections of features about the dataset."""
 
@@ -123,8 +119,7 @@ def history(  # noqa: PLR0913 - a command has these options
     words: list[Word] = [_table(found) if found else "No delivery is like that."]
     words += [f"{about.capitalize()}: {text}" for about, _, text in itertools.chain.from_iterable(sections.values())]
     words += [f"More: --below {page.below}"] if page.below is not None else []
-    words += [NOT_INDEXED] if not page.indexed and (rule or verdict) else []
-    return CommandResult(HistoryPage(chain, found, page.below, page.indexed, told), words)
+    return CommandResult(HistoryPage(chain, found, page.below, told), words)
 
 
 def _file(dependencies: Dependencies, entry: HistoryEntry) -> str:

@@ -133,7 +133,7 @@ def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 
 def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    since = body.get("since", body["last_accepted"])[:16].replace("T", " ")  # an older release wrote no `since`
+    since = body["since"][:16].replace("T", " ")
     title = f"Late: {body['line']} has missed its {body['promise']}"
     if body["promise"] == LATENCY:
         return (

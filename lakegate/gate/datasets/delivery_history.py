@@ -36,8 +36,6 @@ class Page(NamedTuple):
     entries: tuple[HistoryEntry, ...]
     below: int | None
     """The height below which the next page begins; None: there is none."""
-    indexed: bool
-    """Whether every delivery of the line is in the index by rule and verdict: an earlier release wrote none."""
 
 
 def history(  # noqa: PLR0913 - a history is chosen by these
@@ -55,8 +53,8 @@ def history(  # noqa: PLR0913 - a history is chosen by these
     for each in chosen(dependencies, chain, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
         found.append(each)
         if len(found) > limit:
-            return Page(tuple(found[:limit]), found[limit - 1].height, is_indexed(dependencies, chain))
-    return Page(tuple(found), None, is_indexed(dependencies, chain))
+            return Page(tuple(found[:limit]), found[limit - 1].height)
+    return Page(tuple(found), None)
 
 
 def chosen(  # noqa: PLR0913 - likewise
@@ -83,11 +81,6 @@ def chosen(  # noqa: PLR0913 - likewise
         if len(entries) < size:
             return
         below = entries[-1].height
-
-
-def is_indexed(dependencies: Dependencies, chain: str) -> bool:
-    """Whether the first delivery of a line is in the index, and with it all that followed."""
-    return all(each.indexed for each in dependencies.history.entries(chain, below=1, limit=1))
 
 
 # ---- The history for a report ----

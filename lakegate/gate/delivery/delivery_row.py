@@ -168,7 +168,7 @@ class Pin:
     """RFC 3339, UTC; what "now" means to rules."""
     references: tuple[Referred, ...] = ()
     prefix: str = ""
-    """Of the route, by which its producer is known; empty in rows of older releases."""
+    """Of the route, by which its producer is known; empty where no route covers the key."""
     known: bool = True
     """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
     warning: str = ""

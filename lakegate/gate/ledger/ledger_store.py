@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.admission.refusals import code_of, is_code
+from lakegate.admission.refusals import is_code
 from lakegate.errors import ConditionFailed, UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate.delivery.delivery_row import Enforced, workload_row
@@ -75,9 +75,9 @@ class HistoryEntry(NamedTuple):
     enforced: Enforced | None = None
     """The decision that `mode: enforce` would have made; None where it was the mode."""
     producer: str = ""
-    """The folder of the landing bucket: text of the producer's. Empty for a block of an earlier release."""
+    """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
     indexed: bool = True
-    """False for a block of an earlier release: it is found by height alone, and its rules are not known."""
+    """False where the entry cannot be read: this one is made of the block, which does not have the rules."""
 
 
 def entry_of(block: Block, workload: Workload) -> HistoryEntry:
@@ -112,9 +112,8 @@ def _of_block(block: Block) -> HistoryEntry:
 
 def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
     """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
-    codes = [each for each in decision.reasons if is_code(each)]
-    unlisted = codes if decision.broken else map(code_of, decision.reasons)  # an earlier release decided
-    refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in dict.fromkeys(unlisted))
+    codes = dict.fromkeys(each for each in decision.reasons if is_code(each))
+    refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in codes)
     return (*decision.broken, *refused)[:MAX_RULES]
 
 

@@ -213,7 +213,7 @@ def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:
 def test_a_delivery_is_measured_once(stand: Stand) -> None:
     """Time and billed use of a delivery are metrics of the turn that marked its message as sent, and of no other turn.
 
-    A message of an older release, or of a delivery that was gone before it had a route, has its outcome alone.
+    A message of a delivery that was gone before it had a route has its outcome alone.
     """
     now = stand.memory.clock.now()
     bodies = [{"seconds": 131.2, "cost": {"vcpu_seconds": 612.4}}, {"seconds": None, "cost": None}, {}]

@@ -110,8 +110,6 @@ PLACED: Final = np.dtype([*RECORD.descr, ("offset", "<u8")])
 """With the offset of the row, of lines whose rows may be retracted or corrected."""
 _ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
 """Of the index, for each bucket."""
-_OLD_ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}")])
-"""In files of releases without digests."""
 _of_bucket = partial(hashlib.blake2b, digest_size=HASH_BYTES)
 _of_index = partial(hashlib.blake2b, digest_size=32)
 
@@ -157,7 +155,7 @@ class Parts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in a storage; InputError where it is not what was written: of an older release, where its size is another one."""
+    """A run in a storage; InputError where it is not what was written."""
 
     store: Parts
     run: StateRun
@@ -187,17 +185,16 @@ class StoredRun:
             yield self._buckets(index, begin, begin + most)
 
     def _index(self) -> NDArray[np.void]:
-        kind = _ENTRY if self.run.digest else _OLD_ENTRY
-        listed = self._part(self.run.rows * self.record.itemsize, -(-self.run.rows // BUCKET) * kind.itemsize)
-        if self.run.digest and _of_index(listed).hexdigest() != self.run.digest:
+        listed = self._part(self.run.rows * self.record.itemsize, -(-self.run.rows // BUCKET) * _ENTRY.itemsize)
+        if _of_index(listed).hexdigest() != self.run.digest:
             raise _differs()
-        return np.frombuffer(listed, kind)
+        return np.frombuffer(listed, _ENTRY)
 
     def _buckets(self, index: NDArray[np.void], begin: int, end: int) -> NDArray[np.void]:
         """The records of consecutive buckets."""
         size = BUCKET * self.record.itemsize
         found = self._part(begin * size, min(end * size, self.run.rows * self.record.itemsize) - begin * size)
-        if self.run.digest and _digests(found, size) != index["digest"][begin:end].tobytes():
+        if _digests(found, size) != index["digest"][begin:end].tobytes():
             raise _differs()
         return np.frombuffer(found, self.record)
 

@@ -347,7 +347,7 @@ def test_nothing_is_sent_where_time_is_short() -> None:
 
 
 def test_a_message_whose_delivery_is_unknown_is_sent_to_the_bus_alone() -> None:
-    """Its row is looked up when it is sent; a message of an older release has no line."""
+    """Its row is looked up when it is sent."""
     gate = Gate()
     gate.subscribe(OPERATOR, "rejected")
     row = gate.ends("quarantined", "rejected")
