@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -13,11 +15,13 @@ from lakegate.aws.lambda_runtime import (
     log_failures,
     logger,
     metrics,
+    remaining,
     report_denied_deletions,
     sanitize_errors,
 )
+from lakegate.errors import PortError
 from lakegate.gate.effects import run
-from lakegate.gate.sweep import sweep
+from lakegate.gate.sweep import Swept, sweep
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -25,12 +29,24 @@ if TYPE_CHECKING:
 LOG, METRICS = logger("sweep"), metrics("sweep")
 
 
+def _swept() -> Swept:
+    """One sweep, which is noted as long as it is under way: `lakegate stack pause` waits for its end."""
+    within = dependencies()
+    until = within.clock.now() + timedelta(seconds=remaining())
+    within.agenda.note_sweep(until)
+    try:
+        return run(sweep(within), within.clock)
+    finally:
+        with suppress(PortError):
+            within.agenda.note_end_of_sweep(until)
+
+
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """One sweep; what it met with is logged and counted, and kept nothing else from being swept."""
     INVOCATION.set(context)
-    swept = sanitize_errors(lambda: run(sweep(dependencies()), dependencies().clock), LOG, METRICS)
+    swept = sanitize_errors(_swept, LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     METRICS.add_metric("LookedAt", MetricUnit.Count, swept.looked_at)
     METRICS.add_metric("LongPauses", MetricUnit.Count, len(swept.paused_long))

@@ -12,6 +12,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -56,14 +57,27 @@ _VERBS: Final = {
 }
 
 
-def pause_stack(there: DeployedStack, timeout: float) -> None:
-    """Of what a deletion that failed has left, too: what is gone needs no pause."""
+def pause_stack(there: DeployedStack, timeout: float, *, cancel: bool = False) -> None:
+    """Of what a deletion that failed has left, too: what is gone needs no pause. `cancel`: open runs are cancelled."""
     for mapping in event_source_mappings(there):
         asked("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
     with suppress(NotFound):
         sweep = there.output("SweepFunction")
         asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
-    _until(lambda: _is_at_rest(there), timeout, "job runs have not ended")
+    waits = "" if cancel else " (--cancel ends them)"
+    _until(lambda: _is_at_rest(there, cancel=cancel), timeout, f"a sweep or job runs have not ended{waits}")
+
+
+def open_runs(there: DeployedStack) -> int:
+    """How many job runs wait or run."""
+    request: dict[str, Any] = {"applicationId": there.output("ApplicationId"), "states": OPEN_RUNS}
+    count = 0
+    while True:
+        found = asked("emr-serverless", "list_job_runs", **request)
+        count += len(found["jobRuns"])
+        if not found.get("nextToken"):
+            return count
+        request["nextToken"] = found["nextToken"]
 
 
 def is_paused(there: DeployedStack) -> bool:
@@ -82,12 +96,24 @@ def resume_stack(there: DeployedStack) -> None:
         asked("lambda", "delete_function_concurrency", FunctionName=sweep)
 
 
-def _is_at_rest(there: DeployedStack) -> bool:
-    """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be."""
+def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
+    """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be.
+
+    A sweep that is under way may start runs until it ends. One run is cancelled each time: CancelJobRun has a quota of one call
+    a second ("Endpoints and quotas" of EMR Serverless).
+    """
     application = {"applicationId": there.output("ApplicationId")}
     if any(mapping.get("State", "Disabled") != "Disabled" for mapping in event_source_mappings(there)):
         return False
-    if asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]:
+    with suppress(NotFound):
+        if there.dependencies().agenda.is_sweeping(datetime.now(UTC)):
+            return False
+    runs = asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
+    if runs:
+        left = [each["id"] for each in runs if each["state"] != "CANCELLING"]
+        if cancel and left:
+            with suppress(NotFound):  # it has ended meanwhile
+                asked("emr-serverless", "cancel_job_run", **application, jobRunId=left[0])
         return False
     state = asked("emr-serverless", "get_application", **application)["application"]["state"]
     if state == "STARTED":

@@ -155,6 +155,10 @@ RESERVATIONS: Final = 3
 """Rounds in which both updates of a reservation are tried: each fails only if another worker reserves at that moment."""
 
 
+SWEEP_UNTIL: Final = "sweep-until"
+"""The cursor that says when the sweep which is under way ends at the latest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agenda:
     """Rows that are due, by the index, which lags: every find is read again by key. All else is strongly consistent."""
@@ -178,6 +182,19 @@ class Agenda:
     def keep(self, name: str, cursor: str | None) -> None:
         """Remember where a listing stopped. Without a condition: losing a cursor only repeats a listing."""
         self.table.write(Put(Row(workloads_key("cursor", name), {"cursor": cursor} if cursor else {})))
+
+    def note_sweep(self, until: datetime) -> None:
+        """Note that a sweep is under way, which ends by itself at that time."""
+        self.keep(SWEEP_UNTIL, instant(until))
+
+    def note_end_of_sweep(self, until: datetime) -> None:
+        """Note that it has ended, unless another one is under way."""
+        if self.cursor(SWEEP_UNTIL) == instant(until):
+            self.keep(SWEEP_UNTIL, None)
+
+    def is_sweeping(self, now: datetime) -> bool:
+        """Whether a sweep is under way that was noted."""
+        return (self.cursor(SWEEP_UNTIL) or "") > instant(now)
 
     def keep_first(self, name: str, cursor: str) -> str:
         """Keep a cursor unless there is one; the one that is kept then, and is never taken away."""

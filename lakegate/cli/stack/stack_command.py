@@ -18,6 +18,7 @@ from lakegate.aws.stack_operations import (
     delete_stack,
     discard,
     execute,
+    open_runs,
     pause_stack,
     protect_stack,
     protect_table,
@@ -28,6 +29,7 @@ from lakegate.aws.stack_operations import (
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
+from lakegate.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,17 +135,22 @@ class RepairedStack:
 def pause(
     there: DeployedStack,
     *,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the job runs that wait or run.")] = False,
+    yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[StackPause]:
     """Take in nothing more, wait until the running jobs have ended, and stop the application: then it can be updated.
 
-    Uploads and events wait until `resume`. The command is idempotent.
+    Uploads and events wait until `resume`. The command is idempotent. A delivery whose run is cancelled is judged again after
+    `resume`; that is one of its attempts.
 
     Example: lakegate stack pause && sam deploy && lakegate stack resume
 
     Exit code: 0 it is at rest, 2 it is not, within the time; what was paused stays paused.
     """
-    pause_stack(there, timeout)
+    if cancel and (count := open_runs(there)):
+        confirm([f"{title_of(there)}: {counted(count, 'job run')} cancelled, each of which is an attempt"], yes=yes)
+    pause_stack(there, timeout, cancel=cancel)
     return CommandResult(
         StackPause(there.name, there.region, paused=True), [_sentence(f"{title_of(there)} is at rest.")]
     )

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import pytest
 
 from functions import sweep_handler
 from lakegate.aws import lambda_runtime
+from lakegate.aws.lambda_runtime import HandlerError
+from lakegate.errors import PortError
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.features.revalidation.revalidation_stage import measured_hourly
 from tests.unit.functions.test_handlers import Context
 from tests.unit.gate.datasets.test_pauses import held, resumed
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 
 def test_a_sweep_counts_how_measurements_ended(
@@ -61,3 +66,27 @@ def test_a_sweep_counts_lines_that_are_paused_for_days(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "LongPauses" in line]
 
     assert [each["LongPauses"] for each in lines] == [[0.0], [1.0], [0.0]]
+
+
+def test_a_sweep_is_noted_as_long_as_it_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note ends with the invocation at the latest, and is taken away when the sweep ends, even by an error."""
+    for name, value in settings("00app").items():
+        monkeypatch.setenv(name, value)
+    env = held("a")
+    now = env.dependencies.clock.now()
+    seen: list[bool] = []
+
+    def swept(_: object) -> Iterator[None]:
+        agenda = env.dependencies.agenda
+        seen.extend(agenda.is_sweeping(now + timedelta(seconds=each)) for each in (0, 89, 91))
+        raise PortError("GetItem: Unknown")
+        yield
+
+    monkeypatch.setattr(sweep_handler, "dependencies", lambda: env.dependencies)
+    monkeypatch.setattr(sweep_handler, "sweep", swept)
+    with pytest.raises(HandlerError):
+        sweep_handler.handler({}, Context())
+    lambda_runtime.INVOCATION.set(None)
+
+    assert seen == [True, True, False]
+    assert not env.dependencies.agenda.is_sweeping(now)
