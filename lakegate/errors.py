@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lakegate.lazy_dataclass import dataclass
 
 # ---- The exceptions of Lakegate ----
 #     LakegateError

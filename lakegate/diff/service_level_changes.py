@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from lakegate.contract.service_levels import (
     level_name,
 )
 from lakegate.diff.change_kinds import Change, meaning, paired, text_of
+from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -11,7 +11,6 @@ import pickle
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from lakegate.engine.evaluate.typed_values import exact_type, sql_type
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
 from lakegate.engine.read.data_source import ROW
 from lakegate.job.job_storage import ANYWHERE, keep
+from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +22,7 @@ from lakegate.gate.registry.routes import (
     planned_route,
     remove_route,
 )
+from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from lakegate.features.draft.suggestions import (
     type_note,
     why_personal,
 )
+from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, dataset_name
 
 if TYPE_CHECKING:
