@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -21,7 +21,6 @@ from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswer
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.idempotency_keys import known_again
 from lakegate.http_routes import GatewayEvent, HttpProblem
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

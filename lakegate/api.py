@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from html import escape
 from io import StringIO
 from os import PathLike, fspath
@@ -16,7 +16,6 @@ from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract_files import ParentPlaces, below, load, plan_of, with_definitions
 from lakegate.errors import InputError
 from lakegate.json_codec import encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import lint_report
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
@@ -19,7 +19,6 @@ from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice, names
 from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
-from lakegate.lazy_dataclass import dataclass
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import printable, shown
 

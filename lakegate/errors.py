@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakegate.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 # ---- The exceptions of Lakegate ----
 #     LakegateError

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
@@ -16,7 +16,6 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.json_schemas import problems
-from lakegate.lazy_dataclass import dataclass
 from lakegate.report.dcm_results import results_of
 from lakegate.verdict.verdict import ACCEPTING
 

@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,6 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from lakegate.errors import PortError, Throttled, Unanswered
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

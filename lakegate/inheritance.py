@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.contract_model import COMMON, Origin
@@ -21,7 +21,6 @@ from lakegate.diff.metadata_changes import ContractVersion
 from lakegate.diff.rule_changes import OF_TYPES, measured, requirements
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.errors import InputError, Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.findings import extensions_of
 from lakegate.lints.linter import UNKNOWN_PARENT, WHERE_PARENTS_ARE, Examined, examine
 from lakegate.rules.compile_plan import with_parts

@@ -8,7 +8,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
@@ -17,7 +17,6 @@ from operator import attrgetter, getitem
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 
 # ---- Dataclasses to JSON and back ----
 # Dataclasses become objects, enums their value, `Decimal` a string, tuples arrays. The `kind` class variable of a dataclass

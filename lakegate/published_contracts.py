@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import COMMON, NAMES, line_of
@@ -13,7 +13,6 @@ from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import status_of, statuses_of
 from lakegate.json_codec import UNWRITTEN
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
@@ -19,7 +19,6 @@ from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, PersonTr
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
 from lakegate.json_codec import UNWRITTEN
-from lakegate.lazy_dataclass import dataclass
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
-
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

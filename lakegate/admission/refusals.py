@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import columns_of, first_line, text_of
 from lakegate.contract.file_formats import Format
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.text import counted
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_rejections, reason_texts

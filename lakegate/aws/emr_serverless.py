@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled
 from lakegate.gate.ports import INVOCATION, JobRun, JobState, invocation, is_invocation, names_invocation
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import AccessDenied, PortError, SigningDenied
 from lakegate.gate.ledger.signatures import is_public_key
 from lakegate.gate.ports import SigningKeys
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

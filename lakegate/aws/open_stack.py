@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,6 @@ from lakegate.aws.clients import client, port_errors
 from lakegate.aws.settings import DEFAULTS, Settings, read
 from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
 from lakegate.extension_points import ROOT
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:

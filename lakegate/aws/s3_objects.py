@@ -7,13 +7,13 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
 from lakegate.gate.table import Delete, Put, Row, RowAbsent, found, workloads_key
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

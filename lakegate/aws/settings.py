@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.errors import SetUpError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import FORM
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.open_stack import asked, described, parameters_of, resources_of, title_of
 from lakegate.errors import NotFound, SetUpError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +19,6 @@ from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places
 from lakegate.gate.table import TableName
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import Prices
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
 from pathlib import Path
 from secrets import token_hex
@@ -23,7 +23,6 @@ from lakegate.cli import terminal
 from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.errors import InputError
 from lakegate.json_codec import encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 

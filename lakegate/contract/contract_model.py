@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -16,7 +16,6 @@ from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.errors import InputError
 from lakegate.json_codec import Bounds
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

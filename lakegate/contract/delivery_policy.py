@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated
 
 from lakegate.json_codec import Bounds, Name, Pattern, Permitted, Share
-from lakegate.lazy_dataclass import dataclass
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import bz2
 import zlib
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lakegate.json_codec import Bounds, Permitted
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 
 Precedence: TypeAlias = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 

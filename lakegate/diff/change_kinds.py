@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import total_ordering
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.json_codec import Permitted, encode
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable

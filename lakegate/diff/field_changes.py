@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape, shape_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, SCALE
 from lakegate.diff.change_kinds import Change, paired, text_of
-from lakegate.lazy_dataclass import dataclass
 from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:

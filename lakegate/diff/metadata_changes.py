@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
@@ -15,7 +16,6 @@ from lakegate.contract.documents.unknown_keys import DEPRECATION
 from lakegate.contract.semantic_versions import precedence
 from lakegate.diff.change_kinds import Change, text_of
 from lakegate.errors import ContractError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import examine, without_parents
 
 if TYPE_CHECKING:

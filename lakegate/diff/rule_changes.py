@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
 from lakegate.diff.change_kinds import Change, meaning, paired, text_of
 from lakegate.diff.rule_strictness import Order, is_same_measure, measure, rejecting, rejection, warning
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check_numbers import demands
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Not, Within

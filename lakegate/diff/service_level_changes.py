@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from lakegate.contract.service_levels import (
     level_name,
 )
 from lakegate.diff.change_kinds import Change, meaning, paired, text_of
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lakegate.admission.file_signatures import UnreadableError
@@ -25,7 +25,6 @@ from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Pa
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.extension_points import loaded
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.result import Result
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.measured_values import concealed, shows_values

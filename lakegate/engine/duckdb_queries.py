@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +17,6 @@ from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
 from lakegate.engine.evaluate.typed_values import rescaled, sql_type, value_name
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import ID
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from lakegate.engine.evaluate.predicate_sql import SOURCE
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.read.data_source import AT, LINE, ROW, of_object
 from lakegate.engine.read.json import OBJECT, fault_at
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Columns, MalformedRecords, Sample

@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -25,7 +25,6 @@ from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

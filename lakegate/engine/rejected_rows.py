@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import keys_of
 from lakegate.plan.metrics import Metric
 

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, Protocol
 
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.json_codec import Pattern
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

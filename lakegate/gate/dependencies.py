@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import UNSIGNED, Address
 from lakegate.gate.registry.registry_store import Registry
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import PRICES
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from lakegate.errors import LakegateError, Throttled, TransactionConflict
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.gate.ports import Clock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
 from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.verdict.check_status import Status
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -22,7 +22,6 @@ from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.effects import Defect, Effect, perform
 from lakegate.gate.registry.routes import leading
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ The delivery protocol takes no part in this: who is notified is looked up when t
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,6 @@ from lakegate.extension_points import registered
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.scheduled_tasks import Turn, run_due
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

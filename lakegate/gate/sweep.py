@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -22,7 +22,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, EndsWorkers, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import Turn, discover, due_rows, run_batch
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

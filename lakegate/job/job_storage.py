@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from errno import EIO, ENOENT
 from functools import cache
 from hashlib import file_digest
@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, path_of
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 

@@ -20,7 +20,7 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,6 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.errors import InputError, LakegateError
 from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, versions_of, write
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import Prices, cost_of_invocation
 from lakegate.plan.request import BatchRequest
 from lakegate.plan.result import Result

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.documents.extension_settings import EXTENSION
-from lakegate.lazy_dataclass import dataclass
 from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:

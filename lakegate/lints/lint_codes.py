@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.extension_points import registered
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints import (
     contradiction_lints,
     file_format_lints,

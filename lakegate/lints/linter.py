@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alon
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
 from lakegate.rules.check_builder import NEVER_MEASURED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lakegate.contract_files import ParentPlaces, load
-from lakegate.lazy_dataclass import dataclass
 from lakegate.local_check import check_result
 from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_lines
 from lakegate.plan.request import Request, StagedPart

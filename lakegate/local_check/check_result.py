@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from lakegate.errors import ContractError, InputError, Problem, SetUpError
 from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import technologies
 from lakegate.report.delivery_report import CheckChange, CheckFinding

@@ -6,6 +6,7 @@ import hashlib
 import re
 import zlib
 from base64 import b64encode
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from glob import glob, has_magic
 from pathlib import Path
@@ -24,7 +25,6 @@ from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import plan_of
 from lakegate.errors import InputError
 from lakegate.job.job_storage import PinnedObject
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.text import did_you_mean, listed
 

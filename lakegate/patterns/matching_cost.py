@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.regex_tree import (
     ANY,
     Chars,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
 from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
-
-from lakegate.lazy_dataclass import dataclass
 
 # ---- Sets of characters ----
 

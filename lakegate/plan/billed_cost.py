@@ -7,11 +7,11 @@ aws.amazon.com/lambda/pricing). Requests to other services, storage and transfer
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from lakegate.errors import InputError
 from lakegate.json_codec import Bounds, Pattern
-from lakegate.lazy_dataclass import dataclass
 
 FORM: Final = r"\d{4}-\d{2}-\d{2} [A-Z]{3}( \d{1,9}(\.\d{1,12})?){4}"
 """A table of prices as one text: its date, the currency, and the four prices in the order of `Prices`."""

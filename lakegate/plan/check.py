@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
 from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from lakegate.json_codec import Bounds
-from lakegate.lazy_dataclass import dataclass
 
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_NAME: Final = 500

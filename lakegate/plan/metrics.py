@@ -6,9 +6,8 @@ the engines compute those of numbers and keys.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-
-from lakegate.lazy_dataclass import dataclass
 
 
 class Metric(Enum):

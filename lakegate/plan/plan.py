@@ -6,7 +6,7 @@ contract becomes an identifier in an engine.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -16,7 +16,6 @@ from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.service_levels import Promise
 from lakegate.json_codec import OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Check, Scale, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule

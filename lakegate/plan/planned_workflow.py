@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from lakegate.json_codec import DOCUMENT_NAME, Bounds, Pattern, Permitted
-from lakegate.lazy_dataclass import dataclass
 
 Word = Annotated[str, Bounds(most=40)]
 

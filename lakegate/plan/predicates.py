@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
@@ -12,7 +13,6 @@ from typing import Annotated, Any, ClassVar
 
 from lakegate.contract.logical_types import SCALE, LogicalType, literal
 from lakegate.json_codec import DECIMAL, Bounds, Count, Name
-from lakegate.lazy_dataclass import dataclass
 
 # ---- Row conditions ----
 # **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,

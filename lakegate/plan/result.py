@@ -5,12 +5,11 @@ It holds numbers; `lakegate.verdict` computes what they mean.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Final, Literal
 
 from lakegate.json_codec import Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.plan.check import CheckId, Sentence
 from lakegate.plan.request import Attempt, SourceVersion, WorkloadId

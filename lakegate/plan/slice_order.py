@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import Moment, OptionalMoment
 
 Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.report.delivery_report import template
 from lakegate.text import counted, lasting
 from lakegate.verdict.reasons import CODES

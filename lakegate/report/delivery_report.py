@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Unit
 from lakegate.text import counted, printable
 from lakegate.verdict.check_status import Status

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from lakegate.errors import InputError
 from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.report.delivery_report import is_masked, is_raw
 from lakegate.text import counted, printable
 from lakegate.verdict.check_status import Status

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.report.delivery_report import NULL, RECORDS, is_masked, is_raw
 from lakegate.text import counted
 from lakegate.text import printable as escaped

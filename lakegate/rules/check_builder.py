@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
 from lakegate.errors import ContractError, Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns import ecma_patterns
 from lakegate.patterns.regex_tree import LONGEST, plain
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.contract_model import NESTED_KIND, NO_SHAPE, FieldLineage, Shape, shape_of
@@ -10,7 +10,6 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import promises_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import BY_SCHEDULE, Check
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape, shape_of
 from lakegate.contract.logical_types import LogicalType, grammar
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
 from lakegate.rules.check_builder import (

@@ -8,13 +8,12 @@ is unknown whether the dataset is delivered here at all.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape, line_of, shape_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import NONE, Query, QueryColumn, QueryRelation, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, skipped

@@ -16,10 +16,10 @@ A row meets a condition where it surely holds: a null meets no comparison, as in
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.contract.logical_types import LogicalType
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.predicates import All, Not, Present
 from lakegate.rules.check_builder import one_of, within
 

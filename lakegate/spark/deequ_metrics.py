@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from functools import partial, reduce
@@ -21,7 +21,6 @@ from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.duckdb_tables import identity
 from lakegate.engine.measure.metric_values import AGGREGATES, LevelMetrics, micros
 from lakegate.engine.measure.share_evaluation import LevelCounts
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import keys_of
 from lakegate.plan.check_numbers import tier_holds
 from lakegate.plan.result import Measured, Measurement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from lakegate.engine.attempt import SAMPLES, Attempt
 from lakegate.engine.measure.duckdb_tables import database, identity
 from lakegate.engine.read.data_source import AT
 from lakegate.job.job_storage import ANYWHERE, Addresses, asked, versions_of, write
-from lakegate.lazy_dataclass import dataclass
 from lakegate.spark import spark_session, spark_tasks
 from lakegate.spark.deequ_metrics import DeequMetrics, sharing
 from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, answer_queries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.errors import InputError
 from lakegate.job.job_storage import Addresses
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import ID
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measurement

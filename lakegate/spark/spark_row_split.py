@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,6 @@ from lakegate.engine.read.data_source import LINE, ROW
 from lakegate.engine.read.stored_types import Kind, Physical, canonical
 from lakegate.errors import InputError
 from lakegate.job.job_storage import store_for
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.result import Shares, WrittenObject
 from lakegate.verdict.file_checks import RECORDS
 

@@ -11,6 +11,7 @@ import pickle
 import tempfile
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from lakegate.engine.evaluate.typed_values import exact_type, sql_type
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
 from lakegate.engine.read.data_source import ROW
 from lakegate.job.job_storage import ANYWHERE, keep
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:

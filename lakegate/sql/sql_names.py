@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlglot import exp
@@ -12,7 +12,6 @@ from lakegate.contract.contract_model import line_of
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import QueryColumn, QueryRelation
 from lakegate.sql.sql_parser import placeholder, word_of
 from lakegate.sql.typed_sql import (

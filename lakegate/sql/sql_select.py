@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Query
 from lakegate.sql import sql_casts, sql_dates, sql_functions, sql_operators
 from lakegate.sql.sql_names import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,6 @@ from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.json_codec import decode_document
-from lakegate.lazy_dataclass import dataclass
 from lakegate.transfer.s3_checksums import checksum_of, encoded
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import count, islice
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, PortError
 from lakegate.gate.registry.routes import usable
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measured, Measurement, Sample

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Check, Query, Unit
 from lakegate.plan.check_numbers import number_of, tier_holds
 from lakegate.plan.metrics import Metric, Number

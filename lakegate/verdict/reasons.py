@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
-from lakegate.lazy_dataclass import dataclass
 from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
 from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 

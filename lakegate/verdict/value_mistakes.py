@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv as stdlib_csv
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lakegate.admission.value_masks import LONGEST_SHAPE
 from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.predicates import OneOf
 from lakegate.plan.result import ValueMistake
 

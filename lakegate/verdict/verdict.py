@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.header import named
 from lakegate.contract.delivery_policy import Mode, OnReject
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Present, together

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -19,7 +19,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance import inherited_elements, resolve
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
 from lakegate.text import counted

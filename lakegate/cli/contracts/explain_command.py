@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -11,7 +12,6 @@ import typer
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.json_schemas import load
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.lint_codes import CODES
 from lakegate.text import did_you_mean, shown
 from lakegate.verdict.value_mistakes import MISTAKES

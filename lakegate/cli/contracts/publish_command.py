@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -30,7 +30,6 @@ from lakegate.gate.registry.publish_contract import (
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
 from lakegate.gate.registry.registry_rows import PROPOSALS
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import Examined, lint_report
 from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
 from lakegate.stack import Refused, known_form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +23,6 @@ from lakegate.gate.registry.routes import (
     planned_route,
     remove_route,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

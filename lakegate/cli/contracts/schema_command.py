@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,6 @@ import typer
 from lakegate.cli.command_runner import CommandResult, command, usable, write_text
 from lakegate.errors import InputError
 from lakegate.json_schemas import EDITOR, for_editors
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."

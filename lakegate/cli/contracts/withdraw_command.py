@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,6 @@ from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
-from lakegate.lazy_dataclass import dataclass
 from lakegate.published_contracts import NewProposal
 from lakegate.text import shown
 

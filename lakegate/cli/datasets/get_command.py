@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -19,7 +19,6 @@ from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, shown
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,7 +17,6 @@ from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
-from lakegate.lazy_dataclass import dataclass
 from lakegate.verdict.verdict import BrokenRule
 
 if TYPE_CHECKING:

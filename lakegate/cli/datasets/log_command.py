@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,6 @@ from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import at_rest
 from lakegate.gate.ledger.blocks import KINDS, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

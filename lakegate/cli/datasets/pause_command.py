@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,6 @@ from lakegate.cli.options import Line
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import in_utc
 from lakegate.text import counted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,6 @@ from lakegate.cli.options import Days, Line
 from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import line_report, observe_report
-from lakegate.lazy_dataclass import dataclass
 from lakegate.report.dataset_report import last_times, render_line
 from lakegate.text import counted
 from lakegate.verdict.verdict import Verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,6 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.restore_object import lost_object, record_restored
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send

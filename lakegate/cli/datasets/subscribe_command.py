@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,6 @@ from lakegate.gate.datasets.lifecycle import change, warning
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 

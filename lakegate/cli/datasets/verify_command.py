@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -33,7 +33,6 @@ from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.compare_objects import compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 from lakegate.transfer.download_files import compared_files
 

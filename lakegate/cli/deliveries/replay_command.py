@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import (
     UTC,
     datetime,
@@ -27,7 +27,6 @@ from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Wanted, named, re
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
 from lakegate.gate.effects import run
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
@@ -30,7 +30,6 @@ from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.gate.delivery.protocol import State
-from lakegate.lazy_dataclass import dataclass
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show

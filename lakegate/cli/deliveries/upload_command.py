@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,6 @@ from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import DeliveryStatus, status_of_account
 from lakegate.text import counted
 from lakegate.text import printable as escaped

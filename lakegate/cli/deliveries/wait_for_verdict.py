@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from lakegate.cli.deliveries.status_command import delivery_in_words
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import account, standing, status_of_account
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,7 +29,6 @@ from lakegate.aws.stack_operations import (
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.physical_types import PHYSICAL
 from lakegate.errors import ContractError, Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:

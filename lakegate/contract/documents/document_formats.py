@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -17,7 +18,6 @@ from lakegate.contract.documents.document_tree import Document, Notes
 from lakegate.contract.documents.read_document import KEPT, document_of
 from lakegate.contract.documents.ref_definitions import embedded
 from lakegate.errors import Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed, shown
 
 

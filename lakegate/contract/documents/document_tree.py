@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Example, Origin
 from lakegate.errors import Problem
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections import Counter

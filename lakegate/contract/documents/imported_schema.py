@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.physical_types import scale_of
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import dataset_name
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,6 @@ from lakegate.contract.documents.unknown_keys import (
 from lakegate.contract.documents.yaml_parser import MOST_CHARACTERS, too_long
 from lakegate.contract.file_formats import FORMATS, Format
 from lakegate.errors import ContractError, Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import did_you_mean, listed, shown
 
 if TYPE_CHECKING:

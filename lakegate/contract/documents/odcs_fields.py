@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from lakegate.contract.documents.document_tree import exact, examples, rule_id, 
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
 from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, scale_of, type_word
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.text import did_you_mean, shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,6 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.schedules import ScheduleError, of_cron, of_quartz, schedule
 from lakegate.contract.service_levels import KIND, duration
 from lakegate.errors import ContractError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Interval
 from lakegate.text import did_you_mean, listed, shown
 

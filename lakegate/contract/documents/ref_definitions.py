@@ -6,14 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Place
 from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS, sized, too_long
 from lakegate.errors import ContractError, InputError, Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
 from lakegate.contract.documents.schema_validation import load, resolve_reference
 from lakegate.errors import Problem
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +12,6 @@ import yaml
 
 from lakegate.contract.documents.document_tree import Mark, Node, Scalar, Step, address
 from lakegate.errors import ContractError, Problem
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

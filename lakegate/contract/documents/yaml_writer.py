@@ -7,11 +7,11 @@ double-quoted, with escapes for whatever does not print (YAML 1.2 §5.7).
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lakegate.contract.documents.yaml_parser import LONGEST_NUMBER
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

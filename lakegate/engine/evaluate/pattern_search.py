@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,6 @@ import pyarrow as pa
 from duckdb.func import ARROW
 
 from lakegate.engine.evaluate.typed_values import text_literal
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.matching_cost import Part, anchored, parts_of, shortest
 from lakegate.patterns.regex_tree import (
     ANY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from lakegate.engine.evaluate.typed_values import (
     value_name,
 )
 from lakegate.engine.read.data_source import AT, ROW
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Keys, Population, keys_of, population_of, predicates_of, tiers_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS
 from lakegate.engine.measure.duckdb_tables import groups, table_name
 from lakegate.engine.measure.share_evaluation import Moments
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measured, Measurement

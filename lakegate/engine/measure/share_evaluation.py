@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, of_object
 from lakegate.engine.read.json import bounded_keys
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

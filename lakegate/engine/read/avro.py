@@ -8,7 +8,7 @@ import struct
 import zlib
 from array import array
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +23,6 @@ from lakegate.engine.read.compression import unpacked as pieces_of
 from lakegate.engine.read.data_source import AddressedFile
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import MAX_DIGITS, Kind, Physical
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

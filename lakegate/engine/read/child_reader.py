@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
@@ -21,7 +22,6 @@ import pyarrow as pa
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.engine.read.compression import unreadable
 from lakegate.engine.read.parquet_orc import ArrowReader, open_orc
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from lakegate.contract.file_formats import Compression
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
 from lakegate.engine.read.data_source import MAX_LINES, ROW, Chunk, Expression, Malformed, line_table, of_object
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.result import Columns
 
 if TYPE_CHECKING:

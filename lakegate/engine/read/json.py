@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Hashable
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, elements, object_blocks, share_block, shares_of, unpacked
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Malformed, line_table
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import ENTRIES, OF_MAPS
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.result import Columns

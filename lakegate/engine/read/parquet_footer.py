@@ -7,10 +7,10 @@ The encoding is the compact protocol of Thrift: a byte of field number and type,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.engine.read.compression import LONGEST_FOOTER, MAX_CHUNKS, refuse_columns, unreadable
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

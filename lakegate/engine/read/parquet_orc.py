@@ -6,7 +6,7 @@ Arrow reads every type of both formats and knows no time zone of a machine (deci
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,7 +19,6 @@ from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXT
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import Kind, Physical, physical_of
 from lakegate.errors import SetUpError
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

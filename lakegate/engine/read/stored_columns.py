@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +28,6 @@ from lakegate.engine.read.compression import (
 from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Malformed, Share
 from lakegate.engine.read.json import levels
 from lakegate.engine.read.stored_types import Kind, Physical, holds, present
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import ENTRIES
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.result import Columns, IncompatibleType

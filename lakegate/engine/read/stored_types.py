@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
@@ -24,7 +24,6 @@ from lakegate.gate.ledger.record_contents import PUBLIC_KEY
 from lakegate.gate.ledger.signatures import SHORT, fingerprint, is_public_key
 from lakegate.gate.ports import Address
 from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

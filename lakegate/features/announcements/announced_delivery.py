@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -23,7 +24,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, perform
 from lakegate.gate.table import Put, Row, RowAbsent, found, workloads_key
 from lakegate.json_codec import decode, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:

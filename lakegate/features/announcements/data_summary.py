@@ -6,6 +6,7 @@ at least; its other numbers are those of the data. What no summary proves is lef
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +16,6 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType, literal, text_of
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import tiers_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +15,6 @@ from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson
 from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:

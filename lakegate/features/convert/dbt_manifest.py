@@ -6,6 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.contract.contract_model import Severity
@@ -14,7 +15,6 @@ from lakegate.contract.documents.imported_schema import PLAIN, Converted, Expres
 from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry, written
 from lakegate.errors import InputError
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import dataset_name, listed, shown
 
 if TYPE_CHECKING:

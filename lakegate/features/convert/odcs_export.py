@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Context, Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,6 @@ from lakegate.diff.rule_changes import requirements
 from lakegate.diff.rule_strictness import Order, is_same_measure, rejection, warning
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.errors import ContractError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import examine
 from lakegate.plan.check import NONE, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,6 @@ from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route, effects, leading, planned_route
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,6 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.sql.sql_parser import silence_sqlglot
 from lakegate.text import dataset_name, shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,6 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.terminal import Grid
 from lakegate.features.cost.prices import spent_by
 from lakegate.gate.delivery.find_deliveries import recent
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:

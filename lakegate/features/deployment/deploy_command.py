@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -47,7 +48,6 @@ from lakegate.features.deployment.release_folder import (
     upload_bundles,
     upload_job,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ CloudFormation has the last word on each value, but says only that one is wrong;
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,13 +7,12 @@ what a value must be the template and docs/deploy.md.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.open_stack import asked
 from lakegate.errors import AccessDenied, NotFound, PortError
 from lakegate.features.deployment.parameter_values import OWN, violations
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,6 @@ import yaml
 
 from lakegate.aws.open_stack import asked
 from lakegate.errors import AccessDenied, InputError, NotFound, SetUpError
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

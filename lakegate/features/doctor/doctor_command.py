@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
@@ -30,7 +31,6 @@ from lakegate.features.doctor.examination import (
 )
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.protocol import State
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import LATEST, standing
 from lakegate.text import counted
 

@@ -6,6 +6,7 @@ import json
 import queue
 import threading
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -17,7 +18,6 @@ import yaml
 from lakegate.aws.clients import port_errors, session
 from lakegate.aws.settings import read
 from lakegate.errors import LakegateError, NotFound, PortError, SetUpError, Unanswered, UnreadableItem
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,6 @@ from lakegate.features.draft.found_fields import (
 )
 from lakegate.features.draft.other_spellings import spelling_of, whole_pattern, with_format, with_separators
 from lakegate.features.draft.suggestions import CODES, FORMS, MAX_WORDS, may_be_key, sounds_like_key
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.verdict.value_mistakes import NULL_WORDS

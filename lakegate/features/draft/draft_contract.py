@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from lakegate.features.draft.suggestions import (
     type_note,
     why_personal,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, dataset_name
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import UnreadableError
@@ -14,7 +14,6 @@ from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.engine.read.compression import refuse_columns
 from lakegate.engine.read.json import MalformedError, NumberText, parsed
 from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import PlanField
 
 if TYPE_CHECKING:

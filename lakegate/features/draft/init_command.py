@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +18,6 @@ from lakegate.cli.command_runner import CommandResult, command, interruptible_fo
 from lakegate.cli.options import AsJson, Data
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 from lakegate.errors import InputError, SetUpError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -12,7 +13,6 @@ from lakegate.cli.terminal import Grid
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
 from lakegate.gate.datasets.dataset_names import line_named
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

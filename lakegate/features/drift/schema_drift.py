@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol
@@ -30,7 +30,6 @@ from lakegate.gate.effects import Effect, perform
 from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, Message
 from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import StagedPart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,7 +20,6 @@ from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remainin
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import base64
 import json
 import secrets
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -39,7 +39,6 @@ from lakegate.gate.ledger.blocks import BlockKind, deliveries
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
 from lakegate.job.job_storage import Addresses, PinnedObject
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
 from lakegate.transfer.upload_files import To, read, send

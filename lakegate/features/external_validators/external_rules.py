@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -21,7 +21,6 @@ from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import PublishedPlans
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import NONE, Tier, Unit
 from lakegate.plan.external_rule import ENGINE, AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric

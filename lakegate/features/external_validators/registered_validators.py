@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lakegate.contract.semantic_versions import precedence
@@ -14,7 +15,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.json_codec import canonical
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import client, signed, signer
 from lakegate.aws.secrets import CREDENTIAL_KEYS, Secrets, header_of
 from lakegate.errors import NotFound, PortError, Unanswered
 from lakegate.https_client import Web, read_whole, refuse_status, split
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,6 @@ from lakegate.features.external_validators.registered_validators import (
     validators,
 )
 from lakegate.gate.effects import run
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack

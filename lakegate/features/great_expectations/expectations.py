@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.physical_types import TYPE_NAMES
-from lakegate.lazy_dataclass import dataclass
 from lakegate.patterns.date_formats import compile_format
 from lakegate.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric

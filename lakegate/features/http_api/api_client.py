@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,6 @@ from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
 from lakegate.json_codec import decode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.published_contracts import (
     ContractDocument,
     DescribedVersion,

@@ -7,14 +7,13 @@ import json
 import math
 import re
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed
 from lakegate.gate.table import Put, Row, RowAbsent, workloads_key
 from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

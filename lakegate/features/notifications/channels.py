@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.clients import client
@@ -11,7 +12,6 @@ from lakegate.features.notifications.sns import Sns
 from lakegate.features.notifications.webhook import Webhook
 from lakegate.gate.channel_kinds import channel_of
 from lakegate.https_client import Web
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from lakegate.gate.channel_kinds import CallbackInvitation
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
 from lakegate.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, printable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -29,7 +29,6 @@ from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
 from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, workloads_key
 from lakegate.json_codec import decode, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import Verdict

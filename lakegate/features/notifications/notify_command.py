@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,6 @@ from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_kinds import channel_of
 from lakegate.gate.effects import run
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack

@@ -6,12 +6,12 @@ https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import headline, lines
 from lakegate.gate.channel_kinds import OF_SECRET
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,11 @@ Blocks are `plain_text`, in which nothing is a link, a mention or a format.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.features.notifications.message_text import footer, headline, lines
 from lakegate.gate.channel_kinds import OF_SECRET
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets

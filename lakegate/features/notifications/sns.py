@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.features.notifications.message_text import document, headline
 from lakegate.gate.channel_kinds import ReferenceForm
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.gate.channel_kinds import Notification

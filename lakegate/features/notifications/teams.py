@@ -7,11 +7,11 @@ Text is written as `TextRun`, which is not read as Markdown.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakegate.features.notifications.message_text import footer, headline, lines
 from lakegate.gate.channel_kinds import OF_SECRET
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets

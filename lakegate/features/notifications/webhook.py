@@ -11,12 +11,12 @@ import binascii
 import hashlib
 import hmac
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import document
 from lakegate.gate.channel_kinds import OF_SECRET
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

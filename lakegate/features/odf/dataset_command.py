@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,7 +44,6 @@ from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.effects import run
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.lazy_dataclass import dataclass
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import files_of
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice

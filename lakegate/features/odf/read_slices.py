@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,6 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.ledger import blocks
 from lakegate.gate.ledger.blocks import stored_block
-from lakegate.lazy_dataclass import dataclass
 from lakegate.transfer.download_files import MANIFEST, ListedDelivery, deliveries, fetched
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ One row of the table of workloads for each line. The decision takes the turn and
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed
@@ -14,7 +14,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
 from lakegate.gate.table import AllOf, AnyOf, Equals, Lacks, Update, found, workloads_key
 from lakegate.json_codec import encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.slice_order import StateRun
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +45,6 @@ from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.slice_order import PublishedSlice, StateRun

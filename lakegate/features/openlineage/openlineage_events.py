@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
@@ -16,7 +16,6 @@ from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.outbox import message_id
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import OF_MAPS, Plan
 from lakegate.text import printable
 from lakegate.timestamps import moment

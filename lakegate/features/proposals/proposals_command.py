@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lakegate.aws.open_stack import opened
@@ -25,7 +25,6 @@ from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, effects_of, planned, referred_of
 from lakegate.gate.registry.registry_rows import WITHDRAWN
-from lakegate.lazy_dataclass import dataclass
 from lakegate.published_contracts import (
     NewProposal,
     ProposedVersion,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
@@ -16,7 +16,6 @@ from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
 from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, SourceChanged, SourceIdentity
 from lakegate.https_client import read_whole, split
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -13,7 +14,6 @@ from lakegate.features.pull.pulled_line import PulledLine, pulled_line
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.effects import run
 from lakegate.json_codec import decode, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.stack import in_utc, known_form
 from lakegate.text import counted
 from lakegate.timestamps import instant_of

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -40,7 +40,6 @@ from lakegate.gate.scheduled_tasks import (
     run_due,
 )
 from lakegate.json_codec import NotEmpty, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.timestamps import Moment, instant_of, moment
 
@@ -118,7 +117,7 @@ class PullingLine:
     failures: int = 0
     """Of this pull, in a row: each is followed by another attempt."""
     fetch: SourceFetch | None = None
-    seen: SourceIdentity = SourceIdentity()
+    seen: SourceIdentity = SourceIdentity()  # noqa: RUF009 - a value that nobody changes
     """Of what was fetched last."""
     ends: tuple[PullEnd, ...] = ()
     """The latest first."""

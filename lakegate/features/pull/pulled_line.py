@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lakegate.features.pull.pull_task import PullingLine

@@ -11,6 +11,7 @@ import re
 import socket
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -19,7 +20,6 @@ import asyncssh
 from lakegate.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, SourceChanged, SourceIdentity
 from lakegate.https_client import SECONDS, read_whole
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator

@@ -7,6 +7,7 @@ import json
 import re
 import tarfile
 import zipfile
+from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import (
     Path,
@@ -18,7 +19,6 @@ import typer
 
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted
 
 if TYPE_CHECKING:

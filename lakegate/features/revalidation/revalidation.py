@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -47,7 +47,6 @@ from lakegate.gate.scheduled_tasks import (
     write_row,
 )
 from lakegate.json_codec import MAX_INTEGER, Exact, NotEmpty, Permitted, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.physical_types import TYPE_NAMES
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from contextlib import suppress
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,6 @@ from lakegate.gate.effects import Effect, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import Equals, Put, Row, RowAbsent, found, workloads_key
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart

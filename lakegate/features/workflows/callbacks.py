@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,6 @@ from lakegate.gate.channel_kinds import CallbackInvitation
 from lakegate.gate.delivery.protocol import CALLBACK, State
 from lakegate.gate.effects import Alarm, Effect, perform
 from lakegate.gate.table import Put, Row, found, instant, workloads_key
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,6 @@ from lakegate.features.workflows.workflow_document import (
 from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State, workflow_of
 from lakegate.gate.effects import run
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.text import counted
 

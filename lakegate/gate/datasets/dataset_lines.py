@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
@@ -12,7 +13,6 @@ from lakegate.gate.delivery_store import message_row, producer_key
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
 from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, with_unknown, workloads_key
 from lakegate.json_codec import decode, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.gate.ledger.blocks import deliveries
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,7 +15,6 @@ from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
 from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import Moment, instant_of, moment
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,6 @@ from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask
 from lakegate.json_codec import OMITTED, NotEmpty, encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, listed
 from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.verdict import Verdict

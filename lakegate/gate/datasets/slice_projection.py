@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import shown
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -15,7 +15,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import Row, RowKey, StoredRecord, due_at, instant, workloads_key
 from lakegate.json_codec import NotEmpty, with_extensions, without_extensions
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import BrokenRule, Counts

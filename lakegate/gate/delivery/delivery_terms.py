@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,7 +12,6 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import Promise
 from lakegate.gate.delivery.protocol import PUSH, workflow_of
 from lakegate.json_codec import encode
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,6 @@ from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block, deliveries
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, did_you_mean, listed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
@@ -24,7 +24,6 @@ from lakegate.json_codec import (
     decode_document,
     encode,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import Moment
 
 

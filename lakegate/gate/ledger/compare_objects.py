@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -25,7 +26,6 @@ from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, deliveries, stored_block
 from lakegate.gate.ledger.stored_objects import erasures_of, is_recorded, versions_of
 from lakegate.gate.ports import Address, agree
-from lakegate.lazy_dataclass import dataclass
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:

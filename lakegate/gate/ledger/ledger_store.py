@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -32,7 +32,6 @@ from lakegate.gate.table import (
     found,
 )
 from lakegate.json_codec import MAX_INTEGER
-from lakegate.lazy_dataclass import dataclass
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
 
 if TYPE_CHECKING:

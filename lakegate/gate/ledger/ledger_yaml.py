@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain as joined
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,6 @@ from lakegate.errors import ContractError, InputError
 from lakegate.gate.ledger.blocks import GENESIS, canonical_json, from_json, stored_block
 from lakegate.gate.ledger.signatures import Signature, SignedText, signature_document, signature_from
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import shown
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from lakegate.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import Moment, OptionalMoment
 
 Started = Annotated[int, Bounds(1, MAX_INTEGER)]

@@ -10,12 +10,11 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import Record
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import shown
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.ledger.blocks import LedgerObject, Record
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,6 @@ from lakegate.gate.ledger.blocks import (
 )
 from lakegate.gate.ledger.signatures import SHORT
 from lakegate.gate.ledger.watermarks import NONE, watermark_fault
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import resource
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.errors import InputError, Problem
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
 from lakegate.inheritance import ParentDocument
-from lakegate.lazy_dataclass import dataclass
 from lakegate.lints.linter import Examined
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, SeenParent
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

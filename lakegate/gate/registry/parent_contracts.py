@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import document_key, newest_release, pinned_parents
 from lakegate.inheritance import ParentDocument, identity_of, pinned, resolve
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import printable
 from lakegate.timestamps import moment
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -46,7 +46,6 @@ from lakegate.inheritance import (
     pinned,
     resolve,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import counted, limited_hints, listed, shown

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from lakegate.contract.contract_model import COMMON, line_of
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.json_codec import OMITTED, UNWRITTEN, digest
-from lakegate.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

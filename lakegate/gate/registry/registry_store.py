@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +37,6 @@ from lakegate.gate.table import (
     found,
 )
 from lakegate.json_codec import canonical, decode, encode, members_of, with_extensions, without_extensions
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

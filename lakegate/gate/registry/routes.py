@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,7 +16,6 @@ from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.registry.contract_versions import write
 from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Route
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import shown
 from lakegate.timestamps import moment
 

@@ -9,7 +9,7 @@ The version stays in the registry under its number, which is not used again. The
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import line_of
@@ -20,7 +20,6 @@ from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.contract_versions import published_by, read_published, write
 from lakegate.gate.registry.registry_rows import WITHDRAWN
 from lakegate.gate.registry.routes import leading, routed
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import listed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -37,7 +37,6 @@ from lakegate.gate.ledger.blocks import Block, Record, canonical_json, from_json
 from lakegate.gate.ledger.signatures import SignedText, signature_document, signature_from
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ledger.verification import verify_signed
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.plan import Plan
 from lakegate.text import shown
 from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched

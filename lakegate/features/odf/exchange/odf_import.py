@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -32,7 +32,6 @@ from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
 from lakegate.gate.ledger.blocks import stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.verification import verify_signed
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, shown
 
 if TYPE_CHECKING:

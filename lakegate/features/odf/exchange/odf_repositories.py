@@ -8,6 +8,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from http.client import HTTPException
 from io import BytesIO
@@ -29,7 +30,6 @@ from lakegate.features.odf.format.metadata_chain import AddData, SetDataSchema, 
 from lakegate.features.odf.format.multihash import HashCode, hash_in, multihash
 from lakegate.features.odf.slices.slice_writer import bare, odf_fields
 from lakegate.https_client import API_SECONDS, OPENER
-from lakegate.lazy_dataclass import dataclass
 from lakegate.text import counted, shown
 from lakegate.timestamps import moment
 from lakegate.transfer.upload_files import S3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ import pyarrow.types as is_type
 from lakegate.errors import InputError
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.lazy_dataclass import dataclass
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:

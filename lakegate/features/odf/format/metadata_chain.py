@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -12,7 +12,6 @@ from lakegate.features.odf.format import odf_flatbuffers
 from lakegate.features.odf.format.multihash import HashCode, base16, decoded, hash_in, multihash
 from lakegate.features.odf.format.odf_flatbuffers import NotOdfError, budget_of, encoded
 from lakegate.features.odf.format.odf_names import DatasetId, dataset_id_of
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

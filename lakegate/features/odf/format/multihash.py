@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from struct import calcsize
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from flatbuffers import Builder, number_types
 
 from lakegate.errors import InputError
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection

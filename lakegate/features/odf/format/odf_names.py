@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format.multihash import base16, decoded, varint
-from lakegate.lazy_dataclass import dataclass
 
 COMMON: Final = ("offset", "op", "system_time", "event_time")
 """The columns that every slice has before its own, by the names of ODF's default vocabulary."""

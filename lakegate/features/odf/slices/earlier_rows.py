@@ -6,6 +6,7 @@ Offset and content of each are those of the merge state: no value is retracted o
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,6 @@ from lakegate.engine.read.data_source import AddressedFile
 from lakegate.errors import InputError
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.merge_state import row_hashes
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

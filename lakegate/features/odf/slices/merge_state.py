@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import encoded
-from lakegate.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +30,6 @@ from lakegate.features.odf.slices.slice_writer import (
     event_moments,
     written_slice,
 )
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenRun
 from lakegate.timestamps import instant_of, moment
 

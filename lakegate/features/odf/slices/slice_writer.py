@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
@@ -34,7 +34,6 @@ from lakegate.features.odf.format.logical_hash import (
 )
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.lazy_dataclass import dataclass
 from lakegate.plan.slice_order import WrittenSlice
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
