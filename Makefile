@@ -137,7 +137,7 @@ tools: environment-sam environment-checkov environment-sbom ## Install SAM, cfn-
 package: setup tools ## Make the functions' bundles and the job's release in build/, and the built template in .aws-sam/
 	@$(BIN)/python -m infra.packaging
 	@$(TOOL)/sam build >/dev/null
-	@echo "deploy it with: sam deploy --parameter-overrides JobCode=$$(cat build/release) (docs/deploy.md)" >&2
+	@echo "deploy it with: $(BIN)/lakegate stack deploy (docs/deploy.md)" >&2
 
 release: setup tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
 	@$(BIN)/python -m infra.packaging.release
@@ -160,7 +160,7 @@ demo: stack-tools ## The whole stack on this machine: ten deliveries through the
 
 STACK ?= lakegate
 smoke: setup ## The smoke test of a deployed stack, at most ten minutes: make smoke STACK=lakegate (LOCAL=1: of the local stack)
-	@$(BIN)/python -m infra.smoke $(STACK) $(if $(LOCAL),--local)
+	@$(BIN)/lakegate stack smoke --stack $(STACK) $(if $(LOCAL),--local)
 
 e2e: stack-tools ## Only the tests of the whole stack on the embedded AWS, with real Spark
 	$(BIN)/python -m pytest -q tests/e2e

@@ -352,11 +352,15 @@ def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[
     own["SigningKey"] = "own"
     _sam(state, {**own, **parameters}, log)
     outputs = outputs_of(state)
-    files = {name: path.read_bytes() for name, path in zip(JARS, jars(TOOLS), strict=False)}
-    files |= {"validate.py": JOB.read_bytes(), "environment.tar.gz": b""}  # a run has this clone's packages
-    for name, body in files.items():
+    for name, body in job_files().items():
         client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key=f"code/current/{name}", Body=body)
     return outputs
+
+
+def job_files() -> dict[str, bytes]:
+    """The files of the job's release on this machine, by name: a run has this clone's packages."""
+    files = {name: path.read_bytes() for name, path in zip(JARS, jars(TOOLS), strict=False)}
+    return files | {"validate.py": JOB.read_bytes(), "environment.tar.gz": b""}
 
 
 def outputs_of(state: LocalState) -> dict[str, str]:

@@ -38,6 +38,8 @@ BUCKETS: Final = ("LandingBucket", "LakeBucket")
 TABLES: Final = ("RegistryTable", "WorkloadsTable", "LedgerTable")
 GIVEN: Final = {name: f"Existing{name}" for name in (*BUCKETS, *TABLES)}
 """By output, the parameter that names a bucket or table which the stack did not make."""
+KEYS: Final = {"KmsKey": "KeyArn", "SigningKey": "SigningKeyArn"}
+"""By parameter the output with the ARN of a key that the stack has made."""
 NOTHING_TO_CHANGE: Final = re.compile(
     r"didn't contain changes|No updates are to be performed|no changes", re.IGNORECASE
 )
@@ -160,6 +162,18 @@ def delete_stack(there: DeployedStack, timeout: float) -> None:
         return bool(status == "DELETE_COMPLETE")
 
     _until(gone, timeout, "it is still being deleted")
+
+
+def own_parameters(there: DeployedStack) -> dict[str, str]:
+    """The parameters of a stack that are not the defaults, for a stack that goes on with what a deletion keeps.
+
+    A key that the stack made is named by its ARN: it is kept, too, and data and chains need it. The release names its own code.
+    """
+    declared = asked("cloudformation", "get_template_summary", StackName=there.name)["Parameters"]
+    defaults = {each["ParameterKey"]: each.get("DefaultValue", "") for each in declared}
+    own = {name: value for name, value in parameters_of(there).items() if value != defaults.get(name)}
+    keys = {name: there.output(output) for name, output in KEYS.items() if own.get(name) == "own"}
+    return {name: value for name, value in (own | keys).items() if name != "JobCode"}
 
 
 def _rules_of_others(there: DeployedStack) -> list[str]:

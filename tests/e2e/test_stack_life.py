@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from infra.local.local_stack import Stack, StackOptions, bundle, client, deploy, outputs_of
+from infra.local.local_stack import (
+    Stack,
+    StackOptions,
+    bundle,
+    client,
+    deploy,
+    job_files,
+    outputs_of,
+    template,
+)
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, opened
 from lakegate.aws.stack_operations import GIVEN
@@ -51,6 +60,17 @@ def run(*words: str) -> dict[str, Any]:
     return answer
 
 
+def packaged(folder: Path) -> str:
+    """What `make package` makes, for this machine: the folder of `stack deploy`."""
+    code = folder / "build/code/current"
+    code.mkdir(parents=True)
+    template(folder, {})
+    (folder / "build/release").write_text("current")
+    for name, body in job_files().items():
+        (code / name).write_bytes(body)
+    return str(folder)
+
+
 def status(state: LocalState) -> str:
     """The state of the stack in CloudFormation."""
     (found,) = client(state, "cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
@@ -69,7 +89,25 @@ def start(state: LocalState) -> None:
     client(state, "emr-serverless").start_application(applicationId=outputs_of(state)["ApplicationId"])
 
 
-def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, LocalState]) -> None:
+def is_updated_by_one_command(state: LocalState, command: tuple[str, ...]) -> None:
+    """What is equal is no update; a started application is paused for one, and continues; a plan leaves nothing."""
+    start(state)
+    assert run(*command)["outcome"] == "unchanged"
+    update = run(*command, "--parameter", "MaxVcpu=48")
+    assert "Application: CloudFormation changes it only while it is stopped" in update["pauses"]
+    assert update["parameters"] == ["MaxVcpu: 32 → 48"]
+    assert {each["action"] for each in update["changes"]} == {"Modify"}
+    assert (status(state), application(state)["maximumCapacity"]["cpu"]) == ("UPDATE_COMPLETE", "48 vCPU")
+    (mapping, *_) = client(state, "lambda").list_event_source_mappings(
+        FunctionName=outputs_of(state)["IntakeFunction"]
+    )["EventSourceMappings"]
+    assert mapping["State"] == "Enabled"
+    assert run(*command, "--plan", "--parameter", "LogDays=30")["outcome"] == "planned"
+    sets = client(state, "cloudformation").list_change_sets(StackName="lakegate")["Summaries"]
+    assert "AVAILABLE" not in {each["ExecutionStatus"] for each in sets}
+
+
+def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, LocalState], tmp_path: Path) -> None:
     """While its application is started neither works by itself; with `pause` and `delete` both do, and no upload is lost."""
     stack, state = local
     start(state)
@@ -102,7 +140,13 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
         first[name] for name in ("LandingBucket", "LakeBucket", "RegistryTable", "WorkloadsTable", "LedgerTable")
     }
 
-    third = deploy(state, stack.folder / "kept.log", deletion["parameters"])
+    command = ("deploy", "--from", packaged(tmp_path / "release"), "--no-smoke", "--yes")
+    values = [word for name, value in deletion["parameters"].items() for word in ("--parameter", f"{name}={value}")]
+    deployment = run(*command, "--profile", "trial", *values)
+    third = outputs_of(state)
+    assert deployment["outcome"] == "deployed"
+    assert {each["level"] for each in deployment["findings"]} <= {"ok", "warning"}
+    assert third["SigningKeyArn"] == first["SigningKeyArn"]
     assert {name: third[name] for name in GIVEN} == {name: first[name] for name in GIVEN}
     with opened(local=True) as there:
         (delivery,) = recent(there.dependencies(), 10)
@@ -110,6 +154,7 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
     assert delivery.row is not None
     assert delivery.row.pin is not None
     assert lakegate("verify", delivery.row.pin.chain, "--local").exit_code == 0
+    is_updated_by_one_command(state, command)
     assert set(run("delete", "--yes", "--data")["kept"]) == set(kept)  # what is given is never deleted
 
     second = deploy(state, stack.folder / "again.log", {})

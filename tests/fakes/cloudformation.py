@@ -236,6 +236,8 @@ class DeployableCloudFormation:
             self.outputs = {
                 "LakeBucket": lake,
                 "LandingBucket": landing,
+                **{f"{each.capitalize()}Table": each for each in TABLES},
+                "EventBusName": "default",
                 "ApplicationId": "00f1",
                 "SweepFunction": "sweep",
                 "IntakeFunction": "intake",

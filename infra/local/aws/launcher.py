@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Thirteen things differ from the program
-`ministack`, ten of them by wrapping its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Fourteen things differ from the program
+`ministack`, eleven of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
@@ -11,6 +11,7 @@ Beside the standard library only that environment's packages can be imported her
 * An asynchronous invocation reports its success, too, to the queue that its function names: ministack has failures only. They
   run as batches do, so many at once.
 * CloudFormation makes applications of EMR Serverless, by the local one (`application.py`).
+* A change set says of buckets and keys what replaces them: of types that it does not know, ministack says that all may.
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
@@ -55,6 +56,8 @@ CODE = "LAKEGATE_CODE"
 OPEN = re.compile(r"GET /_ministack/health|POST /_aws/execute-api/[^/]+/api/v1/workload/[0-9a-f]+/callback", re.ASCII)
 """Requests without a signature: whether the service is there, and the one route of the API that has a token in its body."""
 KEPT_SECONDS = 86_400
+FIXED = {"AWS::KMS::Key": (), "AWS::S3::Bucket": ("BucketName",)}
+"""By type the properties whose change replaces a resource (`createOnlyProperties` of CloudFormation's registry)."""
 LET_THROUGH = "aws.emr-serverless"
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Batches of one queue, and asynchronous invocations whose end is reported."""
@@ -80,6 +83,7 @@ def main(descriptor: int) -> None:
     runtime = import_module("ministack.core.lambda_runtime")
     runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": LinkedBundle})  # type: ignore[attr-defined] # likewise
     provisioners = import_module("ministack.services.cloudformation.provisioners")
+    provisioners._REPLACING_PROPERTIES.update(FIXED)  # noqa: SLF001 - likewise
     evaluator = import_module("ministack.core.iam_evaluator")
     evaluator._gather_role_policies = by_name(evaluator._gather_role_policies)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     if ADDRESS in os.environ:

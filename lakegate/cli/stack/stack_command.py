@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from lakegate.aws.stack_operations import (
     discard,
     execute,
     open_runs,
+    own_parameters,
     pause_stack,
     protect_stack,
     protect_table,
@@ -144,7 +146,9 @@ def pause(
     Uploads and events wait until `resume`. The command is idempotent. A delivery whose run is cancelled is judged again after
     `resume`; that is one of its attempts.
 
-    Example: lakegate stack pause && sam deploy && lakegate stack resume
+    `stack deploy` pauses by itself where an update needs it.
+
+    Example: lakegate stack pause
 
     Exit code: 0 it is at rest, 2 it is not, within the time; what was paused stays paused.
     """
@@ -242,6 +246,7 @@ def delete(
     names = list(made.values())
     effect = f"deletes {', '.join(names)} with all data" if data else f"keeps {', '.join(names)}"
     refuse_deletion(there)
+    own = own_parameters(there)
     confirm([f"{title_of(there)} is deleted, which {effect}"], yes=yes)
     pause_stack(there, timeout)
     delete_stack(there, timeout)
@@ -253,12 +258,18 @@ def delete(
                 protect_table(store, enabled=False)
                 asked("dynamodb", "delete_table", TableName=store)
     kept = {name: store for name, store in found.items() if not data or name not in made}
-    again = {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}
+    again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}
     words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")
     lines = [_sentence(words)]
     if again:
+        values = [word for name, value in again.items() for word in ("--parameter", f"{name}={value}")]
         lines.append(
-            "To go on with them: sam deploy --parameter-overrides " + " ".join(f"{k}={v}" for k, v in again.items())
+            f"To go on with them: {shlex.join(['lakegate', 'stack', 'deploy', '--name', there.name, *values])}"
+        )
+    if again.get("SigningKey"):
+        key = again["SigningKey"]
+        lines.append(
+            f"Then let the new roles sign by {key} (docs/deploy.md, The key that signs): its policy names the old ones."
         )
     return CommandResult(
         DeletedStack(there.name, there.region, deleted=True, kept=tuple(kept.values()), parameters=again), lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -48,6 +48,7 @@ from lakegate.features.deployment.release_folder import (
     upload_bundles,
     upload_job,
 )
+from lakegate.features.deployment.smoke_command import smoke_test
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Deployment:
     changes: tuple[ResourceChange, ...] = ()
     pauses: tuple[str, ...] = ()
     """Why job runs are paused meanwhile."""
+    smoke: tuple[str, ...] = ()
+    """The steps of the smoke test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,9 @@ def deploy(  # noqa: PLR0913 - its options
     watch: Annotated[
         int, typer.Option(min=0, max=LONGEST_WATCH, help="Minutes after an update in which an alarm rolls it back.")
     ] = WATCH_MINUTES,
+    smoke: Annotated[
+        bool, typer.Option(help="Deliver four small files afterwards, and compare what becomes of them.")
+    ] = True,
     timeout: Timeout = LONGEST_WAIT,
     name: Annotated[
         str, typer.Option("--name", "--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
@@ -136,7 +142,7 @@ def deploy(  # noqa: PLR0913 - its options
     local: Local = False,
     yes: Yes = False,
 ) -> CommandResult[Deployment]:
-    """Deploy the stack, or its next version: check the account, show the changes, upload code, execute.
+    """Deploy the stack, or its next version: check the account, show the changes, upload code, execute, try it.
 
     Every parameter that is not named keeps its value. Job runs are paused where the changes need it. Nothing is deleted or
     replaced that holds data. A failed update is rolled back.
@@ -173,7 +179,8 @@ def deploy(  # noqa: PLR0913 - its options
             _withdraw(target, change_set)
             return CommandResult(shown, [*effects, "Nothing was changed."])
         stays_paused = _execute(target, change_set, shown, timeout)
-        return _done(target, shown, stays_paused=stays_paused)
+        steps = () if stays_paused or not smoke else smoke_test(deployed_stack(target), local=local).steps
+        return _done(target, shown, steps, stays_paused=stays_paused)
 
 
 def _planned(
@@ -257,9 +264,7 @@ def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment,
         finally:
             if target.there and shown.pauses and not was_paused and not is_changing(change_set.stack):
                 resume_stack(target.there)
-    there = find_stack(target.name, asked)
-    if there is None:
-        raise SetUpError(f"{target.title} is not there any more: somebody deleted it")
+    there = deployed_stack(target)
     if not lake:
         upload_job(target.release, there.output("LakeBucket"), target.account, _report)
     if target.values.effective["ExistingLandingBucket"] and announce_objects(there.output("LandingBucket")):
@@ -267,12 +272,20 @@ def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment,
     return was_paused
 
 
-def _done(target: DeploymentTarget, shown: Deployment, *, stays_paused: bool) -> CommandResult[Deployment]:
+def deployed_stack(target: DeploymentTarget) -> DeployedStack:
+    """The stack as it is after the deployment."""
+    there = find_stack(target.name, asked)
+    if there is None:
+        raise SetUpError(f"{target.title} is not there any more: somebody deleted it")
+    return there
+
+
+def _done(
+    target: DeploymentTarget, shown: Deployment, steps: tuple[str, ...], *, stays_paused: bool
+) -> CommandResult[Deployment]:
     outcome = "deployed" if shown.changes else "unchanged"
     words = "is deployed" if shown.changes else "is as it should be: nothing was to be changed"
-    found = Deployment(
-        shown.stack, shown.region, outcome, shown.findings, shown.parameters, shown.changes, shown.pauses
-    )
+    found = replace(shown, outcome=outcome, smoke=steps)
     lines = [f"{_sentence(target.title)} {words}."]
     if stays_paused:
         lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")

@@ -26,6 +26,8 @@ NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 """Policies are within IAM's limit with names of 40 characters, and those of deployers name resources in lower case."""
 DESCRIPTION: Final = "Lakegate:"
 """How the description of the template begins: that of an owner's stack (tenant.yaml) is another."""
+OUTPUTS: Final = frozenset({"LandingBucket", "LakeBucket", "LedgerTable"})
+"""Outputs that every release of the template has."""
 SERVICE_QUOTA: Final = "emr-serverless"
 UNRESERVED_AT_LEAST: Final = 100
 """Lambda developer guide, "Reserved concurrency": so many executions of an account are always left unreserved."""
@@ -203,7 +205,8 @@ def _state(planned: Planned) -> Iterator[Found]:
     if planned.stack is None:
         return
     state = planned.stack["StackStatus"]
-    if not str(planned.stack.get("Description", DESCRIPTION)).startswith(DESCRIPTION):
+    outputs = {each["OutputKey"] for each in planned.stack.get("Outputs", ())}
+    if state not in REMEDIES and not outputs >= OUTPUTS:
         yield REFUSED, "a stack of this name is there that is no Lakegate: take another --name"
     elif state in REMEDIES:
         yield REFUSED, f"{state}: {REMEDIES[state].format(name=planned.name)}"

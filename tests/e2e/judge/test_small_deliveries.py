@@ -57,11 +57,17 @@ def test_the_smoke_test_passes(stack: Deployed) -> None:
     """On a stack that is in order, whose function judges its files; nightly, a second run finds what the first one published."""
     assert stack.state.endpoint
     for _ in range(2 if FULL else 1):
-        command = [sys.executable, "-m", "infra.smoke", "lakegate", "--local"]
+        command = [sys.executable, "-m", "lakegate.cli.main", "stack", "smoke", "--local", "--json"]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own command
 
-        assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
-        assert "every step as expected" in ended.stdout
+        assert ended.returncode == 0, ended.stderr
+        steps = json.loads(ended.stdout)["steps"]
+        assert [each.partition(":")[0] for each in steps[1:5]] == ["good", "bad", "header", "duplicate"]
+        assert steps[5:7] == [
+            "the ledger and its objects are as recorded",
+            "what was accepted is read as it was uploaded",
+        ]
+        assert [line[8:].strip() for line in ended.stderr.splitlines()] == steps
 
 
 def test_rows_that_are_kept_apart_are_written_by_spark(stack: Deployed) -> None:

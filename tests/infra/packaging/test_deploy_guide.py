@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from lakegate.admission.multi_file_delivery import MAX_PARTS
+from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.extension_points import ROOT
+from lakegate.features.deployment.parameter_values import PROFILES
+from lakegate.features.deployment.preflight import ENDPOINTS, FEW_EXECUTIONS, UNRESERVED_AT_LEAST
+from lakegate.features.pull.pull_task import MAX_BYTES
 from lakegate.features.revalidation.revalidation import RevalidationEnd
+from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR
+from lakegate.gate.dependencies import Timing
+from lakegate.gate.registry.registry_store import MAX_CONTENT
 from tests.sam.built import Stack
 
 GUIDE = (ROOT / "docs/deploy.md").read_text()
@@ -59,6 +67,50 @@ def test_the_guide_explains_every_alarm(stack: Stack) -> None:
     """Who is woken finds what it means."""
     for alarm in stack.resources("AWS::CloudWatch::Alarm"):
         assert f"`{alarm}`" in GUIDE
+
+
+def test_the_guide_has_every_profile_side_by_side() -> None:
+    """A column for each profile, a row for each parameter that one sets, as the command sets it."""
+    table = GUIDE.split("### Profiles\n")[1].split("\n### ")[0]
+    (titles, _, *rows) = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")
+    ]
+    documented = {
+        profile: {row[0]: value for row in rows if (value := row[number])}
+        for number, profile in enumerate(titles[1:], 1)
+    }
+
+    assert documented == PROFILES
+    assert [row[0] for row in rows] == sorted({name for each in PROFILES.values() for name in each})
+
+
+def test_the_guide_lists_the_endpoints_that_are_looked_for() -> None:
+    """Each with its type, and none besides."""
+    table = GUIDE.split("### In a VPC\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.+?`) \| (gateway|interface)", table, re.MULTILINE)
+    documented = {(name, kind.capitalize()) for names, kind in rows for name in re.findall(r"`([\w-]+)`", names)}
+
+    assert documented == {(each.service, each.kind) for each in ENDPOINTS}
+
+
+def test_the_page_of_limits_has_the_numbers_of_the_code(stack: Stack) -> None:
+    """A number that changes in the code changes there."""
+    limits = (ROOT / "docs/limits.md").read_text()
+    timing, parameters = Timing(), stack.template["Parameters"]
+    rows = (
+        f"| a contract document | {LARGEST_BYTES:,} bytes |",
+        f"| versions, routes and children of one contract | {MAX_CONTENT:,} bytes |",
+        f"| parts of a delivery | {MAX_PARTS} |",
+        f"| a source that is pulled | {MAX_BYTES >> 30} GiB |",
+        f"| starts of job runs | {timing.start_burst} at once, then one each {timing.start_interval.total_seconds()} seconds,",
+        f"one executor for each {BYTES_OF_AN_EXECUTOR:,} bytes",
+        f"at most {parameters['SmallFileBytes']['MaxValue'] >> 30} GiB | it goes to Spark |",
+        f"at most {parameters['BatchBytes']['MaxValue'] >> 30} GiB | it has a run of its own |",
+        f"`ReserveConcurrency=yes` needs {UNRESERVED_AT_LEAST + 1} |",
+        f"below {FEW_EXECUTIONS} `stack deploy` warns",
+    )
+
+    assert [each for each in rows if each not in limits] == []
 
 
 def test_the_guide_names_make_targets_that_exist() -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.aws import open_stack, stack_operations
-from lakegate.aws.stack_operations import delete_bucket
+from lakegate.aws.open_stack import DeployedStack
+from lakegate.aws.stack_operations import delete_bucket, own_parameters
 from lakegate.cli.stack import stack_command
 from lakegate.errors import SetUpError
 from tests.fakes.cloudformation import TABLES, CloudFormation, Resource
@@ -175,6 +176,26 @@ def test_a_stack_whose_bus_has_rules_of_others_is_not_deleted(
         "others have rules on the event bus default: lakegate-dashboards, dashboard-of-sales. Let them be deleted first"
     )
     assert client("cloudformation").describe_stacks(StackName="lakegate")["Stacks"]
+
+
+def test_a_deleted_stack_names_all_that_was_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that it made by their ARN, because data and chains need them; code is of the next release."""
+    values = {"KmsKey": "own", "SigningKey": "own", "MaxVcpu": "64", "LogDays": "90", "JobCode": "1", "Empty": ""}
+    described = {"Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in values.items()]}
+    defaults = {"KmsKey": "", "SigningKey": "", "MaxVcpu": "16", "LogDays": "90", "JobCode": "current"}
+    summary = [{"ParameterKey": name, "DefaultValue": value} for name, value in defaults.items()]
+    fake = SimpleNamespace(
+        describe_stacks=lambda **_: {"Stacks": [described]},
+        get_template_summary=lambda **_: {"Parameters": [*summary, {"ParameterKey": "Empty"}]},
+    )
+    monkeypatch.setattr(open_stack, "client", lambda _: fake)
+    outputs = {"KeyArn": "arn:data", "SigningKeyArn": "arn:signs"}
+
+    assert own_parameters(DeployedStack("lakegate", "1", "us-east-1", outputs)) == {
+        "KmsKey": "arn:data",
+        "SigningKey": "arn:signs",
+        "MaxVcpu": "64",
+    }
 
 
 def test_a_protected_stack_and_its_tables_cannot_be_deleted(lakegate: Lakegate, cloud: CloudFormation) -> None:

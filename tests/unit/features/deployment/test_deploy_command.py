@@ -135,7 +135,7 @@ class Deployer:
     buckets: Buckets
 
     def __call__(self, *words: str) -> Result:
-        return self.lakegate("stack", "deploy", "--from", str(self.folder), *words)
+        return self.lakegate("stack", "deploy", "--no-smoke", "--from", str(self.folder), *words)
 
     def deployed(self, *words: str) -> dict[str, Any]:
         result = self(*words, "--yes", "--json")

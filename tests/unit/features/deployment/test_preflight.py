@@ -211,7 +211,9 @@ def test_a_name_is_short_and_the_beginning_of_no_other(
 )
 def test_a_stack_is_in_a_state_that_can_be_changed(account: AwsAccount, state: str, level: str, words: str) -> None:
     """The remedy is a command."""
-    ((found, text),) = findings(stack={"StackStatus": state})["state"]
+    outputs = [{"OutputKey": each} for each in ("LandingBucket", "LakeBucket", "LedgerTable", "Another")]
+    outputs = outputs if state.startswith("UPDATE") else []
+    ((found, text),) = findings(stack={"StackStatus": state, "Outputs": outputs})["state"]
 
     assert (found, words in text) == (level, True)
     assert account.calls
@@ -219,7 +221,7 @@ def test_a_stack_is_in_a_state_that_can_be_changed(account: AwsAccount, state: s
 
 def test_another_stack_of_the_name_is_left_alone(account: AwsAccount) -> None:
     """A stack that is no Lakegate is never changed."""
-    found = findings(stack={"StackStatus": "CREATE_COMPLETE", "Description": "a shop"})["state"]
+    found = findings(stack={"StackStatus": "CREATE_COMPLETE", "Outputs": [{"OutputKey": "LandingBucket"}]})["state"]
 
     assert found == [("refused", "a stack of this name is there that is no Lakegate: take another --name")]
     assert account.calls

@@ -1,1 +1,0 @@
-"""Smoke test of a deployed stack."""
