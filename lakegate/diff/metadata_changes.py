@@ -10,7 +10,20 @@ from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Treatment
 from lakegate.contract.documents.dcs import MAIN, TIMESTAMPS
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
-from lakegate.contract.documents.odcs_fields import COLUMN, FORMATTED, OPTIONS, PERSONAL, RANGES, TYPES
+from lakegate.contract.documents.key_table import (
+    ABOUT,
+    CONSTRAINTS,
+    CONTRACT,
+    DATASET,
+    FIELD,
+    FORMAT,
+    MOMENTS,
+    ODCS_NAMES,
+    OF_DCS,
+    keys_of,
+    parts_of,
+)
+from lakegate.contract.documents.odcs_fields import COLUMN, PERSONAL, RANGES, TIMEZONE
 from lakegate.contract.documents.odcs_quality import SPELLINGS
 from lakegate.contract.documents.unknown_keys import DEPRECATION
 from lakegate.contract.semantic_versions import precedence
@@ -37,58 +50,37 @@ if TYPE_CHECKING:
 Element = str
 """`root`, `dataset`, `field`, `rule` or `level`."""
 
-QUALITY = {
-    "id",
-    "name",
-    "metric",
-    "rule",
-    "type",
-    "arguments",
-    "query",
-    "engine",
-    "implementation",
-    "dimension",
-    "unit",
-}
-
 RULE = {
     *("id", "name", "metric", "rule", "type", "arguments", "query", "engine", "implementation", "dimension", "unit"),
     *("dialect", "severity", "validValues", "missingValues", *SPELLINGS),
 }
-
+ROOT = (*CONTRACT, *ABOUT)
 READ: dict[tuple[str, Element], set[str]] = {
-    ("ODCS", "root"): {"apiVersion", "kind", "id", "version", "name", "status", "schema", "servers", DEPRECATION},
-    ("ODCS", "dataset"): {"name", "quality", "relationships", "physicalName"},
+    ("ODCS", "root"): {"apiVersion", "kind", "schema", "servers", DEPRECATION, *keys_of(CONTRACT, "odcs")},
+    ("ODCS", "dataset"): {"name", "quality", "relationships", *keys_of(DATASET, "odcs")},
     ("ODCS", "field"): {
-        *("name", "logicalType", "physicalName", "required", "unique", "primaryKey", "primaryKeyPosition", "quality"),
-        *("properties", "items", "map", "description", "classification", "examples"),
+        *("name", "logicalType", "required", "unique", "primaryKey", "primaryKeyPosition", "quality"),
+        *("properties", "items", "map", "examples", *keys_of(FIELD, "odcs")),
     },
     ("ODCS", "rule"): RULE,
     ("ODCS", "level"): {"property", "value", "unit", "element"},
-    ("DCS", "root"): {"dataContractSpecification", "id", "models", "servicelevels", "quality", "servers", DEPRECATION},
+    ("DCS", "root"): {
+        *("dataContractSpecification", "models", "servicelevels", "quality", "servers", DEPRECATION),
+        *keys_of(ROOT, "dcs"),
+    },
     ("DCS", "dataset"): {"fields", "quality", "primaryKey", "additionalFields"},
     ("DCS", "field"): {
-        *("type", "required", "unique", "primaryKey", "primary", "references", "enum", "format", "pattern", "quality"),
-        *(
-            "minLength",
-            "maxLength",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-            "example",
-            "examples",
-        ),
-        *("pii", "classification", "description", "fields", "items", "keys", "values", "$ref"),
+        *("type", "required", "unique", "primaryKey", "primary", "references", "enum", FORMAT, "quality", *OF_DCS),
+        *("example", "examples", "pii", "fields", "items", "keys", "values", "$ref", *keys_of(FIELD, "dcs")),
     },
     ("DCS", "rule"): RULE - {"severity"},
     ("DCS", "level"): set(TIMESTAMPS),
     ("DCM", "root"): {
-        *("specVersion", "kind", "id", "name", "version", "description", "ownerGroup", "dataset", "quality"),
-        *("serviceLevelAgreements", "servers", DEPRECATION),
+        *("specVersion", "kind", "dataset", "quality", "serviceLevelAgreements", "servers", DEPRECATION),
+        *keys_of(ROOT, "dcm"),
     },
     ("DCM", "dataset"): {"name", "schema"},
-    ("DCM", "field"): {"name", "dataType", "description", "constraint", "children", "arrayDataType"},
+    ("DCM", "field"): {"name", "dataType", "constraint", "children", "arrayDataType", *keys_of(FIELD, "dcm")},
     ("DCM", "rule"): {
         *("id", "name", "type", "dimension", "columns", "parameter", "severity", "technology", "call", "args")
     },
@@ -162,12 +154,12 @@ def _labels(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
 def _options(value: Plain, owner: Mapping[str, Plain]) -> Plain:
     """The options that become no rule: time zones, and formats that decide the type or do not constrain the value."""
     options = value if isinstance(value, dict) else {}
-    declared = TYPES.get(str(owner.get("logicalType")))
+    declared = ODCS_NAMES.get(str(owner.get("logicalType")))
     if declared is None:
         return None
     form = options.get("format")
-    is_rule = form in RANGES if declared.numeric else declared not in FORMATTED
-    read = {*OPTIONS, *(("format",) if is_rule else ())}
+    is_rule = form in RANGES if declared.numeric else declared not in MOMENTS
+    read = {*CONSTRAINTS, TIMEZONE, *((FORMAT,) if is_rule else ())}
     return {key: each for key, each in options.items() if key not in read}
 
 
@@ -194,7 +186,7 @@ def _level_value(name: str) -> Part:
 
 
 PARTS: dict[tuple[str, Element, str], Part] = {
-    ("ODCS", "root", "description"): _without("purpose", "usage", "limitations"),
+    ("ODCS", "root", "description"): _without(*parts_of(ABOUT, "odcs", "description")),
     ("ODCS", "root", "team"): _members,
     ("ODCS", "root", "customProperties"): _properties_without(EXTENSION),
     ("ODCS", "root", "slaProperties"): _levels,
@@ -206,13 +198,13 @@ PARTS: dict[tuple[str, Element, str], Part] = {
     ("ODCS", "field", "logicalTypeOptions"): _options,
     ("ODCS", "field", "relationships"): _relationships,
     ("ODCS", "rule", "description"): _description,
-    ("DCS", "root", "info"): _without("title", "version", "status", "description", "owner"),
-    ("DCS", "root", "terms"): _without("usage", "limitations", "noticePeriod"),
+    ("DCS", "root", "info"): _without(*parts_of(ROOT, "dcs", "info")),
+    ("DCS", "root", "terms"): _without("noticePeriod", *parts_of(ABOUT, "dcs", "terms")),
     ("DCS", "root", "config"): _without(EXTENSION),
     ("DCS", "dataset", "config"): _without(EXTENSION),
     ("DCS", "rule", "description"): _description,
     **{("DCS", "level", key): _level_value(key) for keys in MAIN.values() for key in keys},
-    ("DCM", "root", "dataSharingAgreements"): _without("purpose", "intendedUsage", "limitations"),
+    ("DCM", "root", "dataSharingAgreements"): _without(*parts_of(ABOUT, "dcm", "dataSharingAgreements")),
     ("DCM", "root", "specific"): _without(EXTENSION),
 }
 """Keys of which a part is read, with the function of the other part."""

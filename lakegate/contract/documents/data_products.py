@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from lakegate.contract.documents.dcs import TYPES
+from lakegate.contract.documents.key_table import ODCS_TYPES
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.physical_types import PHYSICAL
 from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
@@ -83,8 +83,6 @@ COLUMNS = ("columns", "schema", "fields")
 KEYS = ("primary_key", "primaryKey")
 FIRST_VERSION = "0.1.0"
 LOGICAL = {**PHYSICAL, **TYPES}
-_WRITTEN = {LogicalType.DECIMAL: LogicalType.NUMBER, LogicalType.BINARY: LogicalType.STRING}
-"""Types for which ODCS has no logical type; the physical type distinguishes them."""
 
 
 def generated(text: bytes) -> bytes:
@@ -137,12 +135,12 @@ def _property(column: Place, problems: list[Problem]) -> dict[str, object]:
     if logical is None:
         hint = did_you_mean(declared, LOGICAL)
         problems.append(_problem("unknown-type", column["type"], f"{shown(declared)} is not a known type.{hint}"))
-    written = _WRITTEN.get(logical, logical) if logical else None
+    written = ODCS_TYPES[logical][0] if logical else None
     return _present(
         {
             "name": column["name"].text,
-            "logicalType": written.value if written else None,
-            "physicalType": declared if declared.lower() != (written.value if written else "") else None,
+            "logicalType": written,
+            "physicalType": declared if declared.lower() != (written or "") else None,
             "description": column["description"].text,
             "required": column["required"].flag or None,
             "unique": column["unique"].flag or None,

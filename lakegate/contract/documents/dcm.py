@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import NESTED_KIND, About, Contract, Dataset, Field, Rule, Tolerance, separated
+from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
 from lakegate.contract.documents.document_tree import exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.key_table import ABOUT, FIELD, identified, texts_at
 from lakegate.contract.documents.odcs import about
 from lakegate.contract.documents.odcs_quality import key_rules, schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
@@ -63,30 +64,15 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     blamed = {problem.path for problem in notes.errors}
     notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
     datasets, common = separated([_dataset(top, notes)])
+    texts = texts_at(top, ABOUT, "dcm")
+    texts["owner"] = texts["owner"] or top["producer"]["name"].text
     return Contract(
-        id=top["id"].text or "",
-        version=top["version"].text or "",
         format="DCM 0.1.3",
         datasets=datasets,
-        name=top["name"].text,
-        about=_about(top, notes),
+        about=about(top, notes, READ_KEYS, **texts),
         common=common,
+        **identified(top, "dcm"),
         **inheritance([_extension(top)], notes),
-    )
-
-
-def _about(top: Place, notes: Notes) -> About:
-    """Purpose, usage and limitations are in `dataSharingAgreements`; the owner is `ownerGroup`, else the producer."""
-    agreements = top["dataSharingAgreements"]
-    return about(
-        top,
-        notes,
-        READ_KEYS,
-        description=top["description"].text,
-        owner=top["ownerGroup"].text or top["producer"]["name"].text,
-        purpose=agreements["purpose"].text,
-        usage=agreements["intendedUsage"].text,
-        limitations=agreements["limitations"].text,
     )
 
 
@@ -133,9 +119,9 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
         name=path,
         type=TYPES.get(_declared(column), LogicalType.STRING),
         origin=column.origin,
-        description=column["description"].text,
         declared=declared,
         parts=tuple(children),
+        **texts_at(column, FIELD, "dcm"),
     )
 
 

@@ -21,6 +21,7 @@ from lakegate.contract.contract_model import (
 from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.key_table import ABOUT, FIELD, MOMENTS, OF_DCS, identified, texts_at
 from lakegate.contract.documents.odcs import about, delimiter_of, served
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
@@ -42,10 +43,10 @@ from lakegate.errors import ContractError
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from lakegate.contract.documents.document_tree import Document, Notes, Place
-    from lakegate.contract.documents.odcs_fields import KindAndArguments
+    from lakegate.contract.documents.key_table import KindAndArguments
     from lakegate.contract.documents.ref_definitions import Layers
     from lakegate.errors import Problem
 
@@ -71,7 +72,6 @@ WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 NULL = "null"
 MAX_LONG = 18
 """The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
-FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
 
 
 def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Counter[str]) -> tuple[Field, list[Rule]]:
@@ -85,14 +85,13 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
         name=path,
         type=logical or LogicalType.STRING,
         origin=layers.own.origin,
-        description=layers["description"].text,
-        classification=layers["classification"].text,
         personal=layers["pii"].flag,
         declared=layers["type"].text,
         parts=tuple(each for each, _ in inner),
         examples=examples(layers["examples"], layers["example"]),
         sources=tuple(_sources(layers["lineage"]["inputFields"])),
         scale=_scale(layers) if logical is LogicalType.DECIMAL else SCALE,
+        **texts_at(layers, FIELD, "dcs"),
     )
     return field, [*_rules(layers, path, logical, ordinals, notes), *nested]
 
@@ -139,9 +138,12 @@ def _declared_rules(layers: Layers, logical: LogicalType | None) -> Iterator[tup
     for key in ("required", "unique"):
         if layers[key].flag:
             yield layers[key], (key, {})
-    for key, rule_of in CONSTRAINTS.items():
-        if layers[key].present:
-            yield layers[key], rule_of(layers[key])
+    for key, constraint in OF_DCS.items():
+        yield from ((layers[key], rule) for rule in constraint.rules(layers[key]) if layers[key].present)
+    if layers["enum"].present:
+        yield layers["enum"], ("enum", {"values": texts(layers["enum"])})
+    if layers["references"].present:
+        yield layers["references"], ("foreignKey", {"to": layers["references"].text or ""})
     if layers["format"].present:
         yield layers["format"], _format(layers["format"], logical)
     if logical is LogicalType.DECIMAL:
@@ -166,7 +168,7 @@ def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArgume
 
 def _format(place: Place, logical: LogicalType | None) -> KindAndArguments:
     """The `format` of texts. The specification defines none for dates and times."""
-    if logical in FORMATTED:
+    if logical in MOMENTS:
         return UNMEASURED_DATE, {"option": "format", "value": place.written}
     return "format", {"value": place.written}
 
@@ -194,24 +196,6 @@ def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[t
         yield precision, ("maximum", {"value": bound, "exclusive": False})
 
 
-def _value(kind: str, *, exclusive: bool | None = None) -> Callable[[Place], KindAndArguments]:
-    opened = {} if exclusive is None else {"exclusive": exclusive}
-    return lambda place: (kind, {"value": exact(place), **opened})
-
-
-CONSTRAINTS: dict[str, Callable[[Place], KindAndArguments]] = {
-    "minLength": _value("minLength"),
-    "maxLength": _value("maxLength"),
-    "pattern": lambda place: ("pattern", {"pattern": place.text or ""}),
-    "minimum": _value("minimum", exclusive=False),
-    "maximum": _value("maximum", exclusive=False),
-    "exclusiveMinimum": _value("minimum", exclusive=True),
-    "exclusiveMaximum": _value("maximum", exclusive=True),
-    "enum": lambda place: ("enum", {"values": texts(place)}),
-    "references": lambda place: ("foreignKey", {"to": place.text or ""}),
-}
-
-
 def _inner(layers: Layers, path: str, definitions: Definitions) -> Iterator[tuple[str, Layers]]:
     """The nested fields: of a record, of an array's items, of a map's keys and values."""
     parts = [(f"{path}.{name}", each) for name, each in layers["fields"].entries.items()]
@@ -231,7 +215,7 @@ def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
     precision, scale = _declared_digits(layers)
     if logical is LogicalType.DECIMAL and max(precision, scale) > PRECISION:
         notes.warning("too-many-digits", layers["precision" if precision > PRECISION else "scale"], TOO_MANY_DIGITS)
-    if logical in FORMATTED and layers["format"].present:
+    if logical in MOMENTS and layers["format"].present:
         message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
         notes.warning("date-format", layers["format"], message)
 
@@ -338,7 +322,7 @@ UNTYPED = "The key `type` is missing: write text, library, sql or custom."
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
     """The contract of a document, as far as it can be read; problems are added to `notes`. DCS has no variables."""
     del variables
-    top, info, terms = document.top, document.top["info"], document.top["terms"]
+    top = document.top
     version = top["dataContractSpecification"].written
     schema, problems = _judged(document, version)
     merged = merge_by_owner(problems, partial(_untyped_rule, document), lambda _: UNTYPED)
@@ -350,22 +334,11 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     _warn_unused(definitions)
     concrete, common = separated(datasets)
     return Contract(
-        id=top["id"].text or "",
-        version=info["version"].text or "",
         format=f"DCS {version}",
         datasets=concrete,
-        name=info["title"].text,
-        status=info["status"].text,
-        about=about(
-            top,
-            notes,
-            READ_KEYS,
-            description=info["description"].text,
-            owner=info["owner"].text,
-            usage=terms["usage"].text,
-            limitations=terms["limitations"].text,
-        ),
+        about=about(top, notes, READ_KEYS, **texts_at(top, ABOUT, "dcs")),
         common=common,
+        **identified(top, "dcs"),
         **inheritance([top["config"][EXTENSION]], notes),
     )
 

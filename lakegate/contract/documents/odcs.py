@@ -21,6 +21,7 @@ from lakegate.contract.contract_model import (
 )
 from lakegate.contract.documents.document_tree import Document, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
+from lakegate.contract.documents.key_table import ABOUT, DATASET, identified, texts_at
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
 from lakegate.contract.documents.odcs_quality import Owner, element_rules, quality_rules
 from lakegate.contract.documents.ref_definitions import expanded
@@ -249,14 +250,11 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     warn_unknown_keys(document, SCHEMAS[version], notes)
     datasets, common = separated(_dataset(each, top, notes) for each in top["schema"].items)
     return Contract(
-        id=top["id"].text or "",
-        version=top["version"].text or "",
         format=f"ODCS {version}",
         datasets=datasets,
-        name=top["name"].text,
-        status=top["status"].text,
-        about=_about(top, notes),
+        about=about(top, notes, READ_KEYS, **texts_at(top, ABOUT, "odcs")),
         common=common,
+        **identified(top, "odcs"),
         **inheritance(_extensions(top), notes),
     )
 
@@ -265,19 +263,6 @@ def _untyped(document: Document, problem: Problem) -> Place | None:
     """A property with options but without a type, which causes problems for every type at once."""
     owner, found, _ = problem.path.rpartition(".logicalTypeOptions")
     return None if not found or document.at(owner)["logicalType"].present else document.at(owner)
-
-
-def _about(top: Place, notes: Notes) -> About:
-    """The descriptions of a contract; the owner is the team's name."""
-    description = top["description"]
-    return about(
-        top,
-        notes,
-        READ_KEYS,
-        description=description.text,
-        owner=top["team"]["name"].text,
-        **{key: description[key].text for key in ("purpose", "usage", "limitations")},
-    )
 
 
 def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
@@ -310,8 +295,8 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         notice_days=extension.notice_days,
         csv=extension.csv,
         storage=extension.storage,
-        physical=place["physicalName"].text,
         declared=extension.declared,
+        **texts_at(place, DATASET, "odcs"),
     )
 
 

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
+from lakegate.contract.documents.key_table import (
+    CONSTRAINTS,
+    FIELD,
+    FORMAT,
+    MOMENTS,
+    ODCS_NAMES,
+    ODCS_SHAPES,
+    TEXTS,
+    texts_at,
+)
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
 from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, scale_of, type_word
@@ -20,12 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lakegate.contract.documents.document_tree import Notes, Place
+    from lakegate.contract.documents.key_table import KindAndArguments
 
 # ---- Options of logical types ----
 
 
-KindAndArguments = tuple[str, dict[str, object]]
-"""The kind of a rule and its arguments."""
 DATE_FORMATS = {
     **dict.fromkeys(("yyyy-MM-dd", "uuuu-MM-dd"), LogicalType.DATE),
     **dict.fromkeys(("HH:mm", "HH:mm:ss", "HH:mm:ss.SSS", "HH:mm:ss.SSSSSS"), LogicalType.TIME),
@@ -40,6 +49,8 @@ DATE_FORMATS = {
 """Patterns of Java's DateTimeFormatter whose texts are values of a logical type."""
 UNMEASURED_DATE = "dateFormat"
 """The kind of rules about dates in any other format: their checks are skipped."""
+TIMEZONE = "timezone"
+"""The option of moments: values without an offset are refused."""
 WIDTHS = (8, 16, 32, 64)
 LARGEST_FLOAT = Decimal("3.4028235e38")
 RANGES = {
@@ -62,10 +73,12 @@ def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[P
 
 
 def _option_rules(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
-    if name == "format":
+    if name == FORMAT:
         yield from _format(place, logical)
-    elif name in OPTIONS:
-        yield from OPTIONS[name](place, options)
+    elif name == TIMEZONE and place.flag:
+        yield TIMEZONE, {}
+    elif name in CONSTRAINTS:
+        yield from CONSTRAINTS[name].rules(place, options)
 
 
 def _format(place: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
@@ -83,45 +96,6 @@ def _value(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
         yield kind, {"value": exact(place)}
 
     return rules
-
-
-def _bound(kind: str, modifier: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
-    """`minimum` or `maximum`; in ODCS 3.0 a sibling `exclusiveMinimum: true` makes it exclusive."""
-
-    def rules(place: Place, options: Place) -> Iterator[KindAndArguments]:
-        yield kind, {"value": exact(place), "exclusive": options[modifier].flag is True}
-
-    return rules
-
-
-def _open_bound(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
-    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-        if place.flag is None:
-            yield kind, {"value": exact(place), "exclusive": True}
-
-    return rules
-
-
-def _zoned(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-    if place.flag:
-        yield "timezone", {}
-
-
-def _pattern(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-    yield "pattern", {"pattern": place.text or ""}
-
-
-OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
-    "minLength": _value("minLength"),
-    "maxLength": _value("maxLength"),
-    "pattern": _pattern,
-    "minimum": _bound("minimum", "exclusiveMinimum"),
-    "maximum": _bound("maximum", "exclusiveMaximum"),
-    "exclusiveMinimum": _open_bound("minimum"),
-    "exclusiveMaximum": _open_bound("maximum"),
-    "multipleOf": _value("multipleOf"),
-    "timezone": _zoned,
-}
 
 
 def _exactly(place: Place, _options: Place) -> Iterator[KindAndArguments]:
@@ -153,15 +127,13 @@ NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] 
 # ---- Properties ----
 
 
-TYPES = {each.value: each for each in LogicalType if each not in {LogicalType.DECIMAL, LogicalType.BINARY}}
-NESTED = ("object", "array", "map", "vector")
-BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
-TEXTS = (LogicalType.STRING, LogicalType.BINARY)
-FORMATTED = (LogicalType.DATE, LogicalType.TIME, LogicalType.TIMESTAMP)
+TYPES = ODCS_NAMES
+NESTED = (*ODCS_SHAPES.values(), "vector")
 Dates = frozenset[LogicalType]
 _AS_DECLARED: Dates = frozenset()
 DATES: Dates = frozenset({LogicalType.TIMESTAMP, LogicalType.TIME})
 """The types that a `date` is by its physical type in ODCS 3.0, which has no logical type for moments and times of day."""
+COMPARED = tuple(key for key, each in CONSTRAINTS.items() if each.exclusive is not None)
 COLUMN = "column"
 PERSONAL = "pii"
 LAST = 1 << 30
@@ -209,14 +181,12 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         name=path,
         type=logical or LogicalType.STRING,
         origin=place.origin,
-        description=place["description"].text,
-        classification=place["classification"].text,
         personal=_personal(place),
         declared=place["logicalType"].text or place["physicalType"].text,
         parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
-        physical=place["physicalName"].text,
         scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
+        **texts_at(place, FIELD, "odcs"),
     )
 
 
@@ -234,7 +204,7 @@ def _logical(place: Place, dates: Dates) -> LogicalType | None:
     logical: LogicalType | None = TYPES.get(declared or "")
     if logical is LogicalType.DATE and PHYSICAL.get(physical) in dates:
         logical = PHYSICAL[physical]
-    if logical in FORMATTED and form.present:
+    if logical in MOMENTS and form.present:
         return DATE_FORMATS.get(form.text or "")
     if logical is LogicalType.NUMBER and physical in EXACT:
         return LogicalType.DECIMAL
@@ -274,7 +244,7 @@ def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | st
 
 
 def _readable(place: Place, logical: LogicalType | None) -> bool:
-    return logical is not None or TYPES.get(place["logicalType"].text or "") not in FORMATTED
+    return logical is not None or TYPES.get(place["logicalType"].text or "") not in MOMENTS
 
 
 def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
@@ -306,7 +276,7 @@ def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes)
     is_dated = declared is LogicalType.DATE and physical in dates
     if declared and physical and physical not in TEXTS and not is_dated and _family(declared) != _family(physical):
         message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
-        if declared in FORMATTED and physical in FORMATTED:
+        if declared in MOMENTS and physical in MOMENTS:
             message += f" Days, moments and times of day are types of their own: write `logicalType: {physical.value}`."
         notes.warning("physical-type", place["physicalType"], message)
     if zone.text is not None and zone.text not in UTC:
@@ -324,7 +294,7 @@ def _warn_of_format(place: Place, notes: Notes) -> None:
             f"Dates written as {shown(date_format.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
         )
         notes.warning("date-format", date_format, message)
-    for bound in (options[name] for name in BOUNDS if options[name].present):
+    for bound in (options[name] for name in COMPARED if options[name].present):
         message = (
             f"Dates written as {shown(date_format.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
 from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
 from lakegate.contract.documents.schema_validation import load, resolve_reference
 from lakegate.errors import Problem
@@ -28,8 +29,7 @@ COMMON_KEYS = ("tags", "servers", DEPRECATION)
 
 
 OPTIONS = (
-    *("minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    *("multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "timezone"),
+    *(*CONSTRAINTS, FORMAT, "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "timezone"),
 )
 """Options of a logical type in ODCS. Other formats write them directly at the field."""
 LISTED = "quality: [{metric: invalidValues, arguments: {validValues: [...]}, mustBe: 0}]"

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.contract.documents.yaml_parser import MAX_NODES
 from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, for_editors, nodes, written
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn
 
 # ---- Properties of columns ----
-
-
-_LOGICAL = {Shape.RECORD: "object", Shape.LIST: "array", Shape.MAP: "map"}
 
 
 def describable(columns: Sequence[ProfiledColumn]) -> tuple[list[ProfiledColumn], list[str]]:
@@ -95,14 +93,13 @@ def _is_personal(column: ProfiledColumn) -> bool:
 
 
 def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
-    exact = column.type is LogicalType.DECIMAL
-    is_bytes = column.type is LogicalType.BINARY
     format_ = column.values.spelling.format if column.values.spelling is not None else None
     kind = column.type if column.values.spelling is None or format_ is None else column.values.spelling.type
-    word = "number" if exact else "string" if is_bytes else kind.value
-    yield YamlEntry("logicalType", _LOGICAL.get(column.shape, word), type_note(column))
-    if exact or is_bytes:
-        yield YamlEntry("physicalType", "binary" if is_bytes else column.physical or "decimal")
+    physical = ODCS_TYPES[column.type][1]
+    word = ODCS_TYPES[kind if physical is None else column.type][0]
+    yield YamlEntry("logicalType", ODCS_SHAPES.get(column.shape, word), type_note(column))
+    if physical is not None:
+        yield YamlEntry("physicalType", (column.physical if column.type is LogicalType.DECIMAL else None) or physical)
     if format_ is not None:
         yield YamlEntry("logicalTypeOptions", Mapping([YamlEntry("format", format_)]))
 

@@ -18,7 +18,8 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion, read_version
 from lakegate.errors import ContractError, InputError
 from lakegate.extension_points import ROOT
-from lakegate.features.convert.odcs_export import odcs, server_settings
+from lakegate.features.convert.odcs_export import odcs
+from lakegate.features.convert.odcs_writer import server_settings
 from lakegate.lints.linter import examine
 from lakegate.plan.metrics import Metric
 from lakegate.rules.compile_plan import compile_plan
