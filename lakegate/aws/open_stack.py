@@ -1,4 +1,4 @@
-"""A deployed or local stack: found, opened, paused, deleted, messages redriven."""
+"""A deployed or local stack is found and opened; messages of its queues are sent again."""
 
 from __future__ import annotations
 

@@ -111,7 +111,8 @@ class StsIdentity:
 # ---- Every port with its adapter ----
 
 
-DRIVER_VCPU, EXECUTOR_VCPU = 2, 2
+DRIVER_VCPU = 2
+EXECUTOR_VCPU = 2
 """As template.yaml sizes workers."""
 
 

@@ -81,7 +81,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("status sections", "pulls", "lakegate.features.pull.pull_command:status_of_lines"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("wiring", "anchors", "lakegate.features.anchors.anchors:anchor_store"),
-    ("wiring", "channels", "lakegate.features.notifications.channels:channels_of_stack"),
+    ("wiring", "channels", "lakegate.features.notifications.open_channels:channels_of_stack"),
     ("wiring", "uploads", "lakegate.features.announcements.announced_delivery:presigned_uploads"),
     ("wiring", "validators", "lakegate.features.external_validators.validator_client:https_validators"),
 )

@@ -177,7 +177,7 @@ def render_line(found: LineHistory) -> str:
     longest, more = max((age for _, age in ages), default=0.0), len(found.rules) - MAX_RULES
     late = sum(found.promised is not None and age > found.promised for _, age in ages)
     of = f"of {counted(len(ages), 'delivery', 'deliveries')}"
-    return template("line.html").render(
+    return template("dataset_report.html").render(
         found=found,
         times=last_times(found),
         verdicts=SHOWN,

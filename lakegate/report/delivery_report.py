@@ -106,7 +106,7 @@ def is_masked(sample: Sample, at: int) -> bool:
 # ---- Templates: every text is escaped ----
 
 
-NAMES: Final = ("base.html", "page.html", "line.html")
+NAMES: Final = ("base.html", "delivery_report.html", "dataset_report.html")
 
 
 def template(name: str) -> Template:
@@ -321,7 +321,7 @@ def _section_of(  # noqa: PLR0913 - a section has these parts
 
 
 def _page(title: str, sections: Sequence[Section]) -> str:
-    return template("page.html").render(title=title, pages=sections, statuses=STATUSES)
+    return template("delivery_report.html").render(title=title, pages=sections, statuses=STATUSES)
 
 
 def _facts(report: Report, checks: str) -> Iterator[tuple[str, str]]:

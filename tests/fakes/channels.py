@@ -6,12 +6,12 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING
 
-from lakegate.gate.channel_kinds import channel_of
+from lakegate.gate.channel_ports import channel_of
 
 if TYPE_CHECKING:
     from lakegate.errors import PortError
     from lakegate.features.openlineage.openlineage_events import JudgedDelivery
-    from lakegate.gate.channel_kinds import Notification
+    from lakegate.gate.channel_ports import Notification
     from tests.fakes.fault_injector import FaultInjector
 
 

@@ -15,7 +15,12 @@ DELIVERIES: Final = (
     *(
         f"{UNIT}/features/{name}.py"
         for name in (
-            *("anchors/test_daily_anchors", "cost/test_prices", "drift/test_drift_schedule", "erasure/test_erasure"),
+            *(
+                "anchors/test_daily_anchors",
+                "cost/test_costs_by_group",
+                "drift/test_drift_schedule",
+                "erasure/test_erasure",
+            ),
             *(
                 "external_validators/test_external_rules_of_deliveries",
                 "external_validators/test_registered_validators",

@@ -11,7 +11,7 @@ import typer
 
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.terminal import Grid
-from lakegate.features.cost.prices import spent_by
+from lakegate.features.cost.costs_by_group import spent_by
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.plan.billed_cost import BilledCost
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from lakegate.gate.channel_kinds import CallbackInvitation
+from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
 from lakegate.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
 from lakegate.text import counted, printable
@@ -14,7 +14,7 @@ from lakegate.text import counted, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lakegate.gate.channel_kinds import Channels, Notification
+    from lakegate.gate.channel_ports import Channels, Notification
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 

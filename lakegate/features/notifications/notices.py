@@ -18,7 +18,7 @@ from lakegate.features.notifications.message_text import (
     lifecycle_text,
     reasons_text,
 )
-from lakegate.gate.channel_kinds import EndedDelivery, Notification, channel_of, gets_lineage
+from lakegate.gate.channel_ports import EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.protocol import State
@@ -36,7 +36,7 @@ from lakegate.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lakegate.gate.channel_kinds import CallbackInvitation
+    from lakegate.gate.channel_ports import CallbackInvitation
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.gate.effects import Steps

@@ -13,7 +13,7 @@ from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import SetUpError
 from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
-from lakegate.gate.channel_kinds import channel_of
+from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:

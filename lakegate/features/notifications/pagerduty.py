@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import headline, lines
-from lakegate.gate.channel_kinds import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_kinds import Notification
+    from lakegate.gate.channel_ports import Notification
     from lakegate.https_client import Web
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.features.notifications.message_text import document, headline
-from lakegate.gate.channel_kinds import ReferenceForm
+from lakegate.gate.channel_ports import ReferenceForm
 
 if TYPE_CHECKING:
-    from lakegate.gate.channel_kinds import Notification
+    from lakegate.gate.channel_ports import Notification
 
 LONGEST_SUBJECT: Final = 99
 """Characters: SNS API Reference, Publish: printable ASCII, less than 100."""

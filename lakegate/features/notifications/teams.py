@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lakegate.features.notifications.message_text import footer, headline, lines
-from lakegate.gate.channel_kinds import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET
 
 if TYPE_CHECKING:
     from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_kinds import Notification
+    from lakegate.gate.channel_ports import Notification
     from lakegate.https_client import Web
 
 

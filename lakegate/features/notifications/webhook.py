@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import document
-from lakegate.gate.channel_kinds import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_kinds import Notification
+    from lakegate.gate.channel_ports import Notification
     from lakegate.https_client import Web
 
 PREFIX: Final = "whsec_"

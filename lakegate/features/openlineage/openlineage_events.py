@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from lakegate.admission.multi_file_delivery import folder_of
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.errors import InputError, PortError
-from lakegate.gate.channel_kinds import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lakegate.aws.secrets import Secrets
     from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
-    from lakegate.gate.channel_kinds import EndedDelivery, Notification
+    from lakegate.gate.channel_ports import EndedDelivery, Notification
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
     from lakegate.https_client import Web

@@ -78,7 +78,7 @@ class Subscription:
     audience: str = "consumer"
     """`consumer`, `producer` or `operator`."""
     to: tuple[str, ...] = ()
-    """Channels, sorted (`lakegate.gate.channel_kinds`); empty: the event bus alone."""
+    """Channels, sorted (`lakegate.gate.channel_ports`); empty: the event bus alone."""
     quiet: str = ""
     """Hours, UTC, in which nothing is sent to the channels: `22:00-06:00`; empty: none."""
     digest: int = 24

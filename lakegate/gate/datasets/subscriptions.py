@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.errors import InputError
 from lakegate.extension_points import names
-from lakegate.gate.channel_kinds import MOST_CHANNELS, channel_of, gets_lineage
+from lakegate.gate.channel_ports import MOST_CHANNELS, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Subscription
 from lakegate.text import listed
 

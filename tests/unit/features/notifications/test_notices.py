@@ -23,7 +23,7 @@ from lakegate.features.notifications.notices import (
     retried,
     sent,
 )
-from lakegate.gate.channel_kinds import channel_of
+from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.datasets.dataset_lines import Line, Subscription
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.timestamps import moment

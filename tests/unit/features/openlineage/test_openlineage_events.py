@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
 from lakegate.errors import PortError
-from lakegate.features.notifications.channels import channels
+from lakegate.features.notifications.open_channels import channels
 from lakegate.features.openlineage import openlineage_events
 from lakegate.features.openlineage.openlineage_events import (
     Assertion,
@@ -25,7 +25,7 @@ from lakegate.features.openlineage.openlineage_events import (
 )
 from tests.fakes.receiver import receiving
 from tests.reference.sampling import sampled
-from tests.unit.features.notifications.test_channels import BARE, HOSTILE
+from tests.unit.features.notifications.test_open_channels import BARE, HOSTILE
 from tests.unit.features.openlineage.openlineage_checker import FORMATS, facets, mistakes
 
 if TYPE_CHECKING:

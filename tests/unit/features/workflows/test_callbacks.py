@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.errors import InputError
 from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invited
-from lakegate.gate.channel_kinds import CallbackInvitation
+from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.protocol import State

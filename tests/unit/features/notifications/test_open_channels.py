@@ -21,10 +21,10 @@ from lakegate import https_client
 from lakegate.aws.secrets import Secret, Secrets
 from lakegate.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.notifications import message_text, pagerduty
-from lakegate.features.notifications.channels import channels
+from lakegate.features.notifications.open_channels import channels
 from lakegate.features.notifications.slack import Slack
 from lakegate.features.notifications.webhook import signature
-from lakegate.gate.channel_kinds import CallbackInvitation, Notification
+from lakegate.gate.channel_ports import CallbackInvitation, Notification
 from lakegate.https_client import Web, is_public
 from tests.fakes.quick_moto import quick_aws
 from tests.fakes.receiver import receiving

@@ -10,14 +10,14 @@ from lakegate.aws.secrets import Secrets
 from lakegate.extension_points import loaded, names
 from lakegate.features.notifications.sns import Sns
 from lakegate.features.notifications.webhook import Webhook
-from lakegate.gate.channel_kinds import channel_of
+from lakegate.gate.channel_ports import channel_of
 from lakegate.https_client import Web
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lakegate.aws.settings import Settings
-    from lakegate.gate.channel_kinds import ChannelAdapter, Notification
+    from lakegate.gate.channel_ports import ChannelAdapter, Notification
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lakegate.features.cost.prices import NOBODY, Spent, spent_by
+from lakegate.features.cost.costs_by_group import NOBODY, Spent, spent_by
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of
 from lakegate.gate.ports import Address
 from lakegate.plan.billed_cost import PRICES, BilledCost, cost_of_job
