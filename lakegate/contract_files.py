@@ -15,7 +15,6 @@ import typer
 
 from lakegate.aws.open_stack import opened
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice, names
 from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
@@ -357,11 +356,14 @@ def named_version(name: str, stack: str, *, local: bool) -> ContractVersion:
 
 
 def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion:
+    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - comparisons, for `diff` alone
+
     parents = ParentPlaces.of(None, stack, local=local).parents(name, text)
     return read_version(text, complete=Resolver(parents).complete)
 
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
+    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - as above
     from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - as above
     from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
 

@@ -89,6 +89,11 @@ def json_text(document: object) -> str:
     return "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
 
 
+def json_words(document: object) -> Iterator[Word]:
+    """The lines of the document, for a command whose words are one."""
+    yield from json_text(document).split("\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A table of texts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from enum import IntEnum, StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -23,15 +24,12 @@ from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
-from lakegate.report.github_output import github, summary
-from lakegate.report.junit import junit
-from lakegate.report.sarif import sarif
 from lakegate.report.verdict_text import WORDS, CheckAnswer, print_wrapped, show
 from lakegate.text import counted, listed
 from lakegate.verdict.verdict import Verdict, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lakegate.cli.terminal import Word
 
@@ -47,17 +45,20 @@ class CheckFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-WRITERS: Final[dict[CheckFormat, Callable[[Sequence[CheckAnswer]], Iterable[str]]]] = {
-    CheckFormat.JUNIT: junit,
-    CheckFormat.SARIF: sarif,
-    CheckFormat.GITHUB: github,
-    CheckFormat.MARKDOWN: summary,
+WRITERS: Final[dict[CheckFormat, str]] = {
+    CheckFormat.JUNIT: "lakegate.report.junit:junit",
+    CheckFormat.SARIF: "lakegate.report.sarif:sarif",
+    CheckFormat.GITHUB: "lakegate.report.github_output:github",
+    CheckFormat.MARKDOWN: "lakegate.report.github_output:summary",
 }
+"""Module and function of each form, from the answers to lines; imported when it is wanted."""
 
 
 def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
     """Write the answers, one for each table, to standard output."""
-    sys.stdout.writelines(f"{line}\n" for line in WRITERS[form](answers))
+    module, _, function = WRITERS[form].partition(":")
+    lines: Iterable[str] = getattr(import_module(module), function)(answers)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 # ---- `lakegate check` ----

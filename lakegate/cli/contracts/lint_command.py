@@ -149,7 +149,7 @@ def _written(
         case LintFormat.TEXT:
             yield from problems_in_words(judged)
         case LintFormat.JSON:
-            yield lambda _: terminal.print_json(encode(report))
+            yield from terminal.json_words(encode(report))
         case LintFormat.SARIF:
             from importlib.metadata import version  # noqa: PLC0415 -- for this form alone
 

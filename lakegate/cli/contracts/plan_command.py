@@ -17,7 +17,6 @@ from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import ContractError
 from lakegate.plan.plan import Plan
 from lakegate.text import counted
-from lakegate.verdict.verdict import blames_rows, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     except ContractError as error:
         terminal.say_refused(error)
         raise typer.Exit(REFUSED) from None
-    words = _explained(plans) if explains else [lambda _: terminal.print_json(plans[0].to_json())]
+    words = _explained(plans) if explains else terminal.json_words(plans[0].to_json())
     return CommandResult(plans[0], words)
 
 
@@ -67,6 +66,8 @@ def _explained(plans: list[Plan]) -> Iterator[Word]:
 
 def plan_in_words(compiled: Plan) -> Iterator[Word]:
     """The checks of a plan, rule by rule, and what rejects a whole file."""
+    from lakegate.verdict.verdict import percent  # noqa: PLC0415 - results of measurements, for words alone
+
     yield Grid(
         ("rule", "field", "wanted", "measured as", "if broken"),
         (_in_words(compiled, each) for each in compiled.checks),
@@ -80,6 +81,8 @@ def plan_in_words(compiled: Plan) -> Iterator[Word]:
 
 
 def _in_words(compiled: Plan, check: Check) -> tuple[str, ...]:
+    from lakegate.verdict.verdict import blames_rows  # noqa: PLC0415 - likewise
+
     broken = (
         "only named"
         if check.skip

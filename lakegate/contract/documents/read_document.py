@@ -20,7 +20,9 @@ from lakegate.errors import ContractError, Problem
 LARGEST_BYTES = 1 << 20
 KEPT = 4
 """Documents that are kept after they were read: a command reads one, those that it inherits from, and the version before."""
-_UNSEEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_UNSEEN = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+"""Compiled for a document beyond ASCII only: that takes 8 ms."""
+_UNSEEN_OF_ASCII = re.compile("[^\t\n\r\x20-\x7e]")
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
@@ -54,7 +56,7 @@ def _decoded(text: bytes) -> str:
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         _refused("not-utf-8", line, f"Byte {error.start + 1} is not UTF-8: save the document as UTF-8.")
-    unseen = _UNSEEN.search(decoded)
+    unseen = _UNSEEN_OF_ASCII.search(decoded) if decoded.isascii() else re.search(_UNSEEN, decoded)
     if unseen is not None:
         line = len(decoded[: unseen.start() + 1].splitlines())
         _refused(

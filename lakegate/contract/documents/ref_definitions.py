@@ -36,7 +36,8 @@ _FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
 _OUTSIDE = re.compile(
     rf"(?P<file>{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
 )
-_ESCAPED = re.compile("[\x7f-\uffff]")
+_ESCAPED = "[\x7f-\uffff]"
+"""Compiled where it is used: that takes 8 ms."""
 
 
 def bundled(text: bytes, read: FileReader) -> bytes:
@@ -226,7 +227,7 @@ def _written(each: Node | str, file: str) -> str:
 
 def _quoted(text: str) -> str:
     """A text that YAML and JSON read alike."""
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return re.sub(_ESCAPED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> Node:

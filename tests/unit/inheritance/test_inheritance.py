@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.errors import InputError
-from lakegate.inheritance import MAX_PARENTS, DeclaringVersion, ParentDocument, pinned, resolve, source_of
+from lakegate.inheritance import MAX_PARENTS, ParentDocument, pinned, resolve
+from lakegate.inherited_parts import DeclaringVersion, source_of
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.inheritance.families import CASES, child_of, parent_of, resolved
 

@@ -1,0 +1,311 @@
+"""Parts that a contract inherits: their origin, what is merged, and where the contract is weaker than its parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import COMMON, Origin
+from lakegate.contract.documents.document_tree import address, steps_of
+from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
+from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
+from lakegate.contract.service_levels import level_name
+from lakegate.diff.change_kinds import KINDS
+from lakegate.diff.diff_contracts import compare
+from lakegate.diff.metadata_changes import ContractVersion
+from lakegate.diff.rule_changes import OF_TYPES, measured, requirements
+from lakegate.diff.service_level_changes import service_levels
+from lakegate.errors import Problem
+from lakegate.lints.findings import extensions_of
+from lakegate.rules.compile_plan import with_parts
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+    from lakegate.contract.documents.document_tree import Document
+    from lakegate.diff.change_kinds import Change
+    from lakegate.diff.rule_changes import Requirement
+
+# ---- The origin of inherited elements ----
+# The address of an inherited element is the address of `inherits`, followed by that version and that address. So a problem of
+# it is located at `inherits`, and the address alone shows where a value comes from.
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaringVersion:
+    """The contract version that declares an inherited element."""
+
+    version: str
+    """e.g. `acme-policies@1.2.0`"""
+    path: str
+    """In the document of that version."""
+
+
+def source_of(contract: Contract, origin: Origin) -> DeclaringVersion | None:
+    """The source of an element of a contract; None if the contract declares it itself."""
+    if contract.inherits is None:
+        return None
+    own, steps = steps_of(contract.inherits.origin.path), steps_of(origin.path)
+    if steps[: len(own)] != own or len(steps) != len(own) + 2:
+        return None
+    return DeclaringVersion(str(steps[-2]), str(steps[-1]))
+
+
+def inherited_origin(parent: Contract, origin: Origin, child: Contract) -> Origin:
+    """The origin of an element of the parent in a child."""
+    assert child.inherits is not None
+    source = source_of(parent, origin) or DeclaringVersion(f"{parent.id}@{parent.version}", origin.path)
+    at = child.inherits.origin
+    return Origin(address((*steps_of(at.path), source.version, source.path)), at.line)
+
+
+# ---- Inherited fields, rules, service levels and settings ----
+
+
+def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
+    """The datasets of a parent whose requirements hold for a child's dataset: the common one, then that of its name."""
+    found = (parent.common, parent.dataset(name) if name != COMMON else None)
+    return tuple(replace(each, name=name) for each in found if each is not None)
+
+
+def inherited(parent: Contract, child: Contract) -> Contract:
+    """The child with everything that it inherits; what it declares itself is kept, whether weaker or not."""
+    names = {each.name for each in child.all_datasets}
+    missing = (_moved(parent, each, child) for each in parent.all_datasets if each.name not in names)
+    own = [_with_templates(parent, child, each) for each in child.all_datasets]
+    merged = {each.name: each for each in (*own, *missing)}
+    common = merged.pop(COMMON, None)
+    return replace(
+        child,
+        datasets=tuple(merged.values()),
+        common=common,
+        require=tuple(dict.fromkeys((*parent.require, *child.require))),
+    )
+
+
+def _with_templates(parent: Contract, child: Contract, dataset: Dataset) -> Dataset:
+    for template in reversed(templates(parent, dataset.name)):
+        dataset = _merged(parent, _moved(parent, template, child), child, dataset)
+    return dataset
+
+
+def _moved(parent: Contract, dataset: Dataset, child: Contract) -> Dataset:
+    """A dataset of the parent, with the origins that its elements have in the child."""
+    return replace(
+        dataset,
+        origin=inherited_origin(parent, dataset.origin, child),
+        fields=tuple(_moved_field(parent, each, child) for each in dataset.fields),
+        rules=tuple(replace(each, origin=inherited_origin(parent, each.origin, child)) for each in dataset.rules),
+    )
+
+
+def _moved_field(parent: Contract, field: Field, child: Contract) -> Field:
+    return replace(
+        field,
+        origin=inherited_origin(parent, field.origin, child),
+        parts=tuple(_moved_field(parent, each, child) for each in field.parts),
+        examples=(),
+    )
+
+
+def _merged(parent: Contract, template: Dataset, child: Contract, own: Dataset) -> Dataset:
+    known = {each.name for each in with_parts(own.fields)}
+    own = replace(own, fields=_merged_fields(template.fields, own.fields))
+    settings = {
+        part: replace(
+            getattr(own, part),
+            **{
+                name: getattr(getattr(template, part), name)
+                for name in template.declared - own.declared
+                if hasattr(getattr(own, part), name)
+            },
+        )
+        for part in ("policy", "csv", "storage")
+    }
+    return replace(
+        own,
+        rules=(*own.rules, *_missing_rules(parent, template, child, own, known)),
+        declared=own.declared | template.declared,
+        notice_days=(template if "notice_days" in template.declared - own.declared else own).notice_days,
+        **settings,
+    )
+
+
+def _merged_fields(inherited_fields: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The own fields with what they leave open, then the fields that are missing."""
+    given = {each.name: each for each in inherited_fields}
+    names = {each.name for each in own}
+    missing = (each for each in inherited_fields if each.name not in names)
+    return (*(_filled(given[each.name], each) if each.name in given else each for each in own), *missing)
+
+
+def _filled(given: Field, own: Field) -> Field:
+    return replace(
+        own,
+        classification=own.classification or given.classification,
+        personal=given.personal if own.personal is None else own.personal,
+        physical=own.physical or given.physical,
+        parts=_merged_fields(given.parts, own.parts),
+    )
+
+
+def _missing_rules(
+    parent: Contract, template: Dataset, child: Contract, own: Dataset, known: set[str]
+) -> Iterator[Rule]:
+    """The rules of a template that the dataset has neither by id nor by what they measure."""
+    levels = {level_name(each) for each in own.rules if each.kind == SERVICE_LEVEL}
+    declared = requirements(child, own)
+    ids = {each.own_id for each in declared} - {None}
+    measures = {_measure(each) for each in declared}
+    needed = {id(each.rule): False for each in requirements(parent, template)}
+    for each in requirements(parent, template):
+        needed[id(each.rule)] |= each.own_id not in ids and _measure(each) not in measures
+    for rule in template.rules:
+        if rule.kind == SERVICE_LEVEL:
+            if level_name(rule) not in levels:
+                yield rule
+        elif rule.kind in OF_TYPES and not rule.arguments:
+            if rule.fields[0] not in known:
+                yield rule
+        elif needed.get(id(rule), True):
+            yield rule
+
+
+def _measure(each: Requirement) -> Hashable:
+    """The measure of a requirement, and the kind of its condition; of one that is not measured, its declaration."""
+    return each.content if each.check.skip is not None else measured(each)
+
+
+# ---- Weaker than the parent ----
+# A child is compared with each template of its parent: the fields, rules, service levels and settings that the parent declares
+# for a dataset. What a child adds is not a weakness, nor is what it declares more strictly.
+
+
+WEAKER = "weaker-than-parent"
+UNJUDGED = ("contract-id", "dataset-renamed", "dataset-removed", "field-position")
+"""Kinds that a child may differ in: it is another contract, and its file has other fields beside the inherited ones."""
+FOR_CHILDREN = (
+    *("limit-raised", "personal-unmarked", "classification-lowered", "classification-changed"),
+    *("warning-looser", "warning-changed", "warning-removed", "policy-changed", "quarantine-lengthened"),
+)
+"""Kinds that affect no consumer of two versions, and are weaknesses of a child."""
+WEAKNESSES = frozenset({kind for kind, effect in KINDS.items() if effect.consumer and kind not in UNJUDGED}) | {
+    *FOR_CHILDREN
+}
+STRICTER = {("additionalFields", "allow", "warn"), ("samples", "true", "false")}
+"""Settings whose change rejects nothing, and is stricter nevertheless."""
+NEGATED = {"required": "required", "unique": "unique"}
+"""Keys of fields that say `false` where the parent has a rule of this kind."""
+
+
+def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> Iterator[Problem]:
+    """The places where a child, with all that it inherits, is weaker than its parent."""
+    own = (each for each in child.contract.all_datasets if source_of(child.contract, each.origin) is None)
+    child = replace(child, contract=replace(child.contract, datasets=tuple(own), common=None))
+    places = _places(child)
+    for views in zip(*(_views(parent, each) for each in child.contract.datasets), strict=True):
+        whole = replace(child.contract, datasets=tuple(views))
+        for change in compare(ContractVersion(whole, document), child).changes:
+            if change.kind in WEAKNESSES and not _is_stricter(change):
+                yield _problem(parent, change, places, child)
+    for dataset in child.contract.datasets:
+        for template in templates(parent, dataset.name):
+            yield from _negated(parent, template, dataset, child.document)
+
+
+def _views(parent: Contract, dataset: Dataset) -> tuple[Dataset, Dataset]:
+    """The parent's declarations for a dataset, in the common one and in that of its name; the dataset itself if none."""
+    common, named = parent.common, parent.dataset(dataset.name)
+    return tuple(dataset if each is None else _view(each, dataset) for each in (common, named))  # type: ignore[return-value]  # of two
+
+
+def _view(template: Dataset, dataset: Dataset) -> Dataset:
+    """A template as a version of the dataset: what it does not declare is as the dataset has it."""
+    parts = {
+        part: replace(
+            getattr(dataset, part),
+            **{
+                name: getattr(getattr(template, part), name)
+                for name in template.declared
+                if hasattr(getattr(dataset, part), name)
+            },
+        )
+        for part in ("policy", "csv", "storage")
+    }
+    rules = tuple(rule for each in template.rules for rule in _level_views(each, dataset))
+    notice_days = (template if "notice_days" in template.declared else dataset).notice_days
+    return replace(dataset, fields=template.fields, rules=rules, notice_days=notice_days, **parts)
+
+
+def _level_views(rule: Rule, dataset: Dataset) -> Iterator[Rule]:
+    """A service level of all data, once for each level of the dataset with its name, and with the fields of that one."""
+    if rule.kind != SERVICE_LEVEL:
+        yield rule
+        return
+    for each in dataset.rules:
+        if each.kind == SERVICE_LEVEL and level_name(each) == level_name(rule):
+            yield replace(rule, fields=rule.fields or each.fields, origin=each.origin)
+
+
+def _is_stricter(change: Change) -> bool:
+    before, after = change.before or "", change.after or ""
+    if change.kind == "classification-changed":
+        return before.strip().casefold() == after.strip().casefold()
+    return (change.path.rpartition(".")[2], before, after) in STRICTER
+
+
+def _problem(parent: Contract, change: Change, places: dict[str, Origin], child: ContractVersion) -> Problem:
+    inherits = child.contract.inherits
+    assert inherits is not None
+    origin = places.get(change.path, inherits.origin)
+    before, after = (shown("none" if each is None else each) for each in (change.before, change.after))
+    message = (
+        f"{shown(change.path)} is weaker than in {shown(f'{parent.id}@{parent.version}')}: {before} there, {after} here."
+        f" Make it at least as strict, or remove it to inherit it."
+    )
+    return Problem(WEAKER, origin.path, origin.line, message)
+
+
+def _places(child: ContractVersion) -> dict[str, Origin]:
+    """The place of each path in changes, in the child's own document."""
+    found: dict[str, Origin] = {}
+    for dataset in child.contract.datasets:
+        found.setdefault(dataset.name, dataset.origin)
+        for field in with_parts(dataset.fields):
+            path, place = f"{dataset.name}.{field.name}", child.document.at(field.origin.path)
+            found.setdefault(path, field.origin)
+            found.setdefault(f"{path}.classification", place["classification"].origin)
+        for each in requirements(child.contract, dataset):
+            found.setdefault(each.path, each.rule.origin)
+            found.setdefault(each.rule_path, each.rule.origin)
+        found |= {f"{dataset.name}.lakegate.{key}": origin for key, origin in _settings(child.document, dataset)}
+    return found | {each.path: each.origin for each in service_levels(child.contract)}
+
+
+def _settings(document: Document, dataset: Dataset) -> Iterator[tuple[str, Origin]]:
+    """The keys of the extension that hold for a dataset; those of the dataset override those of the contract."""
+    for place in extensions_of(document):
+        of_dataset = place.path.startswith((f"{dataset.origin.path}.", f"{dataset.origin.path}["))
+        if of_dataset or place.steps[0] not in {"schema", "models"}:
+            yield from (
+                (key, place[key].origin)
+                for key in (*POLICY, *STORAGE, "critical", "noticePeriod")
+                if place[key].present
+            )
+            yield from ((f"csv.{key}", place["csv"][key].origin) for key in CSV if place["csv"][key].present)
+
+
+def _negated(parent: Contract, template: Dataset, dataset: Dataset, document: Document) -> Iterator[Problem]:
+    """Fields that deny what the parent requires of them."""
+    required = {(name, rule.kind) for rule in template.rules for name in rule.fields if len(rule.fields) == 1}
+    for field in with_parts(dataset.fields):
+        for key, kind in NEGATED.items():
+            place = document.at(field.origin.path)[key]
+            if place.flag is False and (field.name, kind) in required:
+                message = (
+                    f"{shown(f'{dataset.name}.{field.name}')} is `{key}` in {shown(f'{parent.id}@{parent.version}')}:"
+                    f" write `{key}: true`, or remove the key."
+                )
+                yield Problem(WEAKER, place.path, place.mark.line, message)
