@@ -40,6 +40,7 @@ OTHER_VALUES = {
     "AnchorDays": "1",
     "SubnetIds": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
     "SecurityGroupIds": "sg-0123456789abcdef0",
+    "WithApi": "no",
     "ApiRate": "10",
     "JwtIssuer": "https://issuer.example",
     "JwtAudience": "lakegate",

@@ -137,6 +137,63 @@ def test_everything_stored_is_encrypted_by_the_key_that_is_wanted(built: Path, k
     assert list(stack.resources("AWS::KMS::Key")) == (["Key"] if key == "own" else [])
 
 
+WITH_KEYS = {
+    "AWS::S3::Bucket": "BucketEncryption",
+    "AWS::DynamoDB::Table": "SSESpecification",
+    "AWS::SQS::Queue": "KmsMasterKeyId",
+    "AWS::SNS::Topic": "KmsMasterKeyId",
+    "AWS::Logs::LogGroup": "KmsKeyId",
+    "AWS::CloudTrail::Trail": "KMSKeyId",
+}
+"""The property of a type that says by which key it is encrypted."""
+WITHOUT_KEYS = {
+    "AWS::EMRServerless::Application": "key policies for its logs and disks are not tried in an account; docs/deploy.md says so",
+    "AWS::Events::EventBus": "its events have names, counts and ids; consumers' rules would need the key",
+    "AWS::Scheduler::Schedule": "its input is empty",
+    "AWS::Serverless::Function": "environment and code have no secret and no data",
+}
+"""Types that could have one, with the reason why they have none."""
+NOTHING_STORED = {
+    *(f"AWS::ApiGatewayV2::{each}" for each in ("Api", "Authorizer", "Integration", "Route", "Stage")),
+    *(f"AWS::CloudWatch::{each}" for each in ("Alarm", "Dashboard")),
+    *(f"AWS::IAM::{each}" for each in ("ManagedPolicy", "Role")),
+    *("AWS::Events::Rule", "AWS::KMS::Key", "AWS::Lambda::Permission"),
+    *("AWS::S3::BucketPolicy", "AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy"),
+}
+
+
+def test_each_type_that_stores_has_the_key_or_a_reason(built: Path) -> None:
+    """A type of resource that is new in the template belongs to one of the three lists."""
+    stack = Stack.read(built, **EVERYTHING, KmsKey=GIVEN_KEY)
+    types = {each["Type"] for each in stack.template["Resources"].values()}
+    without = [
+        name
+        for kind, place in WITH_KEYS.items()
+        for name, each in stack.resources(kind).items()
+        if GIVEN_KEY not in str(each.get(place))
+    ]
+
+    assert types == {*WITH_KEYS, *WITHOUT_KEYS, *NOTHING_STORED}
+    assert without == []
+
+
+def test_the_audit_trail_begins_late(built: Path) -> None:
+    """CloudTrail writes at once, and S3 deletes no bucket with objects: what may fail is made before."""
+    template = Stack.read(built).template["Resources"]
+    before = template["AuditTrail"]["DependsOn"]
+
+    assert {"AuditBucketPolicy", "ApiStage"} <= set(before)
+    assert {template[each]["Type"] for each in before} >= {"AWS::Scheduler::Schedule", "AWS::ApiGatewayV2::Stage"}
+
+
+@pytest.mark.parametrize(("given", "closed"), [("yes", None), ("no", True)])
+def test_the_api_has_no_address_where_nobody_wants_one(built: Path, given: str, closed: bool | None) -> None:  # noqa: FBT001 - a case
+    """The default endpoint of an HTTP API is its only one, and it is public."""
+    (api,) = Stack.read(built, WithApi=given).resources("AWS::ApiGatewayV2::Api").values()
+
+    assert api.get("DisableExecuteApiEndpoint") is closed
+
+
 def test_the_services_that_write_encrypted_may_use_the_stacks_key(built: Path) -> None:
     """EventBridge to the queues and the topic, CloudWatch to the topic, Logs, CloudTrail: else messages are lost silently."""
     (key,) = Stack.read(built, KmsKey="own").resources("AWS::KMS::Key").values()

@@ -134,6 +134,7 @@ EXPECTED = {
     "ValidatorApis": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
     "ValidatorHosts": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
     "ValidatorSecretPrefix": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
+    "WithApi": "Api",
     "WarmWorkers": "Application",
 }
 """By parameter: the resources that it changes, makes (+) and removes (-); a type stands for all resources of it.
