@@ -48,6 +48,28 @@ def policies(owner: str) -> dict[str, Any]:
     return {name: each["PolicyDocument"] for name, each in made.resources("AWS::IAM::ManagedPolicy").items()}
 
 
+def test_other_accounts_become_a_role_of_this_one() -> None:
+    """Only those that are named, each with the policies of its side, the key and the boundary; without them there is no role."""
+    prefix, contract = OWNERS["sales"]
+    given = {"Prefix": prefix, "Contract": contract}
+    named = {"ProducerAccounts": "111111111111,222222222222", "ReaderAccounts": "333333333333"}
+    key, boundary = (f"arn:aws:iam::123456789012:policy/{each}" for each in ("key", "boundary"))
+    found = Stack.read(ROOT / "tenant.yaml", **given, **named, KeyPolicy=key, PermissionsBoundary=boundary)
+    plain = Stack.read(ROOT / "tenant.yaml", **given, **named)
+    roles = found.resources("AWS::IAM::Role")
+
+    assert Stack.read(ROOT / "tenant.yaml", **given).resources("AWS::IAM::Role") == {}
+    assert {name: each["AssumeRolePolicyDocument"]["Statement"] for name, each in roles.items()} == {
+        name: [{"Effect": "Allow", "Principal": {"AWS": accounts}, "Action": "sts:AssumeRole"}]
+        for name, accounts in (("ProducerRole", ["111111111111", "222222222222"]), ("ReaderRole", ["333333333333"]))
+    }
+    assert [len(each["ManagedPolicyArns"]) for each in plain.resources("AWS::IAM::Role").values()] == [1, 1]
+    for name, each in roles.items():
+        policy, of_key = each["ManagedPolicyArns"]
+        assert (name.removesuffix("Role") + "Policy" in policy, of_key) == (True, key)
+        assert each["PermissionsBoundary"] == boundary
+
+
 def objects(owner: str) -> dict[str, str]:
     """An object of each kind that is an owner's."""
     prefix, contract = OWNERS[owner]
