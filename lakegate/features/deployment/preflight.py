@@ -6,6 +6,7 @@ what a value must be the template and docs/deploy.md.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,10 @@ SERVICE_QUOTA: Final = "emr-serverless"
 UNRESERVED_AT_LEAST: Final = 100
 """Lambda developer guide, "Reserved concurrency": so many executions of an account are always left unreserved."""
 FEW_EXECUTIONS: Final = 50
+PARTITIONS: Final = ("aws", "aws-us-gov")
+"""In China EMR Serverless did not queue runs when that was announced (What's New, October 2024): nothing would bound them."""
+PUBLISHERS: Final = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
+"""Who sends alarms and failed deliveries to the topic."""
 ZONES_WITHOUT_EMR: Final = frozenset({"use1-az3"})
 """AWS general reference, "EMR Serverless endpoints"."""
 INTERNET: Final = "0.0.0.0/0"
@@ -158,6 +163,10 @@ def _pages(service: str, operation: str, key: str, **request: object) -> Iterato
 
 
 def _identity(planned: Planned) -> Iterator[Found]:
+    partition = planned.identity["arn"].split(":")[1]
+    if partition not in PARTITIONS:
+        yield REFUSED, f"the template is for the partitions {', '.join(PARTITIONS)}, and this account is in {partition}"
+        return
     yield OK, f"{planned.identity['arn']} in {planned.identity['region']}"
 
 
@@ -405,6 +414,11 @@ def _contents(planned: Planned, parameter: str, bucket: str) -> Iterator[Found]:
             WARNING,
             f"{parameter}: {bucket} refuses deletions (object lock or MFA): judged objects stay there, and DeletionsDenied rings",
         )
+    if not _owns_what_lands(bucket):
+        owned = "'Rules=[{ObjectOwnership=BucketOwnerEnforced}]'"
+        command = f"aws s3api put-bucket-ownership-controls --bucket {bucket} --ownership-controls {owned}"
+        text = f"{bucket} has ACLs, so what other accounts upload is theirs and cannot be read: {command}"
+        yield WARNING, f"{parameter}: {text}"
     place = f"{bucket}/{planned.value('LandingPrefix')}"
     if planned.value("AdoptExisting") == "yes":
         page = _ask("s3", "list_object_versions", Bucket=bucket, Prefix=planned.value("LandingPrefix"), MaxKeys=PAGE)
@@ -437,6 +451,15 @@ def _encryption(planned: Planned, bucket: str) -> Iterator[str]:
         key = each.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID", "")
         if key and key not in {planned.value("KmsKey"), *planned.listed("BucketKeys")}:
             yield f"{bucket} is encrypted by {key}, which nobody may use: name its ARN in BucketKeys"
+
+
+def _owns_what_lands(bucket: str) -> bool:
+    """Whether every object belongs to the owner of the bucket: without a setting it belongs to who uploaded it."""
+    try:
+        rules = _ask("s3", "get_bucket_ownership_controls", Bucket=bucket)["OwnershipControls"]["Rules"]
+    except NotFound:
+        return False
+    return {each["ObjectOwnership"] for each in rules} == {"BucketOwnerEnforced"}
 
 
 def _is_locked(bucket: str) -> bool:
@@ -477,6 +500,42 @@ def _keys_of(table: Mapping[str, Any]) -> dict[str, Any]:
     return {"key": table["KeySchema"], "indexes": indexes, "kinds": kinds}
 
 
+def _topic(planned: Planned) -> Iterator[Found]:
+    topic = planned.value("AlarmTopic")
+    if not topic:
+        return
+    try:
+        attributes = _ask("sns", "get_topic_attributes", TopicArn=topic)["Attributes"]
+    except NotFound:
+        yield REFUSED, f"AlarmTopic: there is no topic {topic}"
+        return
+    statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
+    allowed = {name for each in statements if each.get("Effect") == "Allow" for name in _publishers(each)}
+    if silent := [each for each in PUBLISHERS if each not in allowed]:
+        text = f"its policy does not let {' and '.join(silent)} publish, so alarms are silent"
+        yield WARNING, f"AlarmTopic: {text}: add the statements of the resource AlarmsPolicy"
+    elif attributes.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):
+        yield WARNING, "AlarmTopic: CloudWatch and EventBridge cannot use its key alias/aws/sns, so alarms are silent"
+    else:
+        yield OK, f"AlarmTopic: {topic} takes alarms and failed deliveries"
+
+
+def _publishers(statement: Mapping[str, Any]) -> Iterator[str]:
+    """The services that a statement of a policy lets publish. Anybody of the account, as by default, is CloudWatch only."""
+    actions = [each.lower() for each in _listed(statement.get("Action", []))]
+    if not {"sns:publish", "sns:*", "*"} & set(actions):
+        return
+    principal = statement.get("Principal", {})
+    if principal == "*" or (isinstance(principal, dict) and "*" in _listed(principal.get("AWS", []))):
+        yield PUBLISHERS[0]
+    if isinstance(principal, dict):
+        yield from _listed(principal.get("Service", []))
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
 CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {
     "caller": _identity,
     "name": _name,
@@ -489,5 +548,6 @@ CHECKS: Final[Mapping[str, Callable[[Planned], Iterator[Found]]]] = {
     "keys": _keys,
     "buckets": _buckets,
     "tables": _tables,
+    "alarm topic": _topic,
 }
 """In the order in which they are printed."""

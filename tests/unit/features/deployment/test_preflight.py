@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pytest
 from lakegate.aws import open_stack
 from lakegate.extension_points import ROOT
 from lakegate.features.deployment.parameter_values import DeploymentProfile, parameter_values, violations
-from lakegate.features.deployment.preflight import CHECKS, ENDPOINTS, Planned, preflight
+from lakegate.features.deployment.preflight import CHECKS, ENDPOINTS, PUBLISHERS, Planned, preflight
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import refusal
 
@@ -21,8 +22,23 @@ TEMPLATE = ReleaseFolder(ROOT).template
 ZONES = {"AvailabilityZoneId": "use1-az1", "VpcId": "vpc-1"}
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 LANDING = "ExistingLandingBucket"
+TOPIC = "arn:aws:sns:us-east-1:123456789012:ours"
 SUBNETS = {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1"}
 TABLE = TEMPLATE["Resources"]["WorkloadsTable"]["Properties"]
+
+
+def owned_by(owner: str) -> dict[str, Any]:
+    return {"OwnershipControls": {"Rules": [{"ObjectOwnership": owner}]}}
+
+
+def topic(*services: str, key: str = "", anybody: bool = False) -> dict[str, Any]:
+    """A topic whose policy lets services publish, each by a statement of its own, or anybody of the account."""
+    statements: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Principal": {"Service": [each]}, "Action": "SNS:Publish"} for each in services
+    ]
+    if anybody:
+        statements.append({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["SNS:Publish"]})
+    return {"Attributes": {"Policy": json.dumps({"Statement": statements}), "KmsMasterKeyId": key}}
 
 
 class AwsAccount:
@@ -60,6 +76,8 @@ class AwsAccount:
             ("s3", "get_object_lock_configuration"): refusal(
                 "GetObjectLockConfiguration", "ObjectLockConfigurationNotFoundError"
             ),
+            ("s3", "get_bucket_ownership_controls"): owned_by("BucketOwnerEnforced"),
+            ("sns", "get_topic_attributes"): topic(*PUBLISHERS),
             ("s3", "get_bucket_notification_configuration"): {"QueueConfigurations": [{}]},
             ("s3", "list_object_versions"): {"Versions": [{}] * 3},
             ("dynamodb", "describe_table"): {"Table": {**TABLE, "TableStatus": "ACTIVE"}},
@@ -108,7 +126,15 @@ def findings(
 def test_an_account_in_order_has_no_fault_and_nothing_is_changed(account: AwsAccount) -> None:
     """Every call of every check reads."""
     given = {LANDING: "ours", "KmsKey": KEY, "AdoptExisting": "yes", **SUBNETS}
-    found = findings({**given, "ExistingWorkloadsTable": "t", "ExistingRegistryTable": "t", "ExistingLedgerTable": "t"})
+    found = findings(
+        {
+            **given,
+            "AlarmTopic": TOPIC,
+            "ExistingWorkloadsTable": "t",
+            "ExistingRegistryTable": "t",
+            "ExistingLedgerTable": "t",
+        }
+    )
 
     assert found.keys() == CHECKS.keys() - {"state"}
     assert {level for some in found.values() for level, _ in some} == {"ok", "warning", "refused"}
@@ -440,3 +466,50 @@ def test_a_profile_leaves_the_keys_of_a_stack_alone() -> None:
     values = parameter_values(TEMPLATE, before, DeploymentProfile.REGULATED, {}, "1-abc")
 
     assert (values.effective["KmsKey"], values.effective["SigningKey"]) == (KEY, "own")
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "words"),
+    [
+        (topic(*PUBLISHERS), "ok", "takes alarms"),
+        (topic("events.amazonaws.com", anybody=True), "ok", "takes alarms"),
+        (topic(anybody=True), "warning", "does not let events.amazonaws.com publish"),
+        (topic(), "warning", "does not let cloudwatch.amazonaws.com and events.amazonaws.com publish"),
+        (topic(*PUBLISHERS, key="alias/aws/sns"), "warning", "cannot use its key"),
+        (refusal("GetTopicAttributes", "NotFound"), "refused", "there is no topic"),
+    ],
+)
+def test_a_topic_that_is_given_takes_alarms(account: AwsAccount, answer: Any, level: str, words: str) -> None:
+    """Neither a missing statement nor the key of SNS is an error anywhere: alarms would be silent."""
+    account.responses["sns", "get_topic_attributes"] = answer
+    ((found, text),) = findings({"AlarmTopic": TOPIC})["alarm topic"]
+
+    assert (found, words in text) == (level, True)
+
+
+@pytest.mark.parametrize(
+    "answer", [owned_by("ObjectWriter"), refusal("GetBucketOwnershipControls", "OwnershipControlsNotFoundError")]
+)
+def test_a_landing_bucket_with_acls_is_a_warning(account: AwsAccount, answer: Any) -> None:
+    """What another account uploads would belong to it; the command is named."""
+    account.responses["s3", "get_bucket_ownership_controls"] = answer
+
+    assert any("ObjectOwnership=BucketOwnerEnforced" in text for _, text in findings({LANDING: "ours"})["buckets"])
+
+
+def test_a_partition_without_queues_of_runs_is_refused(account: AwsAccount) -> None:
+    """GovCloud is as the others."""
+    assert account.responses
+    values = parameter_values(TEMPLATE, None, DeploymentProfile.TRIAL, {}, "1-abc")
+    levels = [
+        next(
+            iter(
+                preflight(
+                    Planned("lakegate", TEMPLATE, values, None, {"arn": f"arn:{each}:iam::1:user/a", "region": "r"})
+                )
+            )
+        )
+        for each in ("aws", "aws-us-gov", "aws-cn")
+    ]
+
+    assert [each.level for each in levels] == ["ok", "ok", "refused"]
