@@ -110,9 +110,11 @@ def test_what_is_below_the_engine_depends_on_no_clock_and_no_environment() -> No
 def test_a_class_has_a_name_of_its_own() -> None:
     """No two public classes of the product share a name: a reader who searches for one finds it."""
     files = [(str(file), node) for file in product() for node in nodes_of(file)]
+    classes = [(file, node) for file, node in files if isinstance(node, ast.ClassDef)]
+    hidden = {id(inner) for _, node in classes if node.name.startswith("_") for inner in ast.walk(node)}
     places: dict[str, list[str]] = {}
-    for file, node in files:
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+    for file, node in classes:
+        if id(node) not in hidden:
             places.setdefault(node.name, []).append(file)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
