@@ -38,6 +38,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
         "lakegate.features.release_check.verify_release_command:verify_release",
     ),
     ("commands", "stack deploy", "lakegate.features.deployment.deploy_command:deploy"),
+    ("commands", "stack estimate", "lakegate.features.deployment.estimate_command:estimate"),
     ("commands", "stack smoke", "lakegate.features.deployment.smoke_command:smoke"),
     ("commands", "route import", "lakegate.features.convert.route_import_command:import_routes"),
     ("comparisons", "integrity", "lakegate.features.odf.slice_comparisons:INTEGRITY"),
