@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, Nothing, ObjectSeen, Unintelligible, decode
+from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, ObjectSeen, Unintelligible, decode
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, SetUpError, Unfinished
@@ -80,10 +80,10 @@ def _masked(character: str) -> str:
 
 
 # ---- The base of the handlers ----
-# A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead- letter queue.
-# Its log line holds why it failed, under `reason` (a document that cannot be understood) or `error`, with the message's id; the
-# metrics `Unintelligible` and `Errors` count them. A message of several records fails after all of them were processed, so that
-# one bad record does not block the others.
+# A message fails alone: SQS delivers it again, and after as many times as its queue allows moves it to the dead-letter queue.
+# Its log line holds why it failed, under `reason` (an event that cannot be understood) or `error`, with the message's id; the
+# metrics `Unintelligible` and `Errors` count them. Powertools' batch processor would replace one line of `batch` (reasons, counts
+# and log lines are the record handler's there, too), and take 70 ms of CPU at a cold start for 87 modules.
 
 
 NAMESPACE: Final = "Lakegate"
@@ -120,7 +120,7 @@ def batch(
     event: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
 ) -> dict[str, Any]:
     """Process a batch of SQS: `act` on every hint of the wanted kind. Returns the ids of the messages to deliver again."""
-    failed = [record["messageId"] for record in event["Records"] if not _done(record, act, wanted, log, count)]
+    failed = [record["messageId"] for record in event["Records"] if not _is_done(record, act, wanted, log, count)]
     count.add_metric("Messages", MetricUnit.Count, len(event["Records"]))
     count.add_metric("Failed", MetricUnit.Count, len(failed))
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
@@ -167,28 +167,23 @@ def report_denied_deletions(denied: Callable[[], Sequence[LakegateError]], log: 
             pass
 
 
-def _done(record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
+def _is_done(
+    record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
+) -> bool:
     log.append_keys(message_id=record["messageId"])
     try:
-        taken = [_taken(hint, act, wanted, log, count) for hint in decode(record["body"])]
-        return all(taken)
-    finally:
-        log.remove_keys(["message_id"])
-
-
-def _taken(hint: Decoded, act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics) -> bool:
-    if isinstance(hint, Nothing):
-        return True
-    if not isinstance(hint, wanted):
-        reason = hint.reason if isinstance(hint, Unintelligible) else "misrouted"
-        log.error("unintelligible", extra={"reason": str(reason), "at": getattr(hint, "path", "$")})
-        count.add_metric("Unintelligible", MetricUnit.Count, 1)
-        return False
-    try:
+        hint = decode(record["body"])
+        if not isinstance(hint, wanted):
+            reason, at = (hint.reason, hint.path) if isinstance(hint, Unintelligible) else ("misrouted", "$")
+            log.error("unintelligible", extra={"reason": str(reason), "at": at})
+            count.add_metric("Unintelligible", MetricUnit.Count, 1)
+            return False
         sanitize_errors(lambda: act(hint), log, count)
+        log.info("taken", extra=_log_fields(hint))
     except (HandlerError, Unfinished):
         return False
-    log.info("taken", extra=_log_fields(hint))
+    finally:
+        log.remove_keys(["message_id"])
     return True
 
 

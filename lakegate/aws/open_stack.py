@@ -279,11 +279,8 @@ def _destination(body: str) -> tuple[str, str]:
     """The reason why a message goes nowhere, and the logical name of the queue that it goes to."""
     from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode  # noqa: PLC0415 - for this command alone
 
-    hints = decode(body)
-    for hint in hints:
-        if isinstance(hint, Unintelligible):
-            return str(hint.reason), ""
-    return "", next((queue for hint in hints if (queue := QUEUE_OF_HINT.get(type(hint)))), "LandedQueue")
+    hint = decode(body)
+    return (str(hint.reason), "") if isinstance(hint, Unintelligible) else ("", QUEUE_OF_HINT[type(hint)])
 
 
 # ---- The region of every client ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def test_every_state_has_its_event_in_order(aws: Aws, emr: Emr) -> None:
 
     assert states == ALL_IS_WELL
     for event, state, before in zip(emr.state_events(run), ALL_IS_WELL, [None, *ALL_IS_WELL], strict=False):
-        assert (JobMoved(emr.application, run, state),) == decode(event)
+        assert JobMoved(emr.application, run, state) == decode(json.dumps(event))
         assert before == event["detail"].get("previousState")
         assert (emr.run(run)["arn"], "emr-7.14.0") == (event["detail"]["arn"], event["detail"]["releaseLabel"])
         assert AWS_TIME.fullmatch(event["detail"]["updatedAt"])

@@ -148,19 +148,9 @@ def test_a_message_fails_alone(stand: Stand) -> None:
     assert {State.QUARANTINED} == {stand.memory.workloads[each].state for each in workloads}
 
 
-def test_a_bad_record_fails_its_message_after_the_good_ones(stand: Stand) -> None:
-    """Of a message with several records every good one is taken in; the message itself comes again."""
-    workload = stand.land("2")
-    record = {"eventVersion": "2.1", "eventSource": "aws:s3", "eventName": "ObjectCreated:Put"}
-    good = {**record, "s3": {"bucket": {"name": "landing"}, "object": {"key": "2"}}}
-
-    assert failed(call(intake_handler.handler, sqs(json.dumps({"Records": [record, good]})))) == ["m0"]
-    assert stand.memory.workloads[workload].state is State.QUARANTINED
-
-
 def test_why_a_message_failed_stands_in_its_line(stand: Stand) -> None:
     """What cannot be understood is logged with its reason, its place and the id of its message, and counted."""
-    call(intake_handler.handler, sqs("{", moved("00f1"), '{"Event": "s3:TestEvent"}'))
+    call(intake_handler.handler, sqs("{", moved("00f1"), created("in/orders.csv")))
     lines = [(line["message_id"], line["reason"], line["at"]) for line in stand.lines() if line["level"] == "ERROR"]
     metrics = {name: value for line in stand.metrics() for name, value in line.items() if name != "_aws"}
 

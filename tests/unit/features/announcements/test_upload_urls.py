@@ -73,4 +73,4 @@ def test_a_hint_is_read_as_an_event_of_the_landing_bucket(monkeypatch: pytest.Mo
     (message,) = queue.sent
 
     assert message["QueueUrl"] == QUEUE
-    assert decode(message["MessageBody"]) == (ObjectSeen("landing", KEY),)
+    assert decode(message["MessageBody"]) == ObjectSeen("landing", KEY)
