@@ -18,7 +18,7 @@ from lakegate.gate.delivery.find_deliveries import first_of_content, judged, nam
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, PersonTransition, State
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
-from lakegate.json_codec import UNWRITTEN
+from lakegate.json_codec import OMITTED, UNWRITTEN
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import counts_of
 
@@ -208,6 +208,8 @@ def standing(row: Workload | None) -> str:
         return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"
     if row is not None and row.state is State.SCHEDULED:
         return f"{words} at {in_utc(row.deadline)}, unless: lakegate decline {row.id[:SHORT_ID]}"
+    if row is not None and row.archived:
+        return f"{words} (archived)"
     if row is None or not row.failed or row.state not in {State.SUBMITTING, State.VALIDATING, State.FAILED}:
         return words
     last = row.failed[-1]
@@ -310,6 +312,8 @@ class DeliveryStatus:
     replayed_by: str | None
     waiver: WaiverOfDelivery | None
     duplicate_of: OriginOfContent | None
+    archived: bool = field(default=False, kw_only=True, metadata={OMITTED: True})
+    """Whether its row has left the table for the lake: a finished delivery of long ago."""
     standing: str = field(default="", kw_only=True, metadata=UNWRITTEN)
     """Its state in words; empty where only the state is known."""
     judged: tuple[str, tuple[str, ...]] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
@@ -361,6 +365,7 @@ def status_of_account(each: Account) -> DeliveryStatus:
         if waiver
         else None,
         duplicate_of=OriginOfContent(first.id, first.key, _iso(first.at)) if first else None,
+        archived=row is not None and row.archived,
         standing=standing(row) if row else STANDING[each.state],
         judged=(row.candidate.verdict, row.candidate.reasons)
         if row and row.candidate and row.state in PASSIVE_STATES

@@ -110,6 +110,7 @@ class DeployedStack:
                 batch_files=1,
                 batch_bytes=1,
                 batch_seconds=1,
+                workload_days=int(DEFAULTS["workload_days"]),
                 pull_hosts="",
                 pull_secrets="",
                 validator_hosts="",

@@ -57,6 +57,8 @@ class Settings:
     """Deliveries that one job run judges, at most, where the contract does not say; 1: each has its own."""
     batch_bytes: int
     batch_seconds: int
+    workload_days: int
+    """Days after intake for which the row of a finished delivery stays in the table; 0: for ever."""
     prices: str
     """A table of prices (`lakegate/plan/billed_cost.py`); empty means the one of this version."""
     landed_queue: str
@@ -109,6 +111,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "batch_files": r"[1-9]\d{0,2}",
     "batch_bytes": r"[1-9]\d{0,9}",
     "batch_seconds": r"[1-9]\d{0,3}",
+    "workload_days": r"\d{1,5}",
     "prices": f"({FORM})?",
     "landed_queue": r"(https?://[\w.:/-]{1,1000})?",
     "bus": r"[\w./:-]{1,1600}",
@@ -133,6 +136,7 @@ NUMBERS: Final = (
     "batch_files",
     "batch_bytes",
     "batch_seconds",
+    "workload_days",
     "anchor_days",
 )
 
@@ -148,6 +152,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "batch_files": "1",
     "batch_bytes": str(64 << 20),
     "batch_seconds": "300",
+    "workload_days": "400",
     "prices": "",
     "landed_queue": "",
     "bus": "default",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from lakegate.aws.s3_objects import S3Store, Uploads
 from lakegate.errors import PortError
 from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
-from lakegate.gate.dependencies import Dependencies, JobSettings, Places
+from lakegate.gate.dependencies import Dependencies, JobSettings, Places, Timing
 from lakegate.gate.table import TableName
 from lakegate.plan.billed_cost import Prices
 
@@ -145,6 +145,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
         else lambda: None,
         of=of,
         signing=signing,
+        timing=Timing(kept=timedelta(days=settings.workload_days)),
         remaining=remaining,
     )
 

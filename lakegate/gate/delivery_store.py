@@ -46,7 +46,7 @@ from lakegate.gate.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lakegate.gate.table import Condition, RowKey, Tables, Write
 
@@ -82,17 +82,23 @@ class Workloads:
     """The rows of workloads."""
 
     table: Tables
+    archived: Callable[[str], Workload | None] = lambda _: None
+    """The row of a finished delivery that has left the table."""
 
     def create(self, workload: Workload) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
         self.table.write(Put(workload_row(workload), RowAbsent(), "state"))
 
     def get(self, workload: str) -> Workload:
-        """The row. Raises NotFound."""
-        row = found(self.table, workload_key(workload), workload_of)
+        """The row, also an archived one. Raises NotFound."""
+        row = self.claimed(workload) or self.archived(workload)
         if row is None:
             raise NotFound(workload)
         return row
+
+    def claimed(self, workload: str) -> Workload | None:
+        """The row in the table: that of whatever is in the landing bucket, because its row does not leave the table before."""
+        return found(self.table, workload_key(workload), workload_of)
 
     def save(
         self,

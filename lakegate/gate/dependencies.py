@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.ignored_keys import IGNORED
-from lakegate.errors import DeletionDenied, NotFound
+from lakegate.errors import AccessDenied, DeletionDenied, NotFound
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
+from lakegate.gate.delivery.delivery_row import archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm
+from lakegate.gate.lake_layout import row_key
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import UNSIGNED, Address
 from lakegate.gate.registry.registry_store import Registry
@@ -35,6 +38,8 @@ ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""
 MOST_KEPT_BYTES = 32 << 20
 """Of the plans that a function remembers."""
+IDENTITY = re.compile("[0-9a-f]{64}", re.ASCII)
+"""The id of a workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,11 @@ class Timing:
     """The time of the judge function: more than the age of its events and its time limit together (template.yaml)."""
     grace: timedelta = timedelta(minutes=15)
     """Beyond the job's own time limit, before it counts as hung: it may start slowly. Waiting for its turn does not count."""
+    kept: timedelta = timedelta(days=400)
+    """The time after intake for which the row of a finished delivery stays in the table; none: for ever.
+
+    More than thirteen months, so that a month is compared with that of the year before without the archive.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,7 @@ class Dependencies:
     @property
     def workloads(self) -> Workloads:
         """The rows of workloads."""
-        return Workloads(self.table)
+        return Workloads(self.table, self._archived)
 
     @property
     def agenda(self) -> Agenda:
@@ -184,6 +194,16 @@ class Dependencies:
     def left_out(self) -> list[UnreadableItem]:
         """Rows that were left out because this release cannot read them; handlers and commands report them."""
         return self.table.left_out
+
+    def _archived(self, workload: str) -> Workload | None:
+        """The row of a finished delivery that has left the table; None: it has not, or the caller may not read the archive."""
+        if not IDENTITY.fullmatch(workload):
+            return None
+        try:
+            body = self.objects.read(Address(self.places.lake, row_key(workload)))
+        except (NotFound, AccessDenied):
+            return None
+        return archived_row(workload, body)
 
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
         """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""

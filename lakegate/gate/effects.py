@@ -61,6 +61,7 @@ class Effect(StrEnum):
     DELETE_SOURCE = "delete the judged version"
     DELETE_STAGING = "delete a staging copy, or rows of a split"
     WRITE_REPORT = "write report.html"
+    ARCHIVE = "archive the row of a finished delivery"
     CLOSE = "close the workload"
     SEND = "send the message"
     MARK_SENT = "mark the message as sent"

@@ -108,6 +108,11 @@ def report_key(workload: str) -> str:
     return f"runs/{workload}/report.html"
 
 
+def row_key(workload: str) -> str:
+    """The archived row of a finished delivery; outside of the folders that a job run may write to."""
+    return f"runs/{workload}/row.json"
+
+
 def manifest_key(chain: str) -> str:
     """The readers' manifest of a line; the underscore hides it from readers of folders."""
     return f"accepted/{chain}/_manifest.json"

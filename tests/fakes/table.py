@@ -154,6 +154,15 @@ class MemoryTable:
         shown = rows[: min(items, PAGE)]
         return tuple(shown), shown[-1].key.name if len(rows) > len(shown) else ""
 
+    def expire(self) -> int:
+        """Delete what is over by the attribute `expires`, as DynamoDB does within days. Returns how many rows that were."""
+        now = int(self._clock.now().timestamp())
+        of_workloads = [rows for (table, _), rows in self.rows.items() if table == TableName.WORKLOADS]
+        over = [row for rows in of_workloads for row in rows.values() if 0 < row.values.get("expires", 0) < now]
+        for row in over:
+            self.remove(row.key)
+        return len(over)
+
     def put(self, row: Row) -> None:
         """Write a row without a condition, and without a fault: somebody else did."""
         self._apply(Put(row))

@@ -38,6 +38,7 @@ OTHER_VALUES = {
     "SigningKey": "own",
     "ReplacedSigningKey": "arn:aws:kms:eu-west-1:000000000000:key/3",
     "AnchorDays": "1",
+    "WorkloadDays": "90",
     "SubnetIds": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
     "SecurityGroupIds": "sg-0123456789abcdef0",
     "WithApi": "no",

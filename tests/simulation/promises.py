@@ -11,6 +11,7 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from lakegate.gate.delivery.delivery_row import archived_row
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import JobState, is_invocation
@@ -313,7 +314,16 @@ class Promises:
         if row.replay_of:
             self.replayed.append((self.rows[row.replay_of], row))
 
+    def _archived(self, row: Workload) -> None:
+        """P1: a row that may leave the table is of a closed delivery, whose upload is not there, and stands in the archive."""
+        kept = self.env.lake.get(f"runs/{row.id}/row.json")
+        same = kept and archived_row(row.id, kept[-1].body)._replace(expires=row.expires, archived=False) == row
+        if not same or row.due_at is not None or row.state not in ENDED:
+            raise Violation("P1", "a row may leave the table before it is archived as it is")
+
     def _moved(self, before: Workload, row: Workload) -> None:
+        if row.expires:
+            self._archived(row)
         if row.id in self.barred:
             raise Violation("P6", "a worker moved a workload whose lease it was refused")
         if row.attempt < before.attempt:

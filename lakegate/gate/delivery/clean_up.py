@@ -11,7 +11,7 @@ from lakegate.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.delivery_row import TERMINAL, archived_bytes
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, result_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import move
@@ -181,7 +181,23 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     for share in _shares(dependencies, workload):
         yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, share)
     yield from write(dependencies, workload)
-    return (yield from move(dependencies, Effect.CLOSE, workload, workload._replace(due_at=None)))
+    closed = workload._replace(due_at=None, request="")
+    row = Address(dependencies.places.lake, lake_layout.row_key(workload.id))
+    yield from perform(Effect.ARCHIVE, partial(dependencies.objects.put, row, archived_bytes(closed)))
+    closed = closed._replace(expires=_expires(dependencies, workload))
+    return (yield from move(dependencies, Effect.CLOSE, workload, closed))
+
+
+def _expires(dependencies: Dependencies, workload: Workload) -> int:
+    """When the row leaves the table; 0: never, as long as what landed could not be deleted, because it would be taken in again.
+
+    The time follows from the row, so that every worker writes the same.
+    """
+    assert workload.pin is not None
+    kept = dependencies.timing.kept
+    if not kept or workload.source.bucket in dependencies.undeletable:
+        return 0
+    return int((datetime.fromisoformat(workload.pin.judging_time) + kept).timestamp())
 
 
 def _ends_segment(dependencies: Dependencies, workload: Workload) -> bool:

@@ -44,7 +44,7 @@ IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
-    """The row of a workload; None where there is none."""
+    """The row of a workload, also an archived one; None where there is none."""
     try:
         return dependencies.workloads.get(workload)
     except NotFound:
@@ -180,11 +180,8 @@ def staged(dependencies: Dependencies, workload: Workload) -> tuple[SourceObject
 def owner(dependencies: Dependencies, part: SourceObject) -> str | None:
     """The delivery that a version of the landing bucket belongs to; None: it is free."""
     identity = workload_id(part.bucket, part.key, part.version)
-    try:
-        row = dependencies.workloads.get(identity)
-    except NotFound:
-        return None
-    return row.joined or identity
+    row = dependencies.workloads.claimed(identity)
+    return (row.joined or identity) if row else None
 
 
 def owned(dependencies: Dependencies, workload: Workload, parts: Iterable[SourceObject]) -> tuple[bool, ...]:
@@ -281,7 +278,7 @@ def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery
     key = folder + COMPLETED_BY[delivery]
     for each in versions(dependencies, bucket, folder):
         if each.key == key:
-            row = row_of(dependencies, workload_id(bucket, key, each.version))
+            row = dependencies.workloads.claimed(workload_id(bucket, key, each.version))
             if row is None or row.state not in {State.PUBLISHED, State.QUARANTINED, State.GONE}:
                 return True
     return False
@@ -300,7 +297,7 @@ def _by_success(dependencies: Dependencies, workload: Workload, listed: list[Obj
 
 def _is_gone(dependencies: Dependencies, version: ObjectVersion) -> bool:
     """Whether a marker completed nothing, because its producer withdrew it."""
-    row = row_of(dependencies, workload_id(version.bucket, version.key, version.version))
+    row = dependencies.workloads.claimed(workload_id(version.bucket, version.key, version.version))
     return row is not None and row.state is State.GONE
 
 

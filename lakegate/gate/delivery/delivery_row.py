@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
-from lakegate.gate.table import Row, RowKey, StoredRecord, due_at, instant, workloads_key
+from lakegate.gate.table import UNREADABLE, Row, RowKey, StoredRecord, due_at, instant, unreadable, workloads_key
 from lakegate.json_codec import NotEmpty, with_extensions, without_extensions
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.timestamps import instant_of
@@ -315,11 +315,15 @@ class Workload(NamedTuple):
     """The verdict that waits until a person has answered, and its time has come."""
     answer: ApprovalAnswer | None = None
     height: int = -1
-    """Of its block in the chain of its pin; -1: it has none, or an older release committed it."""
+    """Of its block in the chain of its pin; -1: it has none."""
     extensions: str = "{}"
     """Members of the row that are those of features, or of a newer release, as text: the core keeps them unread."""
     tries: int = 0
     """Workers that have taken it since its row was last written, and were not seen to come to an end."""
+    expires: int = 0
+    """When the row of a finished delivery leaves the table, in seconds since 1970; 0: it stays. It is archived before."""
+    archived: bool = False
+    """Whether the row was read from the archive: it has left the table, and nothing changes it any more."""
 
 
 def workload_id(bucket: str, key: str, version: str) -> str:
@@ -375,7 +379,7 @@ class PartList(NamedTuple):
 
 
 T = TypeVar("T")
-_BESIDE: Final = frozenset({"due_at", "tries", "extensions"})
+_BESIDE: Final = frozenset({"due_at", "tries", "extensions", "expires", "archived"})
 """Fields that are not in the JSON of a row under their names."""
 _MEMBERS: Final = frozenset(Workload._fields) - _BESIDE
 
@@ -404,6 +408,7 @@ def workload_row(workload: Workload) -> Row:
             "result": workload.decision.result if workload.decision else "",
             "row": StoredRecord(workload, partial(_text, workload)),
             **({"tries": workload.tries} if workload.tries else {}),
+            **({"expires": workload.expires} if workload.expires and not due else {}),
             **index,
         },
     )
@@ -412,14 +417,30 @@ def workload_row(workload: Workload) -> Row:
 def workload_of(row: Row) -> Workload:
     """The workload of a row. Raises ValueError where its attributes contradict it: every condition would fail."""
     due = datetime.fromisoformat(row.text("at")) if row.has("at") else None
-    tries = row.number("tries") if row.has("tries") else 0
+    tries, expires = (row.number(name) if row.has(name) else 0 for name in ("tries", "expires"))
     workload = row.record("row", _content)
-    if (workload.due_at, workload.tries) != (due, tries):
-        workload = workload._replace(due_at=due, tries=tries)
+    if (workload.due_at, workload.tries, workload.expires) != (due, tries, expires):
+        workload = workload._replace(due_at=due, tries=tries, expires=expires)
     kept = (workload.id, workload.state, workload.attempt)
     if kept != (row.key.identity, row.text("state"), row.number("attempt")):
         raise ValueError("state or attempt of the row are not those of its content")
     return workload
+
+
+def archived_bytes(workload: Workload) -> bytes:
+    """The archived form of the row of a finished delivery."""
+    return _text(workload).encode()
+
+
+def archived_row(identity: str, body: bytes) -> Workload:
+    """The workload of an archived row. Raises UnreadableItem."""
+    try:
+        workload = _content(body.decode())
+        if (workload.id, workload.state in TERMINAL) != (identity, True):
+            raise ValueError("it is not the row of a finished delivery of this id")
+    except UNREADABLE as error:
+        raise unreadable(f"archived {workload_key(identity)}", error) from None
+    return workload._replace(archived=True)
 
 
 def _text(workload: Workload) -> str:

@@ -126,8 +126,6 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 
 PAGES: Final = 20
 """Pages of the landing bucket that are listed: 20,000 versions. What is open longer raises an alarm of its own."""
-LOOKED_BACK: Final = 500
-"""Blocks of a chain that are searched for one workload of an older release."""
 SEARCHED_BLOCKS: Final = 5_000
 """Of each line, where only some deliveries are wanted."""
 SEARCHED_ROWS: Final = 1_000
@@ -240,7 +238,7 @@ def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
         try:
-            row = row_of(dependencies, identity)
+            row = dependencies.workloads.claimed(identity)
             row = row_of(dependencies, row.joined) if row and row.joined else row
         except UnreadableItem as refused:
             dependencies.left_out.append(refused)
@@ -315,10 +313,7 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
 
 
 def _block_of(dependencies: Dependencies, row: Workload, chain: str) -> Block | None:
-    """The block of a finished delivery; of one that an older release committed, only if it is among the latest."""
-    if row.height < 0:
-        blocks = _top(dependencies, chain, LOOKED_BACK)
-        return next((block for block in blocks if block.workload == row.id), None)
+    """The block of a finished delivery; None where it cannot be read, or the ledger is that of an earlier time."""
     try:
         found = dependencies.ledger.block(chain, row.height)
     except UnreadableItem as refused:

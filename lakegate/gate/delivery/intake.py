@@ -58,7 +58,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     if not dependencies.may_deliver(version) or (ignored and name_of(version.key) not in COMPLETED_BY.values()):
         return
     identity = workload_id(version.bucket, version.key, version.version)
-    if _is_claimed(dependencies, identity):
+    if dependencies.workloads.claimed(identity) or (is_deleted and row_of(dependencies, identity)):
         return
     if version.version == "null" and not ignored:
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
@@ -149,10 +149,6 @@ def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
         if page.after is None or page.last != key:
             return
         after = page.after
-
-
-def _is_claimed(dependencies: Dependencies, workload: str) -> bool:
-    return row_of(dependencies, workload) is not None
 
 
 def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Terms | None:

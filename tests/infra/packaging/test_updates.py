@@ -130,6 +130,7 @@ EXPECTED = {
     "SweepSchedule": "SweepEvery",
     "LandingPrefix": "ApiRole DoctorPolicy EnginePolicy Functions LandedRule ResponderPolicy",
     "Unrouted": "Functions",
+    "WorkloadDays": "Functions",
     "UploadKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ValidatorApis": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",
     "ValidatorHosts": "+ValidatorPolicy CompletionRole Functions IntakeRole SweepRole",

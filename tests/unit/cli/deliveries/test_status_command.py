@@ -13,7 +13,7 @@ from rich.console import Console
 from lakegate.cli import terminal
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, replay_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.lake_layout import attempt_prefix
+from lakegate.gate.lake_layout import attempt_prefix, row_key
 from lakegate.gate.ports import Address
 from tests.unit.cli.deployed_stack import LAKE, LANDING
 
@@ -542,12 +542,16 @@ def test_a_duplicate_of_a_lost_object_names_who_can_use_it(lakegate: Lakegate) -
 
 
 def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: Lakegate) -> None:
-    """A table restored to an earlier time hides no finished delivery."""
+    """A table restored to an earlier time hides no finished delivery; its file is known while the archive has its row."""
     lakegate.routed()
     lakegate.delivered()
     for item in lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]:
         lakegate.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
+    (archived,) = lakegate.json("status")["deliveries"]
+    lakegate.dependencies.objects.delete(Address(LAKE, row_key(archived["workload"])))
     (result,) = lakegate.json("status")["deliveries"]
+
+    assert (archived["state"], archived["key"], archived["archived"]) == ("PUBLISHED", "orders/day.csv", True)
 
     assert (result["state"], result["verdict"], result["key"], result["contract"]) == (
         "PUBLISHED",

@@ -229,7 +229,7 @@ def test_an_unknown_key_is_not_found_beside_a_row_that_cannot_be_read(monkeypatc
     stage = world_of()
     stage.env.upload(f"{PREFIX}day.csv", b"good:1")
     refused = UnreadableItem("workload#day", "it is not JSON")
-    monkeypatch.setattr(Workloads, "get", Mock(side_effect=refused))
+    monkeypatch.setattr(Workloads, "claimed", Mock(side_effect=refused))
 
     with pytest.raises(UnreadableItem):
         named(stage.env.dependencies, f"{PREFIX}day.csv", 5)

@@ -74,7 +74,7 @@ def test_rows_of_a_split_leave_the_runs_when_their_copies_are_committed() -> Non
     drive(env.dependencies, advance(env.dependencies, row))
 
     kept = [key.rpartition("/")[2] for key in env.memory.objects.current(LAKE, "runs/")]
-    assert sorted(kept) == ["report.html", "request.json", "result.json"]
+    assert sorted(kept) == ["report.html", "request.json", "result.json", "row.json"]
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
 
 
