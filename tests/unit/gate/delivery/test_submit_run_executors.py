@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -104,3 +105,5 @@ def test_a_run_has_tags_by_which_its_costs_are_allocated() -> None:
     (run,) = (each for each in env.memory.jobs.runs.values() if each.id == row.run)
 
     assert run.request["tags"] == {"lakegate:contract": "orders", "lakegate:line": "orders/lines_v1"}
+    page = (Path(__file__).parents[4] / "docs" / "deploy.md").read_text()
+    assert [name for name in run.request["tags"] if f"TagKey={name},Status=Active" not in page] == []
