@@ -5,6 +5,7 @@ A feature registers by rows of `lakegate.features.feature_table`. The module tha
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,18 +23,17 @@ TABLE: Final = "lakegate.features.feature_table"
 
 def names(point: str) -> tuple[str, ...]:
     """The names that features register at a point, in the order of the table; of a feature whose folder is absent, none."""
-    return tuple(name for name, place in _rows(point) if _is_there(place))
+    return tuple(name for name, place in _rows(point).items() if _is_there(place))
 
 
 def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
     """The registration at a point under a name. SetUpError where its feature is not installed."""
-    module, _, attribute = place_of(point, name).partition(":")
-    return getattr(import_module(module), attribute)
+    return _at(place_of(point, name))
 
 
 def place_of(point: str, name: str) -> str:
     """The module and the attribute that are registered at a point under a name, `MODULE:ATTRIBUTE`. Raises as `loaded`."""
-    place = dict(_rows(point)).get(name, "")
+    place = _rows(point).get(name, "")
     if not place or not _is_there(place):
         feature = place.split(".")[2] if place else f"that registers {name} as one of {point}"
         raise SetUpError(f"the feature {feature} is not installed")
@@ -42,18 +42,24 @@ def place_of(point: str, name: str) -> str:
 
 def registered(point: str) -> Iterator[Any]:
     """Everything that is registered at a point, in the order of the table."""
-    return (loaded(point, name) for name in names(point))
+    return (_at(place) for place in _rows(point).values() if _is_there(place))
+
+
+def _at(place: str) -> Any:  # noqa: ANN401 - as `loaded`
+    module, _, attribute = place.partition(":")
+    return getattr(sys.modules.get(module) or import_module(module), attribute)
 
 
 @cache
-def _rows(point: str) -> tuple[tuple[str, str], ...]:
+def _rows(point: str) -> Mapping[str, str]:
+    """The places by the names."""
     try:
         table: tuple[tuple[str, str, str], ...] = import_module(TABLE).TABLE
     except ModuleNotFoundError as error:
         if error.name not in {TABLE, TABLE.rpartition(".")[0]}:
             raise
-        return ()  # the core alone
-    return tuple((name, place) for of, name, place in table if of == point)
+        return {}  # the core alone
+    return {name: place for of, name, place in table if of == point}
 
 
 @cache

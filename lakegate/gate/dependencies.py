@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.ignored_keys import IGNORED
@@ -114,7 +115,7 @@ class Timing:
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dependencies:
     """Everything a use case may touch."""
 
@@ -140,52 +141,52 @@ class Dependencies:
     plans: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Plans read before, by digest: content-addressed, so never stale."""
 
-    @property
+    @cached_property
     def registry(self) -> Registry:
         """Contracts and their routes."""
         return Registry(self.table, self.places.landing)
 
-    @property
+    @cached_property
     def workloads(self) -> Workloads:
         """The rows of workloads."""
         return Workloads(self.table, self._archived)
 
-    @property
+    @cached_property
     def agenda(self) -> Agenda:
         """Due rows, claims on contents, cursors."""
         return Agenda(self.table)
 
-    @property
+    @cached_property
     def outbox(self) -> Outbox:
         """Messages."""
         return Outbox(self.table)
 
-    @property
+    @cached_property
     def pauses(self) -> Pauses:
         """Paused lines."""
         return Pauses(self.table)
 
-    @property
+    @cached_property
     def batches(self) -> Batches:
         """Batches of small files."""
         return Batches(self.table)
 
-    @property
+    @cached_property
     def ledger(self) -> Ledger:
         """The chains of blocks."""
         return Ledger(self.table, self.signing)
 
-    @property
+    @cached_property
     def history(self) -> History:
         """The index of finished deliveries."""
         return History(self.table)
 
-    @property
+    @cached_property
     def lines(self) -> DatasetLines:
         """Lifecycle and subscriptions of lines."""
         return DatasetLines(self.table)
 
-    @property
+    @cached_property
     def promises(self) -> LineRows[PromisingLine]:
         """Promises by line."""
         return promises(self.table)

@@ -361,7 +361,7 @@ class Tables(Protocol):
 
 def instant(at: datetime) -> str:
     """A time as sortable text: UTC, microseconds."""
-    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def shard(kind: str, name: str) -> str:

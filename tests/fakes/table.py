@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, IdempotencyMismatch, InputError
@@ -66,6 +67,8 @@ class MemoryTable:
         """By table and kind, or chain of the ledger: rows by the name behind the kind, or by their heights."""
         self.changes: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
         """Likewise every write: for tests that check only what changed."""
+        self.blocks_written = 0
+        """Writes of the ledger: for the same."""
         self._tokens: dict[str, tuple[datetime, list[Write]]] = {}
         self._late: list[tuple[datetime, str, str, str]] = []
         """When the index follows, with the name of a row, its new shard and time."""
@@ -190,7 +193,9 @@ class MemoryTable:
             self.rows[kind][name] = row
         now = self._clock.now()
         self.changes[kind].append(Change(now, write.key, row))
-        if write.key.table == TableName.WORKLOADS:
+        if write.key.table == TableName.LEDGER:
+            self.blocks_written += 1
+        elif write.key.table == TableName.WORKLOADS:
             shard, at = (row.values.get("shard", ""), row.values.get("at", "")) if row else ("", "")
             if at or before is None or before.has("at"):
                 self._late.append((now + self._lag, write.key.name, shard, at))
@@ -212,6 +217,7 @@ class MemoryTable:
         del late[:count]
 
 
+@lru_cache(10_000)
 def place_of(key: RowKey) -> tuple[tuple[str, str], str | int]:
     """Where a row is kept."""
     kind, _, name = key.name.partition("#")

@@ -72,11 +72,12 @@ def measurements_of(body: bytes) -> tuple[Measurement, ...]:
 
 @contextmanager
 def results_remembered() -> Iterator[None]:
-    """Equal results are validated and judged once: schedules repeat the same few deliveries, and that takes half of their time.
+    """Equal plans and results are validated and judged once: schedules repeat few, and that takes half of their time.
 
     Reports are not rendered, for the same reason: what they show is tests/unit/gate/delivery/test_delivery_report.py's subject.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Plan, "from_bytes", lru_cache(REMEMBERED)(Plan.from_bytes))
         patch.setattr(Result, "from_bytes", lru_cache(REMEMBERED)(Result.from_bytes))
         patch.setattr(verification, "from_json", lru_cache(REMEMBERED)(blocks.from_json))
         patch.setattr(chain_proofs, "verifies", lru_cache(REMEMBERED)(chain_proofs.verifies))

@@ -154,7 +154,7 @@ class Promises:
         self.env = env
         memory = env.memory
         self._changed, self._joined, self._lines = map(memory.changes, ("workload", "batch", "line"))
-        self._touches, self._events, self._runs = memory.objects.touched, memory.events, memory.jobs.runs
+        self._touches, self._table, self._runs = memory.objects.touched, memory.table, memory.jobs.runs
         self.rows: dict[str, Workload] = {}
         self.pauses = PausePromises(env)
         self.slices = SlicePromises(env)
@@ -188,7 +188,7 @@ class Promises:
         self.recorded: dict[str, Record] = {}
         """Records by the ids of their events."""
         self.tokens: set[str] = set()
-        self.changed = self.touched = self.indexed = 0
+        self.changed = self.touched = self.indexed = self.blocks_written = 0
         self.runs_seen = len(env.memory.jobs.runs)
         self.height = -1
         self.batches: dict[str, Batch] = {}
@@ -204,18 +204,18 @@ class Promises:
         changed, touched = self._changed, self._touches
         if len(self.env.replaced) != self.slices.replaced:
             self.slices.look()
-        moved = len(changed) != self.changed
-        if moved:
+        if len(changed) != self.changed:
             new, self.changed = [each.key.identity for each in changed[self.changed :]], len(changed)
             self._rows_moved(new)
         if len(touched) != self.touched:
             fresh, self.touched = touched[self.touched :], len(touched)
             for bucket, key in fresh:
                 self._touched(bucket, key)
-        if moved or len(self._events) != len(self.recorded):  # a delivery is written together with a row
+        if self._table.blocks_written != self.blocks_written:
+            self.blocks_written = self._table.blocks_written
             self._grown()
-            while self.replayed:
-                self._recorded(*self.replayed.pop())
+        while self.replayed:
+            self._recorded(*self.replayed.pop())
         if len(self._lines) != self.lines.seen:
             _raise(self.lines.look(self.recorded))
         if len(self._runs) != self.runs_seen:
