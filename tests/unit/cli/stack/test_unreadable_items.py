@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -174,7 +175,8 @@ def probed(lakegate: Lakegate) -> str:
         raise AssertionError
 
     ask.now = there.clock.now  # type: ignore[attr-defined]
-    examined = ExaminedStack(None, {}, there, ask)  # type: ignore[arg-type]
+    stack = SimpleNamespace(output=str.lower)
+    examined = ExaminedStack(stack, {}, there, ask)  # type: ignore[arg-type]
     found = list(delivery_probes.items(examined))
     for _ in delivery_probes.plans(examined):
         pass
