@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakegate.diff.change_kinds import DiffDocument
+from lakegate.extension_points import loaded, names
 from lakegate.features.anchors.anchors import Anchor
-from lakegate.features.drift.schema_drift import DriftEvent
 from lakegate.features.notifications.message_text import NotificationDocument
-from lakegate.features.pull.pull_task import PullEvent
-from lakegate.features.revalidation.revalidation import RevalidationEvent
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
@@ -86,10 +84,8 @@ def _event(kind: str, **members: Json) -> Json:
 
 BODIES: Final[dict[str, type]] = {
     **dict.fromkeys(LINE_KINDS, LifecycleEvent),
-    "drift": DriftEvent,
     "late": LateEvent,
-    "pull": PullEvent,
-    "revalidation": RevalidationEvent,
+    **{kind: loaded("dataset events", kind) for kind in names("dataset events")},
 }
 """By the kind of an event about a dataset."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
+from lakegate.extension_points import names
 from lakegate.gate.delivery.delivery_row import FailureCause, Waiver
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
@@ -84,9 +85,9 @@ class EventDetail:
 
 LINE_KINDS = (
     *("draft", "active", "deprecated", "sunset", "retired", "planned", "breaking"),
-    *("drift", "late", "pull", "revalidation"),
+    *("late", *names("dataset events")),
 )
-"""The kinds of events about a dataset: those of its lifecycle, then those with a body of their own."""
+"""The kinds of events about a dataset: those of its lifecycle, then those with a body of their own, most of them by features."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
@@ -23,13 +23,13 @@ from lakegate.engine.read.json import MalformedError, RowReader, parsed
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.errors import InputError, LakegateError, NotFound
+from lakegate.features.drift.drift_event import DriftedField, DriftEvent
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.effects import Effect, perform
-from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, Message
-from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, encode
+from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import StagedPart
@@ -353,32 +353,6 @@ def _of_object(
         return (SchemaDifference("missing"),)
     replaced = (SchemaDifference("replaced"),) if data.version != listed.get("version", data.version) else ()
     return (*replaced, *reader.differences(plan, accepted_by, data))
-
-
-@dataclass(frozen=True, slots=True)
-class DriftedField:
-    """A difference of accepted objects from the contract."""
-
-    difference: Annotated[str, Permitted(("absent", "type", "unreadable", "missing", "replaced"))]
-    field: str | None
-    """A declared field; null for the whole object."""
-    objects: Exact
-
-
-@dataclass(frozen=True, slots=True)
-class DriftEvent:
-    """The body of an event about accepted data that drifts."""
-
-    line: NotEmpty
-    contract_version: NotEmpty
-    compared: Exact
-    """Accepted objects that were compared."""
-    drifted: Exact
-    """Those that differ."""
-    newest_height: Exact
-    """Of the newest delivery that differs."""
-    fields: Annotated[tuple[DriftedField, ...], Bounds(1)]
-    subscribers: tuple[EventSubscriber, ...]
 
 
 def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]:
