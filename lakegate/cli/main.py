@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -218,6 +219,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
+    # imports make some 50,000 objects and hardly any garbage: to look for it 70 times is a tenth of a short command
+    gc.set_threshold(50_000)
     try:
         app()
     except ContractError as error:
