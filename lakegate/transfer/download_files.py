@@ -310,7 +310,7 @@ def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
 
 def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:
     """The head of a line without deliveries. Raises InputError where it has some: its head is lost."""
-    if any(each.kind is BlockKind.PUBLISHED for each in listed_deliveries(dependencies.ledger.blocks(line))):
+    if any(each.kind == BlockKind.PUBLISHED for each in dependencies.ledger.newest(line)):
         where = f"s3://{dependencies.places.lake}/{manifest_key(line)}"
         raise InputError(f"the manifest of {line} is lost ({where}): the next sweep writes it again from the ledger")
     return {"line": line, "height": NOTHING, "deliveries": []}

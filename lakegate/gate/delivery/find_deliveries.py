@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from heapq import nlargest
+from heapq import merge, nlargest
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.ignored_keys import is_ignored
@@ -18,7 +19,7 @@ from lakegate.gate.delivery.delivery_objects import content, row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
-from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.gate.ledger.blocks import Block
 from lakegate.text import counted, did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -203,34 +204,28 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
 
 
 def _at_rest(dependencies: Dependencies, limit: int, wanted: Wanted) -> Iterator[Delivery]:
+    """Finished deliveries, of all datasets the newest first: of each chain no more is read than is needed for the list."""
     count = limit if wanted == EVERY else max(limit, SEARCHED_BLOCKS)
     among = set(wanted.chains or chains(dependencies)) | (
         {f"{lake_layout.UNROUTED}/{wanted.day}"} if wanted.day else set()
     )
-    blocks = (
-        block
-        for chain in among
-        for block in _top(dependencies, chain, count)
-        if wanted.admits(delivery_of_block(block))
-    )
-    for block in nlargest(limit, blocks, key=lambda each: each.system_time):
+    page = count // len(among) + 1
+    tops = (islice(_newest(dependencies, chain, page), count) for chain in among)
+    newest = merge(*tops, key=lambda block: block.system_time, reverse=True)
+    admitted = (block for block in newest if wanted.admits(delivery_of_block(block)))
+    for block in islice(admitted, limit):
         yield at_rest(dependencies, block)
 
 
-def _top(dependencies: Dependencies, chain: str, count: int) -> tuple[Block, ...]:
+def _newest(dependencies: Dependencies, chain: str, page: int) -> Iterator[Block]:
+    """The deliveries of a chain from its top; none where its head cannot be read, which is reported."""
     try:
-        head = dependencies.ledger.head(chain).height
+        is_begun = dependencies.ledger.head(chain).height >= 0
     except UnreadableItem as refused:
         dependencies.left_out.append(refused)
-        head = -1
-    found: tuple[Block, ...] = ()
-    reach = count
-    while head >= 0:  # records, such as those of replays, are blocks, too
-        found = deliveries(dependencies.ledger.blocks(chain, max(head - reach, -1), strict=False))
-        if len(found) >= count or reach > head:
-            break
-        reach *= 4
-    return found[-count:]
+        return
+    if is_begun:
+        yield from (block for block in dependencies.ledger.newest(chain, page) if isinstance(block, Block))
 
 
 def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:

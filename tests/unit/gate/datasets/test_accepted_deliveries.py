@@ -6,17 +6,19 @@ import json
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lakegate.errors import UnreadableItem
 from lakegate.features.odf.slice_turns import turn_key
+from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.delivery.advance import advance, completion
 from lakegate.gate.delivery.attempt_request import accepted_objects
 from lakegate.gate.delivery.delivery_row import Referred, workload_row
-from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import manifest_key, segment_key
@@ -210,6 +212,17 @@ def shown(height: int) -> Counter[str]:
     return found
 
 
+def listed(height: int) -> Counter[str]:
+    """`lakegate status`: the latest deliveries."""
+    env = Environment()
+    delivered(env, b"good:1")
+    aged(env, height)
+    with reads_of(env) as found:
+        latest = recent(env.dependencies, 20)
+    assert [each.block and each.block.height for each in latest] == list(range(height - 1, height - 21, -1))
+    return found
+
+
 def set_back(height: int) -> Counter[str]:
     """A row that is that of an earlier time, of the first delivery."""
     env = Environment()
@@ -235,7 +248,9 @@ def swept(height: int) -> Counter[str]:
 
 @pytest.mark.parametrize("height", HEIGHTS)
 @pytest.mark.parametrize(
-    "work", [plain, duplicate, referred, snapshot, measured, shown, set_back, swept], ids=lambda each: each.__name__
+    "work",
+    [plain, duplicate, referred, snapshot, measured, shown, listed, set_back, swept],
+    ids=lambda each: each.__name__,
 )
 def test_the_tables_are_read_as_much_for_an_old_dataset(work: Callable[[int], Counter[str]], height: int) -> None:
     """Rows, units and queries are equal; segments that list accepted data are read where all of it is asked for."""
@@ -307,3 +322,25 @@ def test_a_block_that_cannot_be_read_is_no_part_of_what_rules_refer_to() -> None
     assert json.loads(env.memory.objects.read(Address(LAKE, manifest_key(LINE))))["height"] == 2
     with pytest.raises(UnreadableItem):
         accepted_objects(env.dependencies, Referred(LINE, 2))
+
+
+def test_a_list_reads_of_each_dataset_what_it_shows() -> None:
+    """Of 60 chains with 100 blocks each the heads, one block of each, and those that are listed, with their rows."""
+    env = Environment()
+    delivered(env, b"good:1")
+    first = env.memory.chains[LINE][0]
+    assert isinstance(first, Block)
+    days = [(env.memory.clock.now() - timedelta(days=ago)).date() for ago in range(60)]
+    for number, day in enumerate(days):
+        chain = f"_unrouted/{day}"
+        for at in range(100):
+            time = f"2026-02-{1 + at % 28:02}T00:{number:02}:00.000000Z"
+            block = replace(first, chain=chain, height=at, system_time=time, workload=f"{number * 100 + at:064x}")
+            env.memory.table.put(Row(RowKey(TableName.LEDGER, chain, at), {"block": StoredRecord(block, lambda: "x")}))
+        env.memory.table.put(Row(head_key(chain), {"top": 99, "digest": "0" * 64}))
+    known = len(chains(env.dependencies))
+    with reads_of(env) as found:
+        latest = recent(env.dependencies, 20)
+
+    assert len(latest) == 20
+    assert found["rows"] < 4 * known + 3 * 20
