@@ -164,9 +164,11 @@ def deploy(  # noqa: PLR0913 - its options
         if any(each.level == REFUSED for each in findings):
             return CommandResult(checked, [f"{_sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
         change_set = _change_set(target, watch, timeout)
-        parameters, pauses = tuple(target.values.changes), reasons_to_pause(change_set.changes)
-        if not target.there:
-            pauses = ()
+        parameters = tuple(target.values.changes)
+        pauses = reasons_to_pause(change_set.changes) if target.there else ()
+        if pauses and watch:  # no alarm rings in a paused stack, which it would be for longer
+            _withdraw(target, change_set)
+            change_set = _change_set(target, 0, timeout)
         shown = Deployment(name, target.region, "planned", tuple(findings), parameters, change_set.changes, pauses)
         try:
             effects = _effects(target, shown, allow_replacement=allow_replacement)

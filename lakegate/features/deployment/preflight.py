@@ -39,6 +39,8 @@ PUBLISHERS: Final = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
 """Who sends alarms and failed deliveries to the topic."""
 ZONES_WITHOUT_EMR: Final = frozenset({"use1-az3"})
 """AWS general reference, "EMR Serverless endpoints"."""
+LOCATIONS: Final[Mapping[str | None, str]] = {None: "us-east-1", "": "us-east-1", "EU": "eu-west-1"}
+"""Regions that GetBucketLocation has other names of (its API reference)."""
 INTERNET: Final = "0.0.0.0/0"
 PAGE: Final = 1000
 DENIED: Final = frozenset({"UnauthorizedOperation"})
@@ -389,10 +391,11 @@ def _buckets(planned: Planned) -> Iterator[Found]:
         if not bucket:
             continue
         try:
-            region = _ask("s3", "get_bucket_location", Bucket=bucket).get("LocationConstraint") or "us-east-1"
+            place = _ask("s3", "get_bucket_location", Bucket=bucket).get("LocationConstraint")
         except NotFound:
             yield REFUSED, f"{parameter}: there is no bucket {bucket}"
             continue
+        region = LOCATIONS.get(place, place)
         if region != planned.identity["region"]:
             yield REFUSED, f"{parameter}: {bucket} is in {region}, and the stack in {planned.identity['region']}"
             continue

@@ -106,7 +106,7 @@ def test_a_repair_that_is_rolled_back_says_why(
     code, error = repaired(lakegate, "--yes")
 
     assert code
-    assert "is UPDATE_ROLLBACK_COMPLETE: Rule: Access denied for events:PutRule" in error
+    assert error.endswith("is UPDATE_ROLLBACK_COMPLETE: Rule: Access denied for events:PutRule")
 
 
 def test_versions_that_cannot_be_deleted_end_the_deletion_of_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:

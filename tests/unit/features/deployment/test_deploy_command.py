@@ -317,14 +317,17 @@ def test_an_update_is_rolled_back_by_the_alarms_of_the_stack(deployer: Deployer)
     """An alarm that rings already would roll back what is to end it."""
     deployer.account.ringing = ("lakegate-CompletionFails",)
     deployer.deployed()
-    deployer.deployed("--parameter", "JobMinutes=90", "--watch", "10")
+    deployer.deployed("--parameter", "SmallFileBytes=0", "--watch", "10")
     first, second = deployer.cloud.requests
+    deployer.deployed("--parameter", "MaxVcpu=32", "--watch", "10")
+    paused = deployer.cloud.requests[-1]
 
+    triggers = [{"Arn": "arn:alarm:lakegate-IntakeFails", "Type": "AWS::CloudWatch::Alarm"}]
     assert "RollbackConfiguration" not in first
-    assert second["RollbackConfiguration"] == {
-        "RollbackTriggers": [{"Arn": "arn:alarm:lakegate-IntakeFails", "Type": "AWS::CloudWatch::Alarm"}],
-        "MonitoringTimeInMinutes": 10,
-    }
+    assert second["RollbackConfiguration"] == {"RollbackTriggers": triggers, "MonitoringTimeInMinutes": 10}
+    # nothing rings in a stack that is paused, which it would be for longer
+    assert paused["RollbackConfiguration"] == {"RollbackTriggers": triggers, "MonitoringTimeInMinutes": 0}
+    assert deployer.cloud.made == {}
 
 
 def test_a_template_with_other_parameters_is_deployed(deployer: Deployer) -> None:
