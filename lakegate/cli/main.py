@@ -219,8 +219,8 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; what a user can cause ends in one sentence on standard error, never in a traceback."""
-    # imports make some 50,000 objects and hardly any garbage: to look for it 70 times is a tenth of a short command
-    gc.set_threshold(50_000)
+    # imports make many objects and hardly any garbage: to look for it 180 times takes a `check` of few rows 7 % of its time
+    gc.set_threshold(200_000)
     try:
         app()
     except ContractError as error:

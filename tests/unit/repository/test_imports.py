@@ -124,9 +124,9 @@ def test_a_command_imports_what_it_needs(words: tuple[str, ...], tmp_path: Path)
 
 
 def test_imports_are_not_searched_for_garbage() -> None:
-    """A short command makes no garbage that matters, and to look for it is a tenth of its time."""
+    """A short command makes no garbage that matters; to look for it takes `lint` 4 % of its time, and `check` 7 %."""
     ended = subprocess.run(  # noqa: S603 - our own interpreter on our own text
         [sys.executable, "-c", GARBAGE, "lint", ORDERS], check=True, capture_output=True, text=True
     )
 
-    assert json.loads(ended.stderr) <= 10
+    assert json.loads(ended.stderr) == 0
