@@ -16,20 +16,27 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Rule
 
 
+KNOWN = {
+    "availability": "av",
+    "throughput": "th",
+    "errorRate": "er",
+    "generalAvailability": "ga",
+    "endOfSupport": "es",
+    "endOfLife": "el",
+    "retention": "re",
+    "frequency": "fy",
+    "latency": "ly",
+    "freshness": "fr",
+    "timeToDetect": "td",
+    "timeToNotify": "tn",
+    "timeToRepair": "tr",
+}
+"""The service levels of ODCS with their abbreviations; and `freshness`, which is common."""
 NAMES = {
-    **dict.fromkeys(("av", "upTime"), "availability"),
-    **dict.fromkeys(("ly", "timeliness"), "latency"),
-    **dict.fromkeys(("fy", "intervalOfChange"), "frequency"),
-    "th": "throughput",
-    "er": "errorRate",
-    "ga": "generalAvailability",
-    "es": "endOfSupport",
-    "el": "endOfLife",
-    "re": "retention",
-    "td": "timeToDetect",
-    "tn": "timeToNotify",
-    "tr": "timeToRepair",
-    "fr": "freshness",
+    "upTime": "availability",
+    "timeliness": "latency",
+    "intervalOfChange": "frequency",
+    **{short: name for name, short in KNOWN.items()},
 }
 """The abbreviations of ODCS and the names of DCM, with the names of ODCS (formats of documents agree on no other)."""
 LESS_IS_STRICTER = ("freshness", "latency", "frequency", "errorRate", "timeToDetect", "timeToNotify", "timeToRepair")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contract.documents.unknown_keys import DEPRECATION_KEYS
+from lakegate.contract.documents.document_root import DEPRECATION_KEYS
 from lakegate.diff.change_kinds import Change, VersionComparison, meaning, paired, text_of
 from lakegate.diff.field_changes import Side, compare_fields, pair_fields
 from lakegate.diff.metadata_changes import ALIASES, compare_settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Treatment
-from lakegate.contract.documents.dcs import MAIN, TIMESTAMPS
+from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
 from lakegate.contract.documents.key_table import (
     ABOUT,
@@ -25,7 +25,7 @@ from lakegate.contract.documents.key_table import (
 )
 from lakegate.contract.documents.odcs_fields import COLUMN, PERSONAL, RANGES, TIMEZONE
 from lakegate.contract.documents.odcs_quality import SPELLINGS
-from lakegate.contract.documents.unknown_keys import DEPRECATION
+from lakegate.contract.documents.service_level_keys import MAIN, TIMESTAMPS
 from lakegate.contract.semantic_versions import precedence
 from lakegate.diff.change_kinds import Change, text_of
 from lakegate.errors import ContractError

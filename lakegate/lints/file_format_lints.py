@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
-from lakegate.contract.documents.odcs import served
+from lakegate.contract.documents.document_root import served
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.lints.findings import extensions_of, settings_of
 from lakegate.text import listed, shown

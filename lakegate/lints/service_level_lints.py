@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.documents.dcs import TIMESTAMPS
-from lakegate.contract.documents.odcs_quality import KNOWN, level_of, notice_of, qualified_element
+from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of, notice_of, qualified_element
 from lakegate.contract.service_levels import (
     DURATION_KEYS,
     HUNDRED,
+    KNOWN,
     KNOWN_TO_DCS,
     LASTING,
     MOMENTS,

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from lakegate.contract.documents.read_document import LARGEST_BYTES
+from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
 from lakegate.contract.documents.ref_definitions import bundled
-from lakegate.contract.documents.yaml_parser import MAX_NODES
 from lakegate.lints.linter import examine
 from tests.unit.contract.documents.test_ref_definitions_files import Folder, contract
 

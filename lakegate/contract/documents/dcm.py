@@ -6,16 +6,18 @@ A violation of Appendix B alone is a warning, because the thesis's own contract 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
+from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import ABOUT, FIELD, identified, texts_at
-from lakegate.contract.documents.odcs import about
-from lakegate.contract.documents.odcs_quality import key_rules, schedule_of
+from lakegate.contract.documents.key_table import FIELD, identified, texts_at
+from lakegate.contract.documents.odcs_quality import schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.contract.documents.service_level_keys import key_rules
 from lakegate.contract.documents.unknown_keys import warn_unknown_keys
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import Problem
@@ -64,12 +66,11 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     blamed = {problem.path for problem in notes.errors}
     notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
     datasets, common = separated([_dataset(top, notes)])
-    texts = texts_at(top, ABOUT, "dcm")
-    texts["owner"] = texts["owner"] or top["producer"]["name"].text
+    found = about(top, notes, READ_KEYS, "dcm")
     return Contract(
         format="DCM 0.1.3",
         datasets=datasets,
-        about=about(top, notes, READ_KEYS, **texts),
+        about=replace(found, owner=found.owner or top["producer"]["name"].text),
         common=common,
         **identified(top, "dcm"),
         **inheritance([_extension(top)], notes),

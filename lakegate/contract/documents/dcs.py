@@ -19,31 +19,28 @@ from lakegate.contract.contract_model import (
     separated,
 )
 from lakegate.contract.delivery_policy import Additional, Policy
-from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
+from lakegate.contract.documents.document_root import about, delimiter_of, served
+from lakegate.contract.documents.document_tree import examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import ABOUT, FIELD, MOMENTS, OF_DCS, identified, texts_at
-from lakegate.contract.documents.odcs import about, delimiter_of, served
+from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, identified, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
     Owner,
-    element_fields,
     implementation_of,
-    level_of,
-    notice_of,
     quality_rules,
 )
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.ref_definitions import Definitions
 from lakegate.contract.documents.schema_validation import schema_problems
+from lakegate.contract.documents.service_level_keys import named_rules, notice_of
 from lakegate.contract.documents.unknown_keys import advised, merge_by_owner, warn_unknown_keys
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
-from lakegate.contract.service_levels import KIND
 from lakegate.errors import ContractError
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from lakegate.contract.documents.document_tree import Document, Notes, Place
     from lakegate.contract.documents.key_table import KindAndArguments
@@ -273,33 +270,6 @@ def _read(place: Place, notes: Notes) -> Place:
         return place
 
 
-MAIN = {
-    "availability": ("percentage",),
-    "retention": ("period", "unlimited"),
-    "latency": ("threshold",),
-    "freshness": ("threshold",),
-    "frequency": ("interval", "cron"),
-    "support": ("responseTime", "time"),
-    "backup": ("interval", "cron"),
-}
-"""The keys of DCS with the value of a service level; the first that is present is used."""
-TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
-
-
-def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
-    """The service levels of DCS that refer to a dataset (`timestampField: orders.placed_at`), or to none that is `known`."""
-    for written, place in levels.entries.items():
-        name = level_of(written)
-        timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
-        tables = {each.partition(".")[0] for each in timestamps.values()}
-        if dataset in tables or tables.isdisjoint(known):
-            main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
-            main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
-            arguments = {"property": name, "value": exact(main), "unit": None}
-            fields = element_fields(timestamps.values(), dataset)
-            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
-
-
 # ---- The document ----
 
 
@@ -336,7 +306,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     return Contract(
         format=f"DCS {version}",
         datasets=concrete,
-        about=about(top, notes, READ_KEYS, **texts_at(top, ABOUT, "dcs")),
+        about=about(top, notes, READ_KEYS, "dcs"),
         common=common,
         **identified(top, "dcs"),
         **inheritance([top["config"][EXTENSION]], notes),

@@ -169,10 +169,7 @@ def _rendered(step: Step) -> str:
     return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
 
 
-# ---- Reading of untrusted YAML or JSON ----
-# Refused with a located `ContractError`: more than 1 MiB, more than 32 levels, more than 50,000 nodes (aliases and merge keys
-# counted as often as they are used), tags, duplicate keys, keys that are not plain texts, several documents, numbers beyond any
-# use, invisible characters, anything but UTF-8. `lakegate.contract.documents.yaml_parser` defines the types of unquoted texts.
+# ---- Documents ----
 
 
 @dataclass(frozen=True, eq=False)

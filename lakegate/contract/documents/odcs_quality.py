@@ -1,24 +1,22 @@
-"""ODCS quality rules with their schedules; `slaProperties`."""
+"""Quality rules of ODCS and DCS, and their schedules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import Comparison, Rule, Severity
 from lakegate.contract.documents.document_tree import exact, rule_id, texts
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.schedules import ScheduleError, of_cron, of_quartz, schedule
-from lakegate.contract.service_levels import KIND, duration
 from lakegate.errors import ContractError
 from lakegate.plan.check import Interval
 from lakegate.text import did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from lakegate.contract.documents.document_tree import Notes, Place
 
@@ -267,76 +265,3 @@ def _severity(place: Place, notes: Notes) -> Severity:
             "unknown-severity", place, f"{shown(declared)} is not a usual severity and counts as error.{hint}"
         )
     return Severity.WARN if declared in WARNING else Severity.FAIL
-
-
-# ---- Service levels ----
-
-
-KNOWN = {
-    "availability": "av",
-    "throughput": "th",
-    "errorRate": "er",
-    "generalAvailability": "ga",
-    "endOfSupport": "es",
-    "endOfLife": "el",
-    "retention": "re",
-    "frequency": "fy",
-    "latency": "ly",
-    "freshness": "fr",
-    "timeToDetect": "td",
-    "timeToNotify": "tn",
-    "timeToRepair": "tr",
-}
-"""The service levels of ODCS with their abbreviations; and `freshness`, which is common."""
-_STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
-DAY = 86400
-MOST_DAYS = 3660
-"""The longest period of notice."""
-
-
-def level_of(written: str) -> str:
-    """The name of a service level in the case of the standard: ODCS does not distinguish it."""
-    return _STANDARD.get(written.casefold(), written)
-
-
-def element_rules(levels: Place, default: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
-    """The service levels of a list that refer to a dataset (`element: orders.placed_at`), or to none that is `known`.
-
-    `default` is the element of levels that name none. Of an only dataset, fields need no dataset before them.
-    """
-    for ordinal, place in enumerate(levels.items, start=1):
-        written = (place["element"].text or default.text or "").split(",")
-        elements = [qualified_element(each.strip(), known) for each in written]
-        tables = {each.partition(".")[0] for each in elements}
-        if dataset in tables or tables.isdisjoint(known):
-            name = level_of(place["property"].text or "")
-            arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
-            fields = element_fields(elements, dataset)
-            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
-
-
-def qualified_element(element: str, datasets: Collection[str]) -> str:
-    """An element with its dataset, which may be left out where there is only one."""
-    first, *others = datasets or ("",)
-    is_field = element and not others and element.partition(".")[0] != first
-    return f"{first}.{element}" if is_field else element
-
-
-def element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
-    """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
-    parts = (each.partition(".") for each in elements)
-    return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))
-
-
-def notice_of(period: Place) -> int | None:
-    """The days of a period of notice (`P3M`); None where there is none, or none that is a duration."""
-    seconds = None if period.text is None else duration(period.text, None)
-    return None if seconds is None or seconds > MOST_DAYS * DAY else ceil(seconds / DAY)
-
-
-def key_rules(levels: Place) -> Iterator[Rule]:
-    """The service levels of a mapping: one per key."""
-    for written, place in levels.entries.items():
-        name = level_of(written)
-        arguments = {"property": name, "value": exact(place), "unit": None}
-        yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)

@@ -10,8 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Place
-from lakegate.contract.documents.read_document import document_of
-from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES, MOST_CHARACTERS, sized, too_long
+from lakegate.contract.documents.read_document import (
+    DEEPEST_LEVEL,
+    MAX_NODES,
+    MOST_CHARACTERS,
+    document_of,
+    sized,
+    too_long,
+)
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
 
@@ -248,7 +254,7 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
 # ---- Definitions of DCS: the first layer with a key wins ----
 # Nothing is copied, so that problems of a definition are reported at the definition. The number of fields and levels reached
 # through references is limited, because definitions that refer to each other can grow exponentially. In ODCS and DCM the
-# document is expanded before it is read (`lakegate.contract.documents.ref_definitions`).
+# document is expanded before it is read (`expanded`).
 
 
 INSIDE_DOCUMENT = "#/"
@@ -361,9 +367,8 @@ def _followed(top: Place, pointer: str) -> Place:
 
 # ---- Definitions of ODCS and DCM: the document is expanded ----
 # A mapping with `$ref` has the keys of the definition, and its own keys override them. Nothing outside the document is read, no
-# file and no network: definitions of files are part of it before (`lakegate.contract.documents.ref_definitions`). The expanded
-# document keeps the limits of a document, so that definitions that use each other cannot grow without bound. DCS has references
-# of its own (`lakegate.contract.documents.ref_definitions`).
+# file and no network: definitions of files are part of it before (`bundled`). The expanded document keeps the limits of a
+# document, so that definitions that use each other cannot grow without bound. DCS has references of its own (`Definitions`).
 
 
 INSIDE = f"#/{DEFINITIONS}/"

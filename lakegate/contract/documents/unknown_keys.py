@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
 from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
 from lakegate.contract.documents.schema_validation import load, resolve_reference
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from lakegate.contract.documents.document_tree import Document, Notes, Place
 
     Schema = Mapping[str, Any]
-
-
-DEPRECATION = "deprecation"
-DEPRECATION_KEYS = ("announced", "sunset_date", "replacement", "migration_guide", "reason")
-COMMON_KEYS = ("tags", "servers", DEPRECATION)
 
 
 # ---- Advice for keys of another format ----

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.documents.yaml_parser import LONGEST_NUMBER
+from lakegate.contract.documents.read_document import LONGEST_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contract.contract_model import NESTED_KIND, PLACEHOLDERS, VARIABLE, Severity, Shape, shape_of
 from lakegate.contract.delivery_policy import Pull
 from lakegate.contract.documents import yaml_writer
+from lakegate.contract.documents.document_root import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
 from lakegate.contract.documents.imported_schema import own_name, part
 from lakegate.contract.documents.key_table import (
@@ -27,7 +28,6 @@ from lakegate.contract.documents.key_table import (
 )
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
 from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
-from lakegate.contract.documents.unknown_keys import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
 from lakegate.contract.file_formats import Format

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
-from lakegate.contract.documents.read_document import LARGEST_BYTES
-from lakegate.contract.documents.yaml_parser import MAX_NODES
+from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
 from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry, for_editors, nodes, written
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.contract.logical_types import LogicalType

@@ -1,6 +1,6 @@
 """Compiles a document of somebody else in a process of its own, with limits of time and memory.
 
-Documents are bounded while they are read (`lakegate.contract.documents.yaml_parser`). What nobody thought of ends here, as one
+Documents are bounded while they are read (`lakegate.contract.documents.read_document`). What nobody thought of ends here, as one
 error of the document: the process ends, and nothing else. The process asks nothing of the network: what the document refers to is
 looked up in this process, on demand. It is forked, because a new interpreter would take a second for its imports.
 """

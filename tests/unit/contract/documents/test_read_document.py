@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakegate.contract.documents.document_tree import address, steps_of
-from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.yaml_parser import MAX_PROBLEMS
+from lakegate.contract.documents.read_document import MAX_PROBLEMS, parse
 from lakegate.errors import ContractError, Problem
 
 EXAMPLES = 1_000_000 if os.environ.get("LAKEGATE_FULL") else 300

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contract.documents.document_tree import Notes
-from lakegate.contract.documents.read_document import parse
+from lakegate.contract.documents.read_document import DEEPEST_LEVEL, MAX_NODES, parse
 from lakegate.contract.documents.ref_definitions import expanded
-from lakegate.contract.documents.yaml_parser import DEEPEST_LEVEL, MAX_NODES
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import MAX_HINTS

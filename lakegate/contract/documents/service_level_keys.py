@@ -1,0 +1,93 @@
+"""Service levels of the three formats as rules: a list in ODCS, mappings in DCS and DCM."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from lakegate.contract.contract_model import Rule
+from lakegate.contract.documents.document_tree import exact
+from lakegate.contract.service_levels import KIND, KNOWN, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from lakegate.contract.documents.document_tree import Place
+
+_STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
+DAY = 86400
+MOST_DAYS = 3660
+"""The longest period of notice."""
+MAIN = {
+    "availability": ("percentage",),
+    "retention": ("period", "unlimited"),
+    "latency": ("threshold",),
+    "freshness": ("threshold",),
+    "frequency": ("interval", "cron"),
+    "support": ("responseTime", "time"),
+    "backup": ("interval", "cron"),
+}
+"""The keys of DCS with the value of a service level; the first that is present is used."""
+TIMESTAMPS = ("timestampField", "sourceTimestampField", "processedTimestampField")
+
+
+def level_of(written: str) -> str:
+    """The name of a service level in the case of the standard: ODCS does not distinguish it."""
+    return _STANDARD.get(written.casefold(), written)
+
+
+def element_rules(levels: Place, default: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The service levels of a list that refer to a dataset (`element: orders.placed_at`), or to none that is `known`.
+
+    `default` is the element of levels that name none. Of an only dataset, fields need no dataset before them.
+    """
+    for ordinal, place in enumerate(levels.items, start=1):
+        written = (place["element"].text or default.text or "").split(",")
+        elements = [qualified_element(each.strip(), known) for each in written]
+        tables = {each.partition(".")[0] for each in elements}
+        if dataset in tables or tables.isdisjoint(known):
+            name = level_of(place["property"].text or "")
+            arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
+            fields = element_fields(elements, dataset)
+            yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
+
+
+def qualified_element(element: str, datasets: Collection[str]) -> str:
+    """An element with its dataset, which may be left out where there is only one."""
+    first, *others = datasets or ("",)
+    is_field = element and not others and element.partition(".")[0] != first
+    return f"{first}.{element}" if is_field else element
+
+
+def element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
+    """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
+    parts = (each.partition(".") for each in elements)
+    return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))
+
+
+def notice_of(period: Place) -> int | None:
+    """The days of a period of notice (`P3M`); None where there is none, or none that is a duration."""
+    seconds = None if period.text is None else duration(period.text, None)
+    return None if seconds is None or seconds > MOST_DAYS * DAY else ceil(seconds / DAY)
+
+
+def key_rules(levels: Place) -> Iterator[Rule]:
+    """The service levels of a mapping: one per key."""
+    for written, place in levels.entries.items():
+        name = level_of(written)
+        arguments = {"property": name, "value": exact(place), "unit": None}
+        yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)
+
+
+def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator[Rule]:
+    """The service levels of DCS that refer to a dataset (`timestampField: orders.placed_at`), or to none that is `known`."""
+    for written, place in levels.entries.items():
+        name = level_of(written)
+        timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
+        tables = {each.partition(".")[0] for each in timestamps.values()}
+        if dataset in tables or tables.isdisjoint(known):
+            main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
+            main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
+            arguments = {"property": name, "value": exact(main), "unit": None}
+            fields = element_fields(timestamps.values(), dataset)
+            yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)
