@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 PASSED = {
     "root": ("price",),
     "dataset": ("description", "businessName", "tags", "physicalType"),
-    "field": ("businessName", "tags", "physicalType"),
+    "field": ("businessName", "tags"),
     "rule": ("description", "scheduler", "schedule"),
     "level": ("description",),
 }
-"""The keys of each element that are written as they are."""
+"""The keys of each element of DCS and DCM that are written as they are."""
+IN_PARTS = ("enum", "relationships", "properties")
+"""Keys of ODCS whose remainder is a part of each item: all others are written as they are."""
 HAS_LISTS = ("root", "dataset", "field")
 """Elements that have definitions elsewhere and properties of their own in ODCS."""
 NAMES = {**ALIASES, "pricing": "price"}
@@ -58,8 +60,6 @@ CARRIED = {
     ("DCS", "field"): {"precision", "scale"},
     ("DCM", "root"): {"tags"},
     ("DCM", "field"): {"dataLength"},
-    ("ODCS", "root"): {"tags"},
-    ("ODCS", "dataset"): {"logicalType"},
 }
 """Keys that are rules or texts of the model, which is compared."""
 PRICE = {"priceAmount", "priceCurrency", "priceUnit"}
@@ -73,15 +73,17 @@ def passed_keys(version: ContractVersion) -> Rest:
         return {
             name: value
             for key, each in keys.items()
-            if element in PASSED and (found := _equivalent(element, key, each)) is not None
+            if element in PASSED and (found := _equivalent(version.family, element, key, each)) is not None
             for name, value in (found,)
         }
 
     return rest
 
 
-def _equivalent(element: str, key: str, value: Any) -> tuple[str, Any] | None:  # noqa: ANN401 - what a document holds
+def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, Any] | None:  # noqa: ANN401 - what a document holds
     """The key of ODCS with the meaning of a key, and its value; None if there is none."""
+    if family == "ODCS":
+        return None if key in IN_PARTS else (key, value)
     if key == LINKS and element in HAS_LISTS and (found := definitions_of(value)) is not None:
         return "authoritativeDefinitions", found
     if key == CONFIG and element in HAS_LISTS and isinstance(value, Mapping):
@@ -122,7 +124,7 @@ def unread_keys(version: ContractVersion) -> Iterator[str]:
         carried = CARRIED.get((version.family, element), ())
         for key, value in version.rest(element, path).items():
             is_followed = key == QUARTZ and path in followed
-            if key not in carried and not is_followed and _equivalent(element, key, value) is None:
+            if key not in carried and not is_followed and _equivalent(version.family, element, key, value) is None:
                 yield f"{path}.{key}"
     yield from (f"{path}.{key}" for path, key in _of_definitions(version.document.top["definitions"]))
 
@@ -158,7 +160,7 @@ def _of_definitions(place: Place) -> Iterator[tuple[str, str]]:
     """Keys of definitions beside what fields read through them."""
     for each in place.entries.values():
         keys = remainder("DCS", "field", each.node.plain()) if each.node else {}
-        lost = (key for key, value in keys.items() if _equivalent("field", key, value) is None)
+        lost = (key for key, value in keys.items() if _equivalent("DCS", "field", key, value) is None)
         yield from ((each.path, key) for key in lost if key not in CARRIED["DCS", "field"])
         yield from _of_definitions(each["fields"])
 
@@ -240,6 +242,23 @@ MAX_ROUNDS = 5
 """Rounds in which refused parts are left out; parts that are refused for others are found in the next round."""
 LEAVABLE = ("quality", "servers", "relationships", "slaProperties", "examples", "tags")
 """Lists whose items are left out, and listed, where ODCS refuses them."""
+NEEDED = frozenset(
+    (
+        "apiVersion",
+        "kind",
+        "id",
+        "version",
+        "schema",
+        "name",
+        "properties",
+        "items",
+        "map",
+        "key",
+        "value",
+        "logicalType",
+    )
+)
+"""Keys that are never left out as a whole."""
 
 
 def odcs(version: ContractVersion) -> Converted:
@@ -280,12 +299,13 @@ def _alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
 
 
 def _leavable(path: str) -> tuple[str | int, ...] | None:
-    """The item of a list, or the option, that a problem lies in; None if it lies elsewhere."""
+    """The item of a list, the option, or else the key, that a problem lies in; None if the contract needs it."""
     steps = steps_of(path)
     for at in range(len(steps) - 1, 0, -1):
         if (isinstance(steps[at], int) and steps[at - 1] in LEAVABLE) or steps[at - 1] == "logicalTypeOptions":
             return steps[: at + 1]
-    return None
+    own = next((at for at, step in enumerate(steps, 1) if isinstance(step, str) and step not in NEEDED), None)
+    return None if own is None else steps[:own]
 
 
 def _leave_out(document: Plain, place: tuple[str | int, ...]) -> None:

@@ -21,12 +21,14 @@ from lakegate.contract.documents.key_table import (
     CONSTRAINTS,
     CONTRACT,
     FORMAT,
+    MOMENTS,
+    ODCS_NAMES,
     ODCS_SHAPES,
     ODCS_TYPES,
     constraint_of,
     written_texts,
 )
-from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
+from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
 from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
@@ -179,6 +181,17 @@ def of_whole(site: RuleSite) -> Quality:
     yield from ()
 
 
+def unmeasured_date(site: RuleSite) -> Quality:
+    """An option of dates in another format, which are texts for the gate."""
+    for path in site.rule.fields:
+        if site.type(path) not in MOMENTS:
+            value = site.rule.arguments.get("value")
+            site.found[path].options[str(site.rule.arguments.get("option"))] = (
+                number(value) if isinstance(value, Decimal) else value
+            )
+    yield from ()
+
+
 def foreign_key(site: RuleSite) -> Quality:
     """A relationship: of one field at its property, of several at the object."""
     rule = site.rule
@@ -202,6 +215,7 @@ OF_FIELDS: dict[str, Write] = {
     "enum": enum,
     **dict.fromkeys((FORMAT, *(each.rule_kind for each in CONSTRAINTS.values())), option),
     **dict.fromkeys((TIMEZONE, *OF_WHOLE), of_whole),
+    UNMEASURED_DATE: unmeasured_date,
     "foreignKey": foreign_key,
 }
 """The writer of each kind of constraint."""
@@ -221,11 +235,11 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
     own, passed = found.get(each.name), rest("field", each.origin.path)
     keys = {
         "physicalName": each.physical,
-        **(_types(each) if each.name in typed else {"physicalType": each.declared}),
+        **(_types(each) if each.name in typed else {_key_of(each): each.declared}),
         "description": each.description,
         **passed,
         **(own.keys if own else {}),
-        "logicalTypeOptions": (own.options or None) if own else None,
+        "logicalTypeOptions": {**passed.get("logicalTypeOptions", {}), **(own.options if own else {})} or None,
         "classification": each.classification,
         **own_properties(passed, PERSONAL, each.personal),
         "examples": [example.written for example in each.examples] or None,
@@ -234,6 +248,11 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
         "quality": (own.quality or None) if own else None,
     }
     return {key: value for key, value in keys.items() if value is not None}
+
+
+def _key_of(each: Field) -> str:
+    """The key of a type of which no value is measured."""
+    return "logicalType" if each.declared in ODCS_NAMES else "physicalType"
 
 
 def _types(each: Field) -> Plain:
@@ -478,13 +497,14 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         "require": [*contract.require] or None,
         "sharedWith": [*contract.shared_with] or None,
     }
+    passed, texts = rest("root", "$"), written_texts(ABOUT, about, "odcs")
     root = {
         "apiVersion": VERSION,
         "kind": "DataContract",
         **written_texts(CONTRACT, contract, "odcs"),
-        **written_texts(ABOUT, about, "odcs"),
+        **texts,
         "tags": [each for each in about.tags if each] or None,
-        **rest("root", "$"),
+        **{key: _with(each, texts.get(key)) for key, each in passed.items()},
         "servers": [_server(each) for each in about.servers] or None,
         DEPRECATION: _known({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
         "schema": [_object(contract, each, rest) for each in contract.datasets] or None,
@@ -507,6 +527,11 @@ def _role(role: object) -> object:
     if not isinstance(role, Mapping) or "role" in role or "name" not in role:
         return role
     return {"role": role["name"], **{key: each for key, each in role.items() if key != "name"}}
+
+
+def _with(passed: object, own: object) -> object:
+    """A mapping that is kept, with the keys that the model has; any other value as it is."""
+    return {**passed, **own} if isinstance(passed, Mapping) and isinstance(own, Mapping) else passed
 
 
 def _known(mapping: Mapping[str, Any]) -> Plain:

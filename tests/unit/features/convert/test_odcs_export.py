@@ -18,7 +18,7 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion, read_version
 from lakegate.errors import ContractError, InputError
 from lakegate.extension_points import ROOT
-from lakegate.features.convert.odcs_export import odcs
+from lakegate.features.convert.odcs_export import odcs, settled
 from lakegate.features.convert.odcs_writer import server_settings
 from lakegate.lints.linter import examine
 from lakegate.plan.metrics import Metric
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lakegate.contract.contract_model import Contract
     from lakegate.plan.plan import Plan
 
+ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 25
 ORDER = (Status.SKIP, Status.PASS, Status.WARN, Status.FAIL, Status.ERROR)
 LISTED = {
@@ -426,6 +427,42 @@ def test_an_older_document_of_odcs_is_written_too() -> None:
     base = {"apiVersion": "v3.1.0", "kind": "DataContract", "id": "x", "version": "1.0.0", "status": "active"}
 
     assert odcs(version_of(base | {"schema": schema})).omitted == ()
+
+
+def test_a_document_of_odcs_keeps_its_keys() -> None:
+    """What the gate does not read is written as it is, beside what it reads in the same mapping."""
+    document = yaml.safe_load(ORDERS.read_text())
+    converted = odcs(version_of(ORDERS.read_bytes()))
+    written = yaml.safe_load(converted.text)
+
+    assert converted.omitted == ()
+    for key in ("domain", "tenant", "team", "description"):
+        assert written[key] == document[key]
+    for old, new in zip(document["schema"][0]["properties"], written["schema"][0]["properties"], strict=True):
+        kept = old.keys() - {"quality", "tags"}  # in the form of 3.2, and the tag `pii` as a property
+        assert {key: new.get(key) for key in kept} == {key: old[key] for key in kept}
+
+
+def test_dates_in_another_format_stay_what_they_are() -> None:
+    """The gate does not compare them, and says so of both documents."""
+    options = {"format": "dd.MM.yyyy", "minimum": "01.01.2026"}
+    properties = [{"name": "a", "logicalType": "date", "logicalTypeOptions": options}]
+    base = {"apiVersion": "v3.1.0", "kind": "DataContract", "id": "x", "version": "1.0.0", "status": "active"}
+    converted = odcs(version_of(base | {"schema": [{"name": "orders", "properties": properties}]}))
+
+    assert converted.omitted == ()
+    assert yaml.safe_load(converted.text)["schema"][0]["properties"] == properties
+
+
+def test_keys_that_odcs_refuses_are_left_out() -> None:
+    """A key that another version has does not keep the rest from being written."""
+    properties = [{"name": "a", "logicalType": "string", "colour": "red"}]
+    document = {"apiVersion": "v3.2.0", "kind": "DataContract", "id": "x", "version": "1.0.0", "status": "active"}
+    text, _ = settled({**document, "price": {"amount": 1}, "schema": [{"name": "orders", "properties": properties}]})
+
+    assert yaml.safe_load(text) == document | {
+        "schema": [{"name": "orders", "properties": [{"name": "a", "logicalType": "string"}]}]
+    }
 
 
 def test_references_to_other_contracts_have_the_form_of_odcs() -> None:

@@ -88,6 +88,8 @@ def contents(draw: st.DrawFn, level: int = 0) -> dict[str, Any]:
     }
     if draw(st.booleans()):
         found["customProperties"] = [{"property": "pii", "value": draw(st.booleans())}]
+    if draw(st.booleans()):
+        found |= {"criticalDataElement": draw(st.booleans()), "encryptedName": draw(WORDS)}
     for flag in draw(st.sets(st.sampled_from(["required", "unique"] if kind == "scalar" else ["required"]))):
         found[flag] = True
     if kind == "scalar":
@@ -136,6 +138,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "name": "orders",
         "logicalType": "object",
         "physicalName": draw(WORDS),
+        "dataGranularityDescription": draw(WORDS),
         "properties": columns,
         "quality": [each for each in rules if each.get("metric") in {None, "rowCount"}],
         "customProperties": [{"property": "lakegate", "value": extension}] if extension else [],
@@ -157,7 +160,8 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         "status": draw(WORDS),
         "name": draw(WORDS),
         "description": draw(st.fixed_dictionaries({"purpose": WORDS}, optional={"usage": WORDS, "limitations": WORDS})),
-        "team": {"name": draw(WORDS)},
+        "team": {"name": draw(WORDS), "members": [{"username": draw(WORDS)}]},
+        "domain": draw(WORDS),
         "tags": draw(st.lists(WORDS, unique=True, min_size=1, max_size=2)),
         "deprecation": {"reason": draw(WORDS), "sunset_date": "2027-01-01"},
         "schema": [table],
