@@ -34,6 +34,9 @@ OMITTED = "omitted"
 """Metadata of a field that documents do not have where it has its default."""
 UNWRITTEN: Final = types.MappingProxyType({"unwritten": True})
 """Metadata of a field with a default that is no part of the document: what only words for people say."""
+EXTENSIONS: Final = types.MappingProxyType({"unwritten": True, "extensions": True})
+"""Metadata of the one field, a text whose default is `{}`, that keeps unread what the type does not know of a stored document:
+members of features, or of a newer release. They stand among the other members again where the value is encoded."""
 LONGEST: Final = 200
 """Characters of a step of a path, and of a requirement."""
 T = typing.TypeVar("T")
@@ -130,23 +133,13 @@ def encode(value: object) -> Json:
 def decode(cls: type[T] | types.UnionType, document: Json, *, strict: bool = False) -> T:
     """The value of type `cls` in a JSON document; DecodeError where it does not fit the type's hints.
 
-    Unknown keys are ignored, as a newer release may have written a row; `strict` refuses them.
+    Unknown keys are ignored, or kept in the field with `EXTENSIONS`, as a newer release may have written a row; `strict`
+    refuses them.
     """
     try:
         return typing.cast("T", decoder(typing.cast("Json", cls), strict=strict)(document))
     except RecursionError:
         raise DecodeError("type", "less nested") from None
-
-
-def without_extensions(document: Mapping[str, Json], own: typing.Container[str]) -> tuple[dict[str, Json], str]:
-    """The members of a stored document that its reader knows, and as text all others: of features, or of a newer release."""
-    known = {name: value for name, value in document.items() if name in own}
-    return known, json.dumps({name: value for name, value in document.items() if name not in own})
-
-
-def with_extensions(known: Mapping[str, Json], extensions: str) -> dict[str, Json]:
-    """The document to store: the others as they were read, with the members that its writer knows."""
-    return {**json.loads(extensions), **known}
 
 
 def decode_document(cls: type[T] | types.UnionType, schema: str, document: Json) -> T:
@@ -190,8 +183,10 @@ def _dataclass_encoder(cls: Json) -> Convert:
         if "unwritten" not in each.metadata
     ]
 
+    place = _open_place(cls)
+
     def encoded(value: Json) -> Json:
-        document: dict[str, Json] = {**own}
+        document: dict[str, Json] = {**json.loads(getattr(value, place)), **own} if place else {**own}
         for name, field, omitted in names:
             member = getattr(value, field)
             if omitted is not MISSING and member == omitted:
@@ -200,6 +195,11 @@ def _dataclass_encoder(cls: Json) -> Convert:
         return document
 
     return encoded
+
+
+def _open_place(cls: Json) -> str:
+    """The name of the field that keeps what a dataclass does not know; empty where it has none."""
+    return next((each.name for each in fields(cls) if "extensions" in each.metadata), "")
 
 
 def _same(value: Json) -> Json:
@@ -456,15 +456,17 @@ _BUILDERS: Final[dict[Json, Callable[..., Convert]]] = {
 
 
 def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
-    members, required = member_decoders(cls, strict=strict)
+    members, required, place = member_decoders(cls, strict=strict)
     if type(document) is not dict:
         raise DecodeError("type", "object")
     values: dict[str, Json] = {}
+    unknown: dict[str, Json] = {}
     for key, each in document.items():
         member = members.get(key)
         if member is None:
             if strict:
                 raise DecodeError("additionalProperties", False)
+            unknown[key] = each
             continue
         name, decoded = member
         try:
@@ -474,12 +476,16 @@ def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
     if not required <= document.keys():
         raise DecodeError("required", sorted(required))
     values.pop("", None)
+    if place and unknown:
+        values[place] = json.dumps(unknown)
     return cls(**values)
 
 
 @cache
-def member_decoders(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]], frozenset[str]]:
-    """Of each key the name of its field and its decoder, and the required keys. The name of a tag, which is no field, is empty.
+def member_decoders(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Convert]], frozenset[str], str]:
+    """Of each key the name of its field and its decoder, the required keys, and the field for unknown ones (else empty).
+
+    The name of a tag, which is no field, is empty.
 
     It is not called before a value is decoded: types may be recursive.
     """
@@ -490,7 +496,7 @@ def member_decoders(cls: Json, *, strict: bool) -> tuple[dict[str, tuple[str, Co
     if kind is not None:
         members["kind"] = ("", _choice_decoder({kind: kind}))
         required.add("kind")
-    return members, frozenset(required)
+    return members, frozenset(required), _open_place(cls)
 
 
 # ---- Documents with a published schema ----

@@ -400,14 +400,3 @@ def all_readable(table: Tables, rows: Iterable[Row], of: Callable[[Row], T]) -> 
             table.left_out.append(refused)
         else:
             yield content
-
-
-def with_unknown(stored: Row | None, attribute: str, written: Mapping[str, Any]) -> dict[str, Any]:
-    """A document as it is written, with the keys that a newer release has put into the one that it replaces."""
-    if stored is None:
-        return dict(written)
-    try:
-        before: dict[str, Any] = dict(json.loads(stored.text(attribute)))
-    except UNREADABLE as error:
-        raise unreadable(str(stored.key), error) from None
-    return {**before, **written}

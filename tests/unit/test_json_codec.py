@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import InputError
-from lakegate.json_codec import canonical, decode, digest, encode
+from lakegate.json_codec import EXTENSIONS, OMITTED, DecodeError, canonical, decode, digest, encode
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
@@ -200,3 +200,26 @@ def test_only_public_fields_show_their_values(classification: str | None, *, exp
 def test_predicates_are_written_with_their_kind() -> None:
     """A predicate's document carries the word that distinguishes it from the others."""
     assert encode(Present("a")) == {"kind": "present", "field": "a"}
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A row that a newer release may have written more into."""
+
+    name: str
+    listed: bool = field(default=True, metadata={OMITTED: True})
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+
+
+@pytest.mark.parametrize("unknown", [{}, {"zzz": {"a": [1]}}, {"extensions": 1}])
+def test_what_a_type_does_not_know_is_kept_in_its_open_place(unknown: dict[str, object]) -> None:
+    """It is written again as it was; a member that is known is never taken from there, and a published document has none."""
+    stored = {"name": "a", "listed": False, **unknown}
+    read = decode(Grown, stored)
+
+    assert encode(read) == stored
+    assert (json.loads(read.extensions), read == decode(Grown, encode(read))) == (unknown, True)
+    assert encode(replace(read, listed=True)) == {"name": "a", **unknown}
+    if unknown:
+        with pytest.raises(DecodeError, match="additionalProperties"):
+            decode(Grown, stored, strict=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -39,7 +39,7 @@ from lakegate.gate.scheduled_tasks import (
     present,
     run_due,
 )
-from lakegate.json_codec import NotEmpty, encode
+from lakegate.json_codec import EXTENSIONS, NotEmpty, encode
 from lakegate.plan.plan import Plan
 from lakegate.timestamps import Moment, instant_of, moment
 
@@ -122,6 +122,8 @@ class PullingLine:
     ends: tuple[PullEnd, ...] = ()
     """The latest first."""
     revision: int = 0
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
 
     @property
     def due(self) -> str:

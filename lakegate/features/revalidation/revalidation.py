@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -46,7 +46,7 @@ from lakegate.gate.scheduled_tasks import (
     present,
     write_row,
 )
-from lakegate.json_codec import MAX_INTEGER, Exact, NotEmpty, Permitted, encode
+from lakegate.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -216,6 +216,8 @@ class RevalidatedLine:
     ends: tuple[EndedRun, ...] = ()
     """The latest first."""
     revision: int = 0
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
 
     @property
     def due(self) -> str:

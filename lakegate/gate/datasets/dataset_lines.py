@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import message_row, producer_key
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
-from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, with_unknown, workloads_key
-from lakegate.json_codec import decode, encode
+from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, workloads_key
+from lakegate.json_codec import EXTENSIONS, decode, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class Line:
     """Whether the readers' manifest states all that is recorded."""
     revision: int = 0
     """The number of its writes."""
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
 
     @property
     def consumers(self) -> tuple[str, ...]:
@@ -191,6 +193,8 @@ class PromisingLine:
     """Of the contract."""
     pledges: tuple[Pledge, ...] = ()
     revision: int = 0
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
 
     def end_of(self, pledge: Pledge) -> str:
         """The time when a service level is missed unless a delivery is accepted before."""
@@ -244,10 +248,7 @@ class LineRows(Generic[RowT]):
 
     def write(self, line: RowT) -> None:
         """Replace the row if it is one revision older. Raises ConditionFailed."""
-        stored = self.table.get(workloads_key(self.kind, line.line))
-        content = json.dumps(
-            with_unknown(stored, self.attribute, encode(line)), separators=(",", ":"), ensure_ascii=False
-        )
+        content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
         document = StoredRecord(line, lambda: content)
         values = {"revision": line.revision, self.attribute: document, **due_at(self.kind, line.line, line.due)}
         row = Row(workloads_key(self.kind, line.line), values)
@@ -285,8 +286,7 @@ class DatasetLines:
         `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
         """
         key = workloads_key("line", line.name)
-        document = with_unknown(self.table.get(key), "line", encode(line))
-        content = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
         if len(content.encode()) > MAX_CONTENT:
             raise InputError(f"the subscriptions of {line.name} need more than {MAX_CONTENT:,} bytes")
         values = {

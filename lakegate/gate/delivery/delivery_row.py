@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
 
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import UNREADABLE, Row, RowKey, StoredRecord, due_at, instant, unreadable, workloads_key
-from lakegate.json_codec import NotEmpty, with_extensions, without_extensions
+from lakegate.json_codec import EXTENSIONS, NotEmpty, decoder, encode
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import BrokenRule, Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 # ---- Failure causes ----
 
@@ -202,7 +202,7 @@ class Decision:
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
     enforced: Enforced | None = None
     """The decision of `mode: enforce`; None where it was the mode."""
-    extensions: str = "{}"
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
     """As `Workload.extensions`, of the decision."""
 
 
@@ -375,13 +375,11 @@ class PartList(NamedTuple):
 #
 # What conditions and the index read has attributes of its own (`state`, `attempt`, `result`, `shard`, `at`). The whole
 # row is stored beside them as JSON, except `due_at`: a lease changes it without writing the others. Members of the row
-# and of its decision that the core does not know are written again as they were; those within other parts are ignored.
+# and of its decisions that the core does not know are written again as they were; those within other parts are ignored.
 
 
-T = TypeVar("T")
 _BESIDE: Final = frozenset({"due_at", "tries", "extensions", "expires", "archived"})
 """Fields that are not in the JSON of a row under their names."""
-_MEMBERS: Final = frozenset(Workload._fields) - _BESIDE
 
 
 def workload_key(workload: str) -> RowKey:
@@ -444,72 +442,29 @@ def archived_row(identity: str, body: bytes) -> Workload:
 
 
 def _text(workload: Workload) -> str:
-    known = {name: value for name, value in workload._asdict().items() if value is not None and name not in _BESIDE}
-    return json.dumps(with_extensions(known, workload.extensions), default=_plain, separators=(",", ":"))
+    members = ((name, value) for name, value in workload._asdict().items() if value is not None and name not in _BESIDE)
+    row = json.loads(workload.extensions) | {name: encode(value) for name, value in members}
+    return json.dumps(row, default=instant, separators=(",", ":"))
 
 
 def _content(text: str) -> Workload:
     """A workload without what is stored beside its JSON."""
-    known, extensions = without_extensions(json.loads(text), _MEMBERS)
-    parts = {name: _PARTS[name](value) if name in _PARTS else value for name, value in known.items()}
-    return Workload(**parts, due_at=None, extensions=extensions)
+    row, read = json.loads(text), _readers()
+    known = {name: read[name](value) for name, value in row.items() if name in read}
+    extensions = json.dumps({name: value for name, value in row.items() if name not in read})
+    return Workload(**known, due_at=None, extensions=extensions)
 
 
-def _plain(part: Any) -> object:  # noqa: ANN401 - a time, or a part of a row
-    if isinstance(part, Decision):
-        own = asdict(part)
-        return with_extensions(own, own.pop("extensions"))
-    return asdict(part) if is_dataclass(part) and not isinstance(part, type) else instant(part)
-
-
-def _known(cls: Callable[..., T], part: Mapping[str, Any], **read: Any) -> T:  # noqa: ANN401 - of JSON
-    """A part of a row, of what this release knows of it: a newer one may have written more (docs/functions.md)."""
-    names = [each.name for each in fields(cls) if each.name in part]  # type: ignore[arg-type] # a dataclass
-    return cls(**{name: part[name] for name in names} | read)
-
-
-def _each(cls: Callable[..., T], parts: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
-    return tuple(_known(cls, each) for each in parts)
-
-
-def _pin(part: Mapping[str, Any]) -> Pin:
-    """A pin, of rows too that were written before any plan referred to another line."""
-    return _known(Pin, part, references=_each(Referred, part.get("references", ())))
-
-
-def _decision(part: Mapping[str, Any]) -> Decision:
-    """A decision, of rows too that were written before decisions held counts and rules."""
-    counts, enforced = (part.get(name) for name in ("counts", "enforced"))
-    known, extensions = without_extensions(part, {each.name for each in fields(Decision)} - {"extensions"})
-    return _known(
-        Decision,
-        known,
-        reasons=tuple(part["reasons"]),
-        counts=_known(Counts, counts) if counts else None,
-        broken=_each(BrokenRule, part.get("broken", ())),
-        enforced=_known(Enforced, enforced) if enforced else None,
-        extensions=extensions,
-    )
+@cache
+def _readers() -> Mapping[str, Callable[[Any], Any]]:
+    """By the name of a member of the row, the function that reads it."""
+    hints = get_type_hints(Workload, include_extras=True)
+    times: dict[str, Callable[[Any], Any]] = {
+        **dict.fromkeys(("not_before", "deadline"), datetime.fromisoformat),
+        "failed": lambda parts: tuple(map(_failed, parts)),
+    }
+    return {name: times.get(name) or decoder(hints[name], strict=False) for name in hints if name not in _BESIDE}
 
 
 def _failed(part: Mapping[str, Any]) -> FailedAttempt:
     return FailedAttempt(part["number"], part["run"], FailureCause(part["cause"]), datetime.fromisoformat(part["at"]))
-
-
-_PARTS: Final[Mapping[str, Any]] = {
-    "source": partial(_known, SourceObject),
-    "staged": partial(_known, SourceObject),
-    "parts": partial(_known, SourceObject),
-    "landed": partial(_known, SourceObject),
-    "pin": _pin,
-    "decision": _decision,
-    "candidate": _decision,
-    "answer": partial(_known, ApprovalAnswer),
-    "chosen": partial(_known, ChosenVersion),
-    "waiver": partial(_known, Waiver),
-    "cost": partial(_known, BilledCost),
-    "state": State,
-    "failed": lambda part: tuple(map(_failed, part)),
-    "not_before": datetime.fromisoformat,
-    "deadline": datetime.fromisoformat,
-}

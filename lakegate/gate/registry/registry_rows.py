@@ -8,7 +8,7 @@ from typing import Final
 
 from lakegate.contract.contract_model import COMMON, line_of
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.json_codec import OMITTED, UNWRITTEN, digest
+from lakegate.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ class RegistrySnapshot:
     children: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
     """The ids of the contracts that inherit from the contract, sorted."""
 
-    extensions: str = field(default="{}", metadata=UNWRITTEN)
-    """Members of its row that are those of a newer release, as text: they are written again as they were."""
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
 
     @property
     def standing(self) -> tuple[Publication, ...]:

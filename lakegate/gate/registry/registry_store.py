@@ -36,7 +36,7 @@ from lakegate.gate.table import (
     at_revision,
     found,
 )
-from lakegate.json_codec import canonical, decode, encode, members_of, with_extensions, without_extensions
+from lakegate.json_codec import canonical, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -251,7 +251,7 @@ def _of_kind(rows: Iterable[Row], kind: str) -> Iterator[Row]:
 
 def _listed(contract: str, snapshot: RegistrySnapshot, reason: str) -> Put:
     """The list of a contract, written if it is one revision older."""
-    content = json.dumps(with_extensions(encode(snapshot), snapshot.extensions), separators=(",", ":"))
+    content = json.dumps(encode(snapshot), separators=(",", ":"))
     if len(content) > MAX_CONTENT:
         raise InputError(
             f"the versions, routes and children of {contract} need more than {MAX_CONTENT:,} bytes: use another id"
@@ -267,8 +267,7 @@ def _contract(row: Row) -> RegistrySnapshot:
 
 
 def _content(revision: int, text: str) -> RegistrySnapshot:
-    content, extensions = without_extensions(json.loads(text), {each.key for each in members_of(RegistrySnapshot)})
-    return replace(decode(RegistrySnapshot, content), revision=revision, extensions=extensions)
+    return replace(decode(RegistrySnapshot, json.loads(text)), revision=revision)
 
 
 # ---- Rows of versions, routes and proposals ----

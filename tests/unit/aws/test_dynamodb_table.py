@@ -27,6 +27,7 @@ from lakegate.gate.delivery.delivery_row import (
     FailedAttempt,
     Pin,
     SourceObject,
+    Waiver,
     Workload,
     workload_of,
     workload_row,
@@ -74,7 +75,10 @@ workloads = st.builds(
     decision=st.none() | decisions,
     candidate=st.none() | decisions,
     failed=st.tuples(st.builds(FailedAttempt, at=times)),
-    cost=st.none() | st.builds(BilledCost, amounts, amounts, amounts, st.text(), st.text()),
+    expires=st.just(0),
+    archived=st.just(False),
+    waiver=st.none() | st.builds(Waiver, *(st.text(min_size=1),) * 4),
+    cost=st.none() | st.builds(BilledCost, amounts, amounts, amounts, st.just("USD"), st.just("2026-11-21")),
     extensions=extensions,
 )
 
