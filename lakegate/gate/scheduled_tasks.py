@@ -84,8 +84,6 @@ class ScheduledTask(Generic[RowT]):
     """A task over the rows of a kind by time; those that a sweep runs are registered at the point `scheduled tasks`."""
 
     rows: Callable[[Dependencies], Rows[RowT]]
-    write: Effect
-    """The effect of writing a row."""
     step: Callable[[Dependencies, RowT, str], Steps[RowT | None]] = _wait
     """Does what is due about a row now. Returns the row afterwards, to be written; None: there is nothing to write."""
     end: Callable[[RowT, RowT], object] = lambda _before, _after: None
@@ -204,7 +202,7 @@ def write_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str, 
     """Write a row. Raises ConditionFailed where another worker was first, unless an earlier try of this one arrived."""
     rows = task.rows(dependencies)
     try:
-        yield from perform(task.write, partial(rows.write, row))
+        yield from perform(Effect.WRITE_ROW, partial(rows.write, row))
     except ConditionFailed:
         if rows.get(name) != row:
             raise

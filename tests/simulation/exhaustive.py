@@ -33,32 +33,28 @@ OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}
 OF_PEOPLE = {Effect.REPLAY, Effect.REVIVE, Effect.RECORD, Effect.PAUSE, Effect.RESUME}
 PUBLISHING = {Effect.PROPOSE, Effect.WRITE_DOCUMENT, Effect.WRITE_PLAN, Effect.PUBLISH}
 OF_NOTIFICATIONS = {
-    Effect.WRITE_NOTICE,
     Effect.NOTIFY,
     Effect.KEEP_CALLBACK,
-    Effect.WRITE_PROMISES,
-    Effect.REPORT_MISSED,
+    Effect.REPORT,
 }
 """Of subscribers with channels, and of service levels: tests/unit/features/notifications and tests/unit/gate have them."""
 OF_ANNOUNCEMENTS = {Effect.ANNOUNCE, Effect.HINT, Effect.LINK, Effect.VALIDATE}
 """Effects of announced deliveries, which tests/simulation/test_announcements.py plays, and of validations, which touch none."""
 OF_PULLS = {
-    *(Effect.WRITE_PULL, Effect.BEGIN_UPLOAD, Effect.LAND_PART, Effect.LAND, Effect.END_UPLOAD, Effect.REPORT_PULL),
+    *(Effect.BEGIN_UPLOAD, Effect.LAND_PART, Effect.LAND, Effect.END_UPLOAD),
 }
 """Effects before an object has landed, which tests/simulation/test_pulls.py plays."""
 OF_VALIDATORS = {Effect.START_VALIDATION, Effect.KEEP_ANSWERS}
 """Effects of rules that other services measure, which tests/simulation/test_validators.py plays."""
-OF_REVALIDATIONS = {Effect.WRITE_REVALIDATION, Effect.REPORT_REVALIDATION}
-"""Effects of rules with a schedule, which tests/simulation/test_revalidations.py plays."""
 OF_ERASURE = {Effect.REPLACE, Effect.ERASE}
 """Effects of an erasure, which tests/simulation/test_erasures.py plays."""
 OF_RESTORES = {Effect.SETTLE}
 """Effects after rows were set back, which tests/unit/gate/delivery/test_restored_rows.py plays."""
 NOT_PLAYED = {
     *OF_RESTORES,
-    *(Effect.KEEP_CURSOR, Effect.REPORT_DRIFT, Effect.ANCHOR),
+    *(Effect.KEEP_CURSOR, Effect.ANCHOR),
     *(*OF_PEOPLE, *OF_PARTS, *OF_NOTIFICATIONS, *OF_ANNOUNCEMENTS, *OF_ERASURE, *OF_PULLS, *OF_VALIDATORS),
-    *(*OF_REVALIDATIONS, *PUBLISHING),
+    *PUBLISHING,
 }
 """Effects of a person, of long listings, of parts, erasures and reports: the random schedules and unit tests have them."""
 Planned = tuple[Effect, Fault]

@@ -38,7 +38,7 @@ SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
 ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)
 
 
-REPEATED = frozenset({Effect.WRITE_PLAN, Effect.WRITE_REQUEST, Effect.START_JOB, Effect.REPORT_REVALIDATION})
+REPEATED = frozenset({Effect.WRITE_PLAN, Effect.WRITE_REQUEST, Effect.START_JOB, Effect.REPORT})
 """Effects that need no condition, because they may be repeated."""
 
 

@@ -377,4 +377,4 @@ def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]
     message = Message(
         identity, "", "drift", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), report.line
     )
-    return (yield from perform(Effect.REPORT_DRIFT, partial(dependencies.outbox.add, message)))
+    return (yield from perform(Effect.REPORT, partial(dependencies.outbox.add, message)))

@@ -587,5 +587,5 @@ def _ended_notice(before: ChannelNotice | None) -> ChannelNotice | None:
     return before and replace(before, causes=(), revision=before.revision + 1)
 
 
-TASK: Final = ScheduledTask(notices, Effect.WRITE_NOTICE, enough=ENOUGH, most=DUE_PER_TURN)
+TASK: Final = ScheduledTask(notices, enough=ENOUGH, most=DUE_PER_TURN)
 LISTENER: Final = MessageListener(note, deliver)

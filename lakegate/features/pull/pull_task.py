@@ -389,7 +389,7 @@ def landed(work: Work, fetch: SourceFetch) -> int | None:
 
 def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
     """Write where the pull is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_PULL, partial(pulls(work.dependencies).write, row))
+    yield from perform(Effect.WRITE_ROW, partial(pulls(work.dependencies).write, row))
     return row
 
 
@@ -553,7 +553,7 @@ def _ended_pull(before: PullingLine, after: PullingLine) -> PullEnd | None:
     return after.ends[0] if after.ends != before.ends else None
 
 
-TASK: Final = ScheduledTask(pulls, Effect.WRITE_PULL, end=_ended_pull, discovery=Discovery(PULL, CURSOR, _found))
+TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CURSOR, _found))
 """Its step needs sources and landing, which only the function that pulls has."""
 
 
@@ -623,7 +623,7 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLi
 def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullingLine]:
     """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
     if message := message_of(work.dependencies, row, end):
-        yield from perform(Effect.REPORT_PULL, partial(work.dependencies.outbox.add, message))
+        yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
     return ended(row, end, seen)
 
 

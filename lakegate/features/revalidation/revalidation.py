@@ -473,7 +473,7 @@ def _report(
     )
     identity = f"{row.line}:{KIND}:{run.id}"
     message = Message(identity, "", KIND, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
-    yield from perform(Effect.REPORT_REVALIDATION, partial(dependencies.outbox.add, message))
+    yield from perform(Effect.REPORT, partial(dependencies.outbox.add, message))
 
 
 # ---- An attempt ----
@@ -746,7 +746,6 @@ def _metric(before: RevalidatedLine, after: RevalidatedLine) -> str | None:
 
 TASK: Final = ScheduledTask(
     revalidations,
-    Effect.WRITE_REVALIDATION,
     _step,
     _metric,
     Discovery(REVALIDATED, CURSOR, _found),

@@ -106,13 +106,11 @@ def _report(dependencies: Dependencies, line: PromisingLine, now: str) -> Steps[
     if not is_retired(dependencies, line.line):
         for each in found:
             add = partial(dependencies.outbox.add, _message(dependencies, line, each))
-            yield from perform(Effect.REPORT_MISSED, add)
+            yield from perform(Effect.REPORT, add)
     return reported(line, found)
 
 
-TASK: Final = ScheduledTask(
-    lambda dependencies: dependencies.promises, Effect.WRITE_PROMISES, _report, enough=ENOUGH, most=1_000
-)
+TASK: Final = ScheduledTask(lambda dependencies: dependencies.promises, _report, enough=ENOUGH, most=1_000)
 
 
 @dataclass(frozen=True, slots=True)

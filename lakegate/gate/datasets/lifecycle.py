@@ -369,7 +369,7 @@ def settle_line(dependencies: Dependencies, line: Line, _now: str) -> Steps[Line
     )  # where somebody else has written it, that one settles it
 
 
-TASK: Final = ScheduledTask(lambda dependencies: dependencies.lines, Effect.WRITE_LINE, settle_line)
+TASK: Final = ScheduledTask(lambda dependencies: dependencies.lines, settle_line)
 
 
 def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) -> Steps[Line]:

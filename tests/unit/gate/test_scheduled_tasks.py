@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, UnreadableItem
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import run
 from lakegate.gate.scheduled_tasks import TRIES, ScheduledTask, Turn, change_row, run_due, run_row
 from lakegate.timestamps import instant_of, moment
 from tests.simulation.environment import Environment
@@ -83,7 +83,7 @@ def counters(env: Environment, *names: str) -> Counters:
 
 def task_of(rows: Counters, **changes: object) -> ScheduledTask[Counter]:
     end = lambda _, after: "ended" if not after.due else None  # noqa: E731 - the end of the tests
-    return replace(ScheduledTask(lambda _: rows, Effect.WRITE_PULL, counted, end), **changes)  # type: ignore[arg-type] # fields
+    return replace(ScheduledTask(lambda _: rows, counted, end), **changes)  # type: ignore[arg-type] # fields
 
 
 def turn_of(env: Environment, task: ScheduledTask[Counter], *also: str) -> Turn:

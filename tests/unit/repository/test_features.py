@@ -12,6 +12,7 @@ import pytest
 
 from lakegate.extension_points import ROOT
 from lakegate.features.feature_table import TABLE
+from lakegate.gate.effects import Effect
 from tests.unit.repository import remaining
 from tests.unit.repository.layers import feature_of, layer_of, layers, product
 
@@ -140,6 +141,15 @@ def test_the_core_goes_on_without_a_feature(case: str) -> None:
     codes, errors = without_each()
 
     assert (codes[case] == "0") is (case not in remaining.FEATURES), errors
+
+
+def test_no_effect_of_the_core_names_a_feature_that_adds_events_or_tasks() -> None:
+    """A feature whose rows are due by schedule, or that reports on a dataset, needs no effect of its own."""
+    stems = {name for point, name, _ in TABLE if point in {"dataset events", "scheduled tasks"}}
+    words = {word for each in Effect for word in re.findall(r"[a-z]+", f"{each.name} {each}".lower())}
+
+    assert {"drift", "pull", "revalidation"} <= stems
+    assert {word for word in words if word.startswith(tuple(stems))} == set()
 
 
 def test_the_architecture_lists_every_extension_point() -> None:

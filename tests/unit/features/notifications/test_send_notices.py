@@ -386,7 +386,7 @@ def test_turns_at_the_same_time_lose_nothing() -> None:
     gate.env.memory.clock.sleep(60)
     steps = notify(gate.env.dependencies)
     call = next(steps)
-    while call.effect is not Effect.WRITE_NOTICE:
+    while call.effect is not Effect.WRITE_ROW:
         call = steps.send(call.do())
     gate.turn()
     with pytest.raises(ConditionFailed):
@@ -399,7 +399,7 @@ def test_turns_at_the_same_time_lose_nothing() -> None:
     gate.env.memory.clock.sleep(60)
     steps = notify(gate.env.dependencies)
     call = next(steps)
-    while call.effect is not Effect.WRITE_NOTICE:
+    while call.effect is not Effect.WRITE_ROW:
         call = steps.send(call.do())
     call.do()
     call = steps.throw(ConditionFailed("notice"))

@@ -100,7 +100,7 @@ def _happens_and_fails(do: object) -> object:
         (Effect.LAND_PART, 1),
         (Effect.LAND_PART, 2),
         (Effect.LAND, 1),
-        *((Effect.WRITE_PULL, each) for each in (1, 2, 3, 4)),
+        *((Effect.WRITE_ROW, each) for each in (1, 2, 3, 4)),
     ],
 )
 def test_a_tick_that_lost_its_lease_writes_nothing_more(effect: Effect, number: int, breaks_at: int | None) -> None:

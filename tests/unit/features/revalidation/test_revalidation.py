@@ -623,7 +623,7 @@ def test_a_lost_answer_of_a_write_is_found_again() -> None:
     """The row is as this sweep wrote it: it goes on."""
     stage = measured_hourly()
     stage.env.memory.clock.sleep(3_600)
-    steps, call = until(stage, Effect.WRITE_REVALIDATION)
+    steps, call = until(stage, Effect.WRITE_ROW)
     call.do()
     following = steps.throw(ConditionFailed("revalidation"))
 

@@ -286,7 +286,7 @@ def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
     gate.changed("deprecate", DEPRECATE)
     slow = run_row(gate.env.dependencies, TASK, LINE)
     call = next(slow)
-    while call.effect is not Effect.WRITE_LINE:
+    while call.effect is not Effect.WRITE_ROW:
         call = slow.send(call.do())
     for _ in range(2):
         run(run_row(gate.env.dependencies, TASK, LINE), gate.env.memory.clock)
