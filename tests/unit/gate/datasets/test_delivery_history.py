@@ -11,11 +11,10 @@ from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.gate.datasets.delivery_history import Refusals, chosen, history, observe_report
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import Decision, Enforced
+from lakegate.gate.delivery.delivery_row import Enforced
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
-from lakegate.gate.ledger.ledger_store import History, entry_of
-from lakegate.verdict.verdict import BrokenRule
+from lakegate.gate.ledger.ledger_store import History
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.unit.gate.scenarios import drive
@@ -89,14 +88,3 @@ def test_a_history_ends_at_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [each.height for each in found] == [4, 3, 2]
     assert [each.height for each in read] == [4, 3, 2, 1]
-
-
-def test_a_decision_of_an_earlier_release_is_listed_by_its_reasons() -> None:
-    """Rows that were decided before decisions held rules have only texts: what precedes the message is the rule."""
-    env = Environment()
-    delivered(env, b"bad:1")
-    (row,) = env.memory.workloads.values()
-    (block,) = env.memory.ledger.blocks(LINE)
-    older = row._replace(decision=Decision("rejected", ("amount: 2", "name: null", "amount: 3")))
-
-    assert entry_of(block, older).rules == (BrokenRule("amount", "fail"), BrokenRule("name", "fail"))

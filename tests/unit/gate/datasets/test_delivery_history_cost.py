@@ -14,4 +14,4 @@ def test_a_page_reads_as_much_of_a_long_line_as_of_a_short_one() -> None:
         pages = [measured(twin, lambda d=dependencies, r=each: history(d, LINE, rule=r)) for each in ("", rule)]  # type: ignore[misc]
         costs.append([(each.requests, each.items) for each in pages])
 
-    assert costs == [[(2, 22), (2, 22)]] * 2
+    assert costs == [[(1, 21), (1, 21)]] * 2

@@ -276,7 +276,7 @@ def lost(contracts: int) -> Environment:
 
 def test_lost_heads_are_looked_for_a_page_of_the_registry_at_a_time() -> None:
     """Each sweep continues behind the contracts that the last one looked at; after the last page it begins again."""
-    env, found = lost(contracts=2), []
+    env, found = lost(contracts=3), []
     for _ in range(4):
         env.memory.objects.delete(WHERE)
         drive(env.dependencies, sweep(env.dependencies))
