@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
@@ -383,7 +383,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
 
 def announced_status(workload: str, contract: str, version: str, *, expired: bool) -> DeliveryStatus:
     """An announcement that nothing has landed for."""
-    unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus)}
+    unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus) if each.default is MISSING}
     known = {
         "workload": workload,
         "key": "",
@@ -396,7 +396,6 @@ def announced_status(workload: str, contract: str, version: str, *, expired: boo
         "reasons": (),
         "where": (),
         "problem": "announcement-expired" if expired else None,
-        "standing": "",
     }
     return DeliveryStatus(**unknown | known)
 

@@ -22,6 +22,7 @@ from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled
+from tests.simulation.sliced_job import NO_DIGEST
 from tests.unit.features.odf.slices.test_sliced_deliveries import only, published
 from tests.unit.gate.scenarios import drive, swapped
 
@@ -85,7 +86,7 @@ def test_a_merged_delivery_is_published_with_its_state() -> None:
     assert asked["slices"]["merge"] == {
         "line": LINE,
         "key": ["name"],
-        "runs": [{"uri": f"s3://{LAKE}/{state}", "rows": 5, "digest": "", "as_of": ""}],
+        "runs": [{"uri": f"s3://{LAKE}/{state}", "rows": 5, "digest": NO_DIGEST, "as_of": ""}],
         "snapshot": None,
     }
 
