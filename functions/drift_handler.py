@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
-from lakegate.features.drift.schema_drift import EngineSchemas, check_lines
+from lakegate.features.drift.schema_drift import DriftCheck, EngineSchemas, check_lines
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from lakegate.features.drift.schema_drift import DriftCheck
 
 LOG, METRICS = logger("drift"), metrics("drift")
 

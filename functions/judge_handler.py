@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 from lakegate.job.judge_function import JudgeError, answer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LOG = logging.getLogger("lakegate.judge")
 

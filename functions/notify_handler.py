@@ -11,12 +11,12 @@ from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, 
 from lakegate.errors import InputError, PortError
 from lakegate.features.notifications.notices import trial_notification
 from lakegate.gate.effects import run
+from lakegate.gate.ports import Message
 from lakegate.gate.send_messages import notify
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from lakegate.gate.ports import Message
 
 LOG, METRICS = logger("notify"), metrics("notify")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -18,21 +19,16 @@ from lakegate.aws.lambda_runtime import (
     sanitize_errors,
 )
 from lakegate.aws.secrets import Secrets
-from lakegate.aws.settings import read
+from lakegate.aws.settings import Settings, read
 from lakegate.features.pull.https_source import HttpsSource
-from lakegate.features.pull.pull_sources import PullAccess, S3Source, TransferByScheme
+from lakegate.features.pull.pull_sources import PullAccess, S3Source, Transfer, TransferByScheme
 from lakegate.features.pull.pull_task import PullOutcome, S3LandingParts, tick
 from lakegate.gate.effects import run
+from lakegate.gate.scheduled_tasks import Turn
 from lakegate.https_client import Web
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aws_lambda_powertools.utilities.typing import LambdaContext
-
-    from lakegate.aws.settings import Settings
-    from lakegate.features.pull.pull_sources import Transfer
-    from lakegate.gate.scheduled_tasks import Turn
 
 
 def pull_adapters(

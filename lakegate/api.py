@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from io import StringIO
@@ -10,29 +10,23 @@ from os import PathLike, fspath
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract_files import ParentPlaces, below, load, plan_of, with_definitions
-from lakegate.errors import InputError
+from lakegate.errors import InputError, Problem
 from lakegate.json_codec import encode
 from lakegate.lints.linter import lint_report
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import DataFile, files_of
+from lakegate.plan.plan import Plan
+from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
 from lakegate.text import counted
 from lakegate.text import printable as escaped
-from lakegate.verdict.check_status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lakegate.errors import Problem
-    from lakegate.plan.plan import Plan
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
-    from lakegate.verdict.verdict import Verdict
+from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.verdict import Verdict
 
 Place = str | PathLike[str]
 """The path of a file."""

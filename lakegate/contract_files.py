@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,21 +15,18 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
 import typer
 
 from lakegate.aws.open_stack import opened
+from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.diff.metadata_changes import ContractVersion
 from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice, names
-from lakegate.inheritance import ParentDocument, Resolver, identity_of, resolve
+from lakegate.inheritance import ParentDocument, Parents, Resolver, identity_of, resolve
+from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.diff.metadata_changes import ContractVersion
     from lakegate.gate.registry.publish_contract import ReferredDocuments
-    from lakegate.inheritance import Parents
-    from lakegate.plan.plan import Plan
 
 # ---- Documents as a person names them ----
 

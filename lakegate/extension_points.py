@@ -6,17 +6,15 @@ A feature registers by rows of `lakegate.features.feature_table`. The module tha
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 TABLE: Final = "lakegate.features.feature_table"
 

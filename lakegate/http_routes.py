@@ -6,7 +6,9 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
@@ -20,9 +22,6 @@ from lakegate.report.dcm_results import results_of
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
     from lakegate.gate.dependencies import Dependencies
 
 # ---- Requests and responses ----

@@ -6,19 +6,16 @@ import ipaddress
 import socket
 import ssl
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from lakegate.errors import PortError, Throttled, Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
 
 API_SECONDS: Final = 60
 

@@ -6,23 +6,19 @@ That module, and all that compares contracts, is imported for a document that in
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from lakegate.contract.contract_model import Contract, Dataset, ParentReference
 from lakegate.contract.documents.document_formats import NO_VARIABLES
+from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.lints.linter import UNKNOWN_PARENT, WHERE_PARENTS_ARE, Examined, examine
 from lakegate.rules.compile_plan import with_parts
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract, Dataset, ParentReference
-    from lakegate.contract.documents.document_tree import Document, Notes, Place
 
 # Where parents are found is the caller's: `Parents` finds them in files, in the registry, or among the pinned documents of a
 # published version. Nothing else is read.

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import COMMON, Origin
-from lakegate.contract.documents.document_tree import address, steps_of
+from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, Origin, Rule
+from lakegate.contract.documents.document_tree import Document, address, steps_of
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
 from lakegate.contract.service_levels import level_name
-from lakegate.diff.change_kinds import KINDS
+from lakegate.diff.change_kinds import KINDS, Change
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion
-from lakegate.diff.rule_changes import OF_TYPES, measured, requirements
+from lakegate.diff.rule_changes import OF_TYPES, Requirement, measured, requirements
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.errors import Problem
 from lakegate.lints.findings import extensions_of
 from lakegate.rules.compile_plan import with_parts
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.diff.change_kinds import Change
-    from lakegate.diff.rule_changes import Requirement
 
 # ---- The origin of inherited elements ----
 # The address of an inherited element is the address of `inherits`, followed by that version and that address. So a problem of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.json_codec import LONGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from jsonschema.exceptions import ValidationError
 
 

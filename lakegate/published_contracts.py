@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from lakegate.contract.contract_model import COMMON, NAMES, line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import Problem
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_lines import Line, LineStatus
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route
 from lakegate.gate.registry.routes import status_of, statuses_of
 from lakegate.json_codec import UNWRITTEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route
 
 
 @dataclass(frozen=True, slots=True)

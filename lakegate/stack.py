@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
-from lakegate.aws.open_stack import opened
+from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, TERMINAL, ApprovalAnswer, FailureCause, Waiver, replay_id
-from lakegate.gate.delivery.find_deliveries import first_of_content, judged, named
+from lakegate.gate.delivery.delivery_row import (
+    CAUSE_TEXTS,
+    TERMINAL,
+    ApprovalAnswer,
+    FailureCause,
+    Pin,
+    Waiver,
+    Workload,
+    replay_id,
+)
+from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, judged, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, PersonTransition, State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
 from lakegate.json_codec import OMITTED, UNWRITTEN
+from lakegate.published_contracts import ContractDocument, DescribedVersions, NewProposal, PublishedVersion
+from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
-from lakegate.verdict.verdict import counts_of
+from lakegate.verdict.verdict import Counts, counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.delivery.delivery_row import Pin, Workload
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.published_contracts import ContractDocument, DescribedVersions, NewProposal, PublishedVersion
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.verdict import Counts
-
     LineSection = tuple[str, dict[str, object], str]
     """The section of a feature about a dataset: its subject, for machines (with `line`), and in words."""
     LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from fractions import Fraction
 from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from fractions import Fraction
 
 # ---- Texts of others: truncated, printable, with hints ----
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.protocol import PersonTransition
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 
 
 def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:

@@ -7,41 +7,35 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from infra.local.local_command import interruptible, progress
 from infra.local.local_stack import Stack as LocalStack
 from infra.local.local_stack import StackOptions
-from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, summary, write_uploads
+from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, Upload, summary, write_uploads
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import asked, opened
+from lakegate.aws.open_stack import DeployedStack, asked, opened
 from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import table
 from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, send
 from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
-from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.delivery_row import Workload, workload_id
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.protocol import END_STATES
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
+from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import add_route
-from lakegate.stack import STANDING, Refused, account
+from lakegate.stack import STANDING, Account, Refused, account
 from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import To, read
 from lakegate.transfer.upload_files import send as put_object
-
-if TYPE_CHECKING:
-    from infra.samples.demo import Upload
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Route
-    from lakegate.stack import Account
 
 ROWS = 2_000
 PATIENCE_SECONDS = 120.0

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from infra.local.local_stack import Stack, StackOptions
-from lakegate.aws.open_stack import LocalState  # noqa: TC001 - the hint of a result
+from lakegate.aws.open_stack import LocalState
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DOWN = 1
 DEAD = {

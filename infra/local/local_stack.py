@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.error import URLError
 
 from infra.local.aws.guard import VARIABLE
@@ -43,14 +44,10 @@ from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
 from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.spark.local_spark import jars, java_home
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lakegate.plan.plan import Plan
 
 # ---- A program that outlives its command ----
 # Its lock file holds its process id, and the process holds the lock: as long as it lives, and not a moment longer, however it

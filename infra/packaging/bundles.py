@@ -26,11 +26,11 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infra.setup.atomic_dir import alone, atomic_dir
 from infra.setup.environments import LOCKS, MARK
@@ -38,9 +38,6 @@ from lakegate import extension_points
 from lakegate.errors import SetUpError
 from lakegate.features import feature_table
 from lakegate.spark.local_spark import jars
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 # ---- Archives whose bytes depend on names and contents alone ----
 

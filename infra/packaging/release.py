@@ -25,8 +25,9 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from infra.packaging.bundles import (
     EXECUTABLE,
@@ -52,9 +53,6 @@ from lakegate.features.release_check.verify_release_command import (
     sha256,
 )
 from lakegate.spark.local_spark import pinned_jars
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # ---- Bills of materials (CycloneDX 1.6) ----
 # An artifact's packages are those whose metadata it contains. The jars are added from their pins (`lakegate/spark/jars.json`).

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 EXAMPLES = ROOT / "contracts/examples"
 CONTRACTS = tuple(

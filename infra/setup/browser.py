@@ -6,14 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from infra.setup.environments import program
 from lakegate.errors import SetUpError
 from lakegate.extension_points import TOOLS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import atomic_dir
@@ -14,9 +14,6 @@ from lakegate.lints.linter import read
 from lakegate.plan.request import Request, StagedPart
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.spark.local_spark import CLASSES, archive, java_home, use_local_spark
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
 SAMPLE = "weather-clean.csv"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from infra.setup.jars import install_jars, sound
 from infra.setup.java import install_java
 from lakegate.errors import SetUpError
 from lakegate.extension_points import TOOLS
 from lakegate.spark.local_spark import FOLDER, find_java, pinned_jars
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def main(tools: Path = TOOLS) -> int:

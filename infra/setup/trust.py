@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import ssl
 import warnings
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
 from cryptography.utils import CryptographyDeprecationWarning
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSWORD = "public"  # noqa: S105 - Java requires one; the file contains public certificates only
 

@@ -10,11 +10,12 @@ import json
 import sys
 import types
 import typing
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -22,9 +23,6 @@ from infra.site.published_schemas import derived
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.main import COMMANDS, POINT
 from lakegate.extension_points import loaded, names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 FILE: Final = Path(__file__).parents[2] / "docs/assets/commands.json"
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 

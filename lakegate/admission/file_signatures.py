@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lakegate.contract.file_formats import COMPRESSIONS, ENCODING_TITLES, FORMATS, Compression, Format
+from lakegate.contract.file_formats import COMPRESSIONS, ENCODING_TITLES, FORMATS, Compression, Csv, Format, Storage
 from lakegate.errors import LakegateError
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from lakegate.contract.file_formats import Csv, Storage
-
     Refusal = Callable[[bytes, Storage, Csv], "tuple[str, str] | None"]
     """Code and message of the reason why a file with these first bytes is refused; None if it is not."""
 

@@ -6,7 +6,7 @@ import csv as stdlib_csv
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -24,15 +24,11 @@ from lakegate.admission.file_signatures import (
     saved_as,
 )
 from lakegate.admission.value_masks import mask
-from lakegate.contract.file_formats import ENCODING_TITLES
+from lakegate.contract.file_formats import ENCODING_TITLES, Csv, Storage
 from lakegate.plan.result import Columns
 from lakegate.text import closest, counted, limited_hints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from lakegate.contract.file_formats import Csv, Storage
-
     Found = tuple[str, str, tuple[str, ...], tuple[str, ...]]
     """Code, message, fields, ids of the outcomes it explains."""
     Explain = Callable[["_Text"], str | None]

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import InputError
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
 SUCCESS: Final = "_SUCCESS"
 MANIFEST: Final = "_delivery.json"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import columns_of, first_line, text_of
 from lakegate.contract.file_formats import Format
 from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns
 from lakegate.text import counted
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_rejections, reason_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lakegate.plan.result import Columns
 
 # Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of
 # `lakegate.admission.file_signatures`, which the engine applies too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -20,8 +21,6 @@ from lakegate.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from botocore.exceptions import ClientError
     from botocore.loaders import Loader
     from botocore.session import Session

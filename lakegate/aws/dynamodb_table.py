@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ from lakegate.gate.table import (
     AtLeast,
     Below,
     CheckRow,
+    Condition,
     Delete,
     Equals,
     Has,
@@ -31,16 +33,14 @@ from lakegate.gate.table import (
     TableName,
     Update,
     Without,
+    Write,
     shards,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from lakegate.gate.table import Condition, Write
 
 INDEX: Final = "agenda"
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled
-from lakegate.gate.ports import INVOCATION, JobRun, JobState, invocation, is_invocation, names_invocation
+from lakegate.gate.ports import INVOCATION, JobRun, JobRunner, JobState, invocation, is_invocation, names_invocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mypy_boto3_emr_serverless import EMRServerlessClient
 
-    from lakegate.gate.ports import JobRunner
 
 # ---- The job runner ----
 

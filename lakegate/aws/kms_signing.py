@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import AccessDenied, PortError, SigningDenied
 from lakegate.gate.ledger.signatures import is_public_key
 from lakegate.gate.ports import SigningKeys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ALGORITHM: Final = "ED25519_SHA_512"
 MESSAGE_TYPE: Final = "RAW"

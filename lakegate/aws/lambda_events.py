@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from typing import Any, Final, TypeAlias
 
 # ---- Decoded events, and reasons of refusal ----
 

@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import traceback
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools import Logger, Metrics
@@ -18,14 +20,10 @@ from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, Objec
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, SetUpError, Unfinished
+from lakegate.gate.dependencies import Dependencies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import UnionType
-
     from aws_lambda_powertools.utilities.typing import LambdaContext
-
-    from lakegate.gate.dependencies import Dependencies
 
     Wanted = type[Decoded] | UnionType
     """The kinds of hints that a function acts on."""

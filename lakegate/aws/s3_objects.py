@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,14 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import port_errors
 from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
-from lakegate.gate.table import Delete, Put, Row, RowAbsent, found, workloads_key
+from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, found, workloads_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mypy_boto3_s3 import S3Client
-
-    from lakegate.gate.table import RowKey, Tables
 
 
 # ---- Checksums ----

@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import PortError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # ---- Credentials from the content of a secret ----
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.errors import SetUpError
 from lakegate.plan.billed_cost import FORM
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PREFIX: Final = "LAKEGATE_"
 _BUCKET: Final = r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"

@@ -9,22 +9,18 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from lakegate.aws.open_stack import asked, described, parameters_of, resources_of, title_of
+from lakegate.aws.open_stack import DeployedStack, asked, described, parameters_of, resources_of, title_of
 from lakegate.errors import NotFound, SetUpError
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from lakegate.aws.open_stack import DeployedStack
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
@@ -14,20 +15,18 @@ from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
 from lakegate.aws.kms_signing import kms_keys
 from lakegate.aws.s3_objects import S3Store, Uploads
+from lakegate.aws.settings import Settings
 from lakegate.errors import PortError
 from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places, Timing
+from lakegate.gate.ports import Message
 from lakegate.gate.table import TableName
 from lakegate.plan.billed_cost import Prices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mypy_boto3_events import EventBridgeClient
 
-    from lakegate.aws.settings import Settings
-    from lakegate.gate.ports import Message
 
 # ---- The clock ----
 

@@ -8,7 +8,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -18,19 +19,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
 from lakegate.cli import terminal
 from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
+from lakegate.cli.terminal import Word
 from lakegate.errors import InputError
 from lakegate.json_codec import encode
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
     from lakegate.stack import StackFacade
 
 # ---- The runner ----

@@ -6,7 +6,7 @@ import ast
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,8 +24,6 @@ from lakegate.extension_points import ROOT, advice, loaded, names, place_of
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typer._click import Context, HelpFormatter  # what the methods of typer take
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {

@@ -6,21 +6,20 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from lakegate.errors import ContractError
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
     from rich.console import Console
     from rich.progress import Progress, TaskID
     from rich.status import Status
 
-    from lakegate.errors import ContractError
     from lakegate.local_check.check_data import TaskProgress
 
 STANDARD_ERROR = 2

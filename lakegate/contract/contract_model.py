@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.errors import InputError
 from lakegate.json_codec import Bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Shape(Enum):

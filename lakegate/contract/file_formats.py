@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import bz2
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from lakegate.json_codec import Bounds, Permitted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # ---- File formats and compressions ----
 # `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;

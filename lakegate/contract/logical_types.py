@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # ---- The grammar of each logical type (docs/types.md) ----
 # A value is checked as text before any cast, so that the result does not depend on a lenient cast (` 1`, `1d`, `2019` as a

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
+from typing import Final
 
 CRON_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 CRON_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from lakegate.contract.contract_model import Rule
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.json_codec import Bounds, Permitted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.contract.contract_model import Rule
-
 
 KNOWN = {
     "availability": "av",

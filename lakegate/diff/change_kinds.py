@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import total_ordering
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.json_codec import Permitted, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
 
 # ---- The table of kinds of change ----
 # A kind that ADR-0029 names has the bump of ADR-0029. All others follow one rule: a change that may surprise a consumer is

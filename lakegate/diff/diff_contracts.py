@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import About, Contract, Dataset, Field, Server
 from lakegate.contract.documents.document_root import DEPRECATION_KEYS
-from lakegate.diff.change_kinds import Change, VersionComparison, meaning, paired, text_of
-from lakegate.diff.field_changes import Side, compare_fields, pair_fields
-from lakegate.diff.metadata_changes import ALIASES, compare_settings
+from lakegate.diff.change_kinds import Change, Pairs, VersionComparison, meaning, paired, text_of
+from lakegate.diff.field_changes import FieldPairs, Side, compare_fields, pair_fields
+from lakegate.diff.metadata_changes import ALIASES, ContractVersion, compare_settings
 from lakegate.diff.rule_changes import compare_requirements, demanded_fields, match, requirements
 from lakegate.diff.service_level_changes import compare_levels, pair_levels
 from lakegate.rules.compile_plan import with_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from lakegate.contract.contract_model import About, Contract, Dataset, Field, Server
-    from lakegate.diff.change_kinds import Pairs
-    from lakegate.diff.field_changes import FieldPairs
-    from lakegate.diff.metadata_changes import ContractVersion
 
 # ---- Names, descriptions, servers and other keys ----
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.contract_model import Dataset, Field, Shape, shape_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, SCALE
 from lakegate.diff.change_kinds import Change, paired, text_of
 from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Dataset, Field
-
     Key = Callable[[Field], Hashable | None]
 
 # ---- Pairs of fields ----

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from lakegate.contract.contract_model import Severity
+from lakegate.contract.contract_model import Contract, Dataset, Severity
 from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Treatment
 from lakegate.contract.documents.document_root import DEPRECATION
+from lakegate.contract.documents.document_tree import Document, Plain
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
 from lakegate.contract.documents.key_table import (
     ABOUT,
@@ -29,17 +31,9 @@ from lakegate.contract.documents.service_level_keys import MAIN, TIMESTAMPS
 from lakegate.contract.semantic_versions import precedence
 from lakegate.diff.change_kinds import Change, text_of
 from lakegate.errors import ContractError
-from lakegate.lints.linter import examine, without_parents
+from lakegate.lints.linter import Complete, examine, without_parents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from decimal import Decimal
-    from typing import Any
-
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.contract.documents.document_tree import Document, Plain
-    from lakegate.lints.linter import Complete
-
     Part = Callable[[Plain, Mapping[str, Plain]], Plain]
 
 # ---- Keys that no other comparison reads ----

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
-from lakegate.diff.change_kinds import Change, meaning, paired, text_of
+from lakegate.diff.change_kinds import Change, Pairs, meaning, paired, text_of
 from lakegate.diff.rule_strictness import Order, is_same_measure, measure, rejecting, rejection, warning
+from lakegate.plan.check import Check
 from lakegate.plan.check_numbers import demands
 from lakegate.plan.metrics import Metric
-from lakegate.plan.predicates import Not, Within
+from lakegate.plan.predicates import Not, Predicate, Within
 from lakegate.rules.compile_plan import checks_by_rule, with_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.diff.change_kinds import Pairs
-    from lakegate.plan.check import Check
-    from lakegate.plan.predicates import Predicate
 
 # ---- One requirement of a dataset ----
 

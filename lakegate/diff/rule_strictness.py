@@ -7,23 +7,18 @@ on the line of numbers; predicates are compared by implication, which never clai
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import number_of
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.plan.predicates import All, Length, MultipleOf, Not, OneOf, Size, Within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.plan.predicates import Predicate
+from lakegate.plan.predicates import All, Length, MultipleOf, Not, OneOf, Predicate, Size, Within
 
 End = tuple[Decimal, int]
 """An end of a segment: its number, and 1 or -1 if it is open."""

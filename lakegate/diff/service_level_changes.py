@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract, Origin, Rule
 from lakegate.contract.logical_types import number_of
 from lakegate.contract.service_levels import (
     DAY_TEXT,
@@ -18,11 +19,6 @@ from lakegate.contract.service_levels import (
     level_name,
 )
 from lakegate.diff.change_kinds import Change, meaning, paired, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Origin, Rule
 
 VALUES = ("property", "value", "unit")
 """The arguments that are not fields."""

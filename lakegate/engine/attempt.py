@@ -12,39 +12,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.delivery_policy import OnReject, PublishAs
-from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
 from lakegate.engine.measure.metric_values import event_time
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.extension_points import loaded
-from lakegate.plan.result import Result
+from lakegate.plan.check import Check, Keys
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measurement, Result, Shares
+from lakegate.plan.slice_order import SliceOrder
 from lakegate.verdict.check_status import Status
-from lakegate.verdict.measured_values import concealed, shows_values
+from lakegate.verdict.measured_values import Answer, concealed, shows_values
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import duckdb
     import pyarrow as pa
-
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.read.data_source import Level, Source, Store
-    from lakegate.plan.check import Check, Keys
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Measurement, Shares
-    from lakegate.plan.slice_order import SliceOrder
-    from lakegate.verdict.measured_values import Answer
 
     Keep = Callable[[Path, str], str]
     """Puts a file at an address that has no object yet; returns the ETag or checksum of the object."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-
     import duckdb
 
 # ---- The second guard: the tree that DuckDB parses ----

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import duckdb
 
@@ -15,12 +16,13 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
 from lakegate.engine.evaluate.typed_values import rescaled, sql_type, value_name
+from lakegate.engine.read.data_source import Source, Store
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import InputError
-from lakegate.plan.check import ID
+from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
-from lakegate.plan.request import StagedPart
+from lakegate.plan.request import AcceptedPart, Reference, StagedPart
 from lakegate.plan.result import Measurement
 from lakegate.verdict.measured_values import (
     FAILED,
@@ -36,13 +38,6 @@ from lakegate.verdict.measured_values import (
     measured,
     seconds_each,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.engine.read.data_source import Source, Store
-    from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
-    from lakegate.plan.request import AcceptedPart, Reference
 
 # ---- Accepted data of a reference: the objects that the request lists ----
 

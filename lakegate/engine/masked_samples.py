@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,18 @@ from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed
 from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.evaluate.predicate_sql import SOURCE, Program
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
-from lakegate.engine.read.data_source import AT, LINE, ROW, of_object
+from lakegate.engine.measure.share_evaluation import Bit, Partial
+from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
 from lakegate.engine.read.json import OBJECT, fault_at
-from lakegate.plan.check import keys_of
+from lakegate.engine.read.json import Place as json_Place
+from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
-from lakegate.plan.result import Columns, MalformedRecords, Sample
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.result import Columns, MalformedRecords, Measurement, Sample
 from lakegate.verdict.check_status import OF_TYPES
+from lakegate.verdict.measured_values import Answer
 from lakegate.verdict.value_mistakes import (
     SEEN_OF_A_LINE,
     WRAPPED,
@@ -36,19 +41,9 @@ from lakegate.verdict.value_mistakes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import duckdb
 
-    from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.duckdb_tables import Sharing
-    from lakegate.engine.measure.share_evaluation import Bit, Partial
-    from lakegate.engine.read.data_source import Level, Source
-    from lakegate.engine.read.json import Place as json_Place
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.result import Measurement
-    from lakegate.verdict.measured_values import Answer
 
 # ---- Absent and undeclared keys of formats without a header ----
 

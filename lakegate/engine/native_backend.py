@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,25 +21,21 @@ import pyarrow as pa
 
 from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, answer_queries
-from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
-from lakegate.engine.measure.share_evaluation import Evaluation
+from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.read.data_source import Level, Source, Store
+from lakegate.engine.rejected_rows import Rejected
+from lakegate.plan.check import Check, Keys, QueryColumn
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measurement, Result, Shares
+from lakegate.verdict.measured_values import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from lakegate.engine.attempt import Keep, Part, Written
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.measure.share_evaluation import LevelCounts, Partial
-    from lakegate.engine.read.data_source import Level, Source, Store
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.check import Check, Keys, QueryColumn
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Measurement, Result, Shares
-    from lakegate.verdict.measured_values import Answer
 
 
 def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and how they are measured

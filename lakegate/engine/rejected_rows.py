@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
-from lakegate.plan.check import keys_of
+from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
+from lakegate.engine.read.data_source import Level
+from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-    from lakegate.engine.evaluate.predicate_sql import Program
     from lakegate.engine.measure.duckdb_tables import Sharing
-    from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
-    from lakegate.engine.read.data_source import Level
-    from lakegate.plan.check import Check
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, NamedTuple, Protocol
+from datetime import datetime
+from typing import Annotated, ClassVar, Final, NamedTuple, Protocol
 
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.json_codec import Pattern
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class ReferenceForm(NamedTuple):

@@ -7,22 +7,19 @@ a row is created that was not there. 3. The delivery is advanced as far as the p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.errors import InputError, SigningDenied
 from lakegate.extension_points import loaded, names
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition
 from lakegate.gate.delivery.replay import is_replayable, judge_again, unreplayable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 
 DECISIONS: Final = "decisions"
 """The extension point of decisions that features carry out: a `DecisionKind` by the name of the transition."""

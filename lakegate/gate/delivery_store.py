@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from lakegate.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
 from lakegate.extension_points import registered
@@ -26,6 +27,7 @@ from lakegate.gate.table import (
     AtLeast,
     Below,
     CheckRow,
+    Condition,
     Delete,
     Equals,
     Has,
@@ -35,20 +37,18 @@ from lakegate.gate.table import (
     Row,
     RowAbsent,
     RowExists,
+    RowKey,
     Shorter,
+    Tables,
     Update,
     Without,
+    Write,
     all_readable,
     due_at,
     found,
     instant,
     workloads_key,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.table import Condition, RowKey, Tables, Write
 
 # ---- Deliveries ----
 

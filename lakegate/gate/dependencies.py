@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.admission.ignored_keys import IGNORED
-from lakegate.errors import AccessDenied, DeletionDenied, NotFound
+from lakegate.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
-from lakegate.gate.delivery.delivery_row import archived_row
-from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, terms_of
+from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, PromisingLine, promises
+from lakegate.gate.delivery.delivery_row import Workload, archived_row
+from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import row_key
 from lakegate.gate.ledger.ledger_store import History, Ledger
-from lakegate.gate.ports import UNSIGNED, Address
+from lakegate.gate.ports import (
+    UNSIGNED,
+    Address,
+    Clock,
+    Identity,
+    JobRunner,
+    Notifier,
+    ObjectStore,
+    ObjectVersion,
+    SigningKeys,
+)
 from lakegate.gate.registry.registry_store import Registry
-from lakegate.plan.billed_cost import PRICES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from lakegate.errors import UnreadableItem
-    from lakegate.gate.datasets.dataset_lines import PromisingLine
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.ports import Clock, Identity, JobRunner, Notifier, ObjectStore, ObjectVersion, SigningKeys
-    from lakegate.gate.table import Tables
-    from lakegate.plan.billed_cost import Prices
+from lakegate.gate.table import Tables
+from lakegate.plan.billed_cost import PRICES, Prices
 
 ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""

@@ -11,12 +11,10 @@ import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from lakegate.errors import LakegateError, Throttled, TransactionConflict
-
-if TYPE_CHECKING:
-    from lakegate.gate.ports import Clock
+from lakegate.gate.ports import Clock
 
 T = TypeVar("T")
 

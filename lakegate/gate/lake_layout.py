@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lakegate.gate.delivery.delivery_row import TERMINAL
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Pin, Workload
-    from lakegate.gate.ledger.blocks import Block
-
+from lakegate.gate.delivery.delivery_row import TERMINAL, Pin, Workload
+from lakegate.gate.ledger.blocks import Block
 
 UNROUTED = "_unrouted"
 STAGING = "staging/"

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from lakegate.extension_points import names
-from lakegate.gate.delivery.delivery_row import FailureCause, Waiver
+from lakegate.gate.delivery.delivery_row import FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
@@ -17,7 +17,6 @@ from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.verdict.check_status import Status
 
 if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
 
 TOLD = ("published", "quarantined", "failed", "gone", "awaiting")

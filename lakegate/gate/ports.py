@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+from typing import Final, NamedTuple, Protocol
 
 # ---- Clock ----
 

@@ -9,28 +9,24 @@ that is due later: a back-off is a part of the row. Whatever a row or its step r
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.schedules import schedule
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.gate.datasets.dataset_lines import LineStatus
-from lakegate.gate.effects import Defect, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Defect, Effect, Steps, perform
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
 T = TypeVar("T")
 

@@ -8,22 +8,18 @@ The delivery protocol takes no part in this: who is notified is looked up when t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lakegate.errors import UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate.datasets import freshness_deadlines
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import Turn, run_due
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import Message
 
 
 @dataclass(slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lakegate.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
 from lakegate.extension_points import registered
@@ -16,23 +18,13 @@ from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of
 from lakegate.gate.delivery.delivery_objects import delete_object
-from lakegate.gate.delivery.delivery_row import TERMINAL, workload_id
+from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, EndsWorkers, perform
-from lakegate.gate.ports import Address
-from lakegate.gate.scheduled_tasks import Turn, discover, due_rows, run_batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import ObjectVersion
-    from lakegate.gate.scheduled_tasks import ScheduledTask
-
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, EndsWorkers, Steps, perform
+from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, discover, due_rows, run_batch
 
 T = TypeVar("T")
 BATCH = 100

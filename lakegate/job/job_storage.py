@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import EIO, ENOENT
 from functools import cache
 from hashlib import file_digest
 from io import BufferedReader
+from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, path_of
 from lakegate.errors import InputError
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from typing import BinaryIO
-
     from mypy_boto3_s3.client import S3Client
 
-    from lakegate.plan.result import Result
 
 # ---- Uploads in parts ----
 

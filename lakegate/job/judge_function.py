@@ -20,6 +20,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,22 +30,16 @@ import duckdb
 from lakegate.engine.attempt import Attempt, row_writer
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
+from lakegate.engine.read.data_source import Source
+from lakegate.engine.rejected_rows import Rejected
 from lakegate.errors import InputError, LakegateError
 from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, versions_of, write
-from lakegate.plan.billed_cost import Prices, cost_of_invocation
-from lakegate.plan.request import BatchRequest
-from lakegate.plan.result import Result
+from lakegate.plan.billed_cost import BilledCost, Prices, cost_of_invocation
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import BatchRequest, Request
+from lakegate.plan.result import Result, Shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.engine.read.data_source import Source
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.billed_cost import BilledCost
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Shares
-
     Measure = Callable[[Request, Plan], Result]
 
 MAX_REFERRED = 256 << 20

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.logical_types import LogicalType, literal
 from lakegate.errors import ContractError
-from lakegate.lints.findings import pairs
+from lakegate.lints.findings import Finding, pairs
 from lakegate.lints.pattern_lints import superlinear
+from lakegate.plan.check import Check
 from lakegate.plan.predicates import holds
 from lakegate.rules.rule_kinds import compile_rule
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
-    from lakegate.plan.check import Check
-
 
 LISTS = {"enum": "values", "allowedValues": "parameter", "invalidValues": "validValues"}
 """Kinds with a list of allowed values, and the argument with the list."""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.contract.documents.document_root import served
+from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.lints.findings import extensions_of, settings_of
+from lakegate.lints.findings import Finding, extensions_of, settings_of
 from lakegate.text import listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:

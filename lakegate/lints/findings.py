@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Contract
-from lakegate.contract.documents.document_tree import Document
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.rules.compile_plan import with_parts
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Dataset, Field, Rule
-    from lakegate.contract.documents.document_tree import Place
 
 # ---- Findings and rows of the table of lints ----
 

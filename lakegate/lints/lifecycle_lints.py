@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding
 from lakegate.text import counted, did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 STATUSES = {
     "ODCS": ("proposed", "draft", "active", "deprecated", "sunset", "retired"),

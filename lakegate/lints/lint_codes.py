@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lakegate.extension_points import registered
 from lakegate.lints import (
@@ -23,9 +23,6 @@ from lakegate.lints import (
 )
 from lakegate.lints.findings import Lint, LintLevel
 from lakegate.rules.check_builder import NEVER_MEASURED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # ---- Semantic lints: to add one, add a row ----
 

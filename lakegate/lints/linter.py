@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import NESTED_KIND, Contract
+from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
+from lakegate.plan.check import Check
 from lakegate.rules.check_builder import NEVER_MEASURED
-from lakegate.rules.compile_plan import NO_PARTS, OF_WHOLE, compile_rules, with_parts
+from lakegate.rules.compile_plan import NO_PARTS, OF_WHOLE, Compiled, compile_rules, with_parts
 from lakegate.text import limited_hints, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.contract.contract_model import Rule
-    from lakegate.plan.check import Check
-    from lakegate.rules.compile_plan import Compiled
-
 
 Unreadable = Mapping[str, str]
 """Inputs that cannot be read, each with the reason."""

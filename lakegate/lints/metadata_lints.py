@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from lakegate.lints.findings import fields_of
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding, fields_of
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 # ---- Keys, links, tags, servers, team and price ----
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from lakegate.contract.contract_model import COMMON
-from lakegate.lints.findings import fields_of, is_odcs, properties_of, rules_of
+from lakegate.contract.contract_model import COMMON, Contract, Field, Origin
+from lakegate.contract.documents.document_tree import Document, Place, Step
+from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
 from lakegate.rules.odcs_metrics import METRICS
 from lakegate.rules.rule_kinds import RULES
 from lakegate.text import did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Field, Origin
-    from lakegate.contract.documents.document_tree import Document, Place, Step
-    from lakegate.lints.findings import Finding
 
 # ---- Keys and ids ----
 

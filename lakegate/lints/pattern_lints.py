@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-from lakegate.lints.findings import rules_of
+from lakegate.contract.contract_model import Contract, Rule
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding, rules_of
 from lakegate.patterns.ecma_patterns import rewritten
 from lakegate.patterns.regex_tree import (
     Chars,
@@ -25,13 +27,6 @@ from lakegate.patterns.regex_tree import (
     parse,
 )
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Rule
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 # ---- Patterns that are slow in backtracking engines ----
 # Engines such as `java.util.regex` try every way to divide a text among the repeats of a pattern. Reported are ambiguous

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from lakegate.contract.contract_model import Contract, Field
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs import ANCHOR, qualified
 from lakegate.contract.logical_types import LogicalType
-from lakegate.lints.findings import is_odcs
+from lakegate.lints.findings import Finding, is_odcs
 from lakegate.rules.compile_plan import with_parts
 from lakegate.rules.relationship_rules import form_elsewhere
 from lakegate.text import counted, did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Field
-    from lakegate.contract.documents.document_tree import Document, Place
-    from lakegate.lints.findings import Finding
 
 MAX_KNOWN = 400
 """The most names that are searched for a hint."""

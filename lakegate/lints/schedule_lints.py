@@ -5,19 +5,15 @@ DCM writes Quartz (6 or 7 fields, seconds first, one of the two days `?`), ODCS 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
 from lakegate.contract.documents.odcs_quality import problem_of
 from lakegate.contract.schedules import CRON, NICKNAMES, QUARTZ, QUARTZ_LENGTHS, is_cron_part
+from lakegate.lints.findings import Finding
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document, Place
-    from lakegate.lints.findings import Finding
 
 
 def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of, notice_of, qualified_element
 from lakegate.contract.service_levels import (
     DURATION_KEYS,
@@ -18,15 +20,9 @@ from lakegate.contract.service_levels import (
     SHARES,
     duration,
 )
+from lakegate.lints.findings import Finding
 from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
 from lakegate.text import closest, did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document, Place
-    from lakegate.lints.findings import Finding
 
 
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:

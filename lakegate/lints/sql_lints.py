@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from lakegate.contract.contract_model import PLACEHOLDERS
-from lakegate.lints.findings import rules_of
+from lakegate.contract.contract_model import PLACEHOLDERS, Contract, Rule
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding, rules_of
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Rule
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(?P<named>\$?\{[^{}]*\})", re.DOTALL)
 OF_FIELD = ("field", "column", "property")

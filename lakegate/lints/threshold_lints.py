@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from lakegate.lints.findings import rules_of
+from lakegate.contract.contract_model import Comparison, Contract, Rule
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding, rules_of
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Comparison, Contract, Rule
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
 
 HUNDRED = Decimal(100)
 RELATIVE = ("size", "mean", "stdev", "min", "max")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.logical_types import LogicalType
-from lakegate.lints.findings import fields_of, pairs, rules_of
+from lakegate.lints.findings import Finding, fields_of, pairs, rules_of
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
-
 
 PARTS = {
     "ODCS": {"object": "properties", "array": "items", "map": "map"},

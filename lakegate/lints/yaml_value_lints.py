@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from lakegate.contract.contract_model import PLACEHOLDERS, VARIABLE
-from lakegate.contract.documents.document_tree import Node, address
+from lakegate.contract.contract_model import PLACEHOLDERS, VARIABLE, Contract
+from lakegate.contract.documents.document_tree import Document, Node, Step, address
 from lakegate.contract.documents.odcs import WITH_VARIABLES
+from lakegate.lints.findings import Finding
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document, Step
-    from lakegate.lints.findings import Finding
 
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,24 +12,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import ParentPlaces, load
+from lakegate.job.job_storage import PinnedObject
 from lakegate.local_check import check_result
 from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_lines
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.plan.slice_order import SliceOrder
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.job.job_storage import PinnedObject
     from lakegate.local_check.data_files import References
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
-    from lakegate.plan.slice_order import SliceOrder
 
 
 STEPS = {

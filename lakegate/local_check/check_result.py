@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from lakegate.errors import ContractError, InputError, Problem, SetUpError
+from lakegate.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
 from lakegate.plan.billed_cost import Amount
-from lakegate.report.dcm_results import technologies
-from lakegate.report.delivery_report import CheckChange, CheckFinding
+from lakegate.report.dcm_results import MeasuringTechnology, technologies
+from lakegate.report.delivery_report import CheckChange, CheckFinding, Progress, Report
 from lakegate.report.failing_rows_file import SampledRow, sample_of
 from lakegate.text import counted
-from lakegate.verdict.check_status import Status
+from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict, counts_of, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lakegate.errors import LakegateError
     from lakegate.local_check.data_files import DataFile
-    from lakegate.report.dcm_results import MeasuringTechnology
-    from lakegate.report.delivery_report import Progress, Report
-    from lakegate.verdict.check_status import CheckOutcome
 
 # ---- `lakegate check --against` ----
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import zlib
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from glob import glob, has_magic
@@ -19,22 +20,18 @@ from lakegate.admission.multi_file_delivery import (
     completed_by_manifest,
     read_manifest,
 )
-from lakegate.contract.contract_model import line_of
+from lakegate.contract.contract_model import Contract, line_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import plan_of
 from lakegate.errors import InputError
 from lakegate.job.job_storage import PinnedObject
+from lakegate.plan.check import Check
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.text import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-
     References = dict[str, tuple[Plan, list[Path]]]
 
 # ---- Files of a delivery as a person names them ----

@@ -5,6 +5,7 @@ Profile, region and endpoint are boto3's own settings: `AWS_PROFILE`, `AWS_REGIO
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,8 +20,6 @@ from lakegate.errors import InputError, SetUpError
 from lakegate.job.job_storage import PinnedObject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mypy_boto3_s3.client import S3Client
 
 ARCHIVED: Final = {"GLACIER", "DEEP_ARCHIVE"}

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 
 from lakegate.engine import native_backend
 from lakegate.errors import InputError, SetUpError
-from lakegate.job.job_storage import Addresses, keep
-from lakegate.local_check.check_data import STEPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from lakegate.job.job_storage import PinnedObject
-    from lakegate.local_check.check_data import ShowProgress
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
+from lakegate.job.job_storage import Addresses, PinnedObject, keep
+from lakegate.local_check.check_data import STEPS, ShowProgress
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 
 _INTERRUPTED = "Query interrupted"
 """DuckDB's message after Ctrl-C while a query runs."""

@@ -5,27 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from lakegate.errors import SetUpError
-from lakegate.job.job_storage import Addresses
-from lakegate.local_check.check_data import STEPS
+from lakegate.job.job_storage import Addresses, PinnedObject
+from lakegate.local_check.check_data import STEPS, ShowProgress
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 from lakegate.spark.local_spark import LOG, use_local_spark
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from lakegate.job.job_storage import PinnedObject
-    from lakegate.local_check.check_data import ShowProgress
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
 
 
 def measure(  # noqa: PLR0913, PLR0917 - as `lakegate.local_check.check_data` calls it

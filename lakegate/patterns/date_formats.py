@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from lakegate.patterns.regex_tree import plain, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # ---- Formats of `strftime` as one pattern ----
 # 1. The directives become the alternatives of `strptime`, in its order, inside one atomic group: the first reading counts, and

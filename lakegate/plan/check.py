@@ -5,22 +5,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
 from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # ---- A query of a plan ----
 # `text` contains no text of the contract: relations are `r0`, `r1`, …, their columns `c0`, `c1`, …; constant texts are the bind

@@ -7,22 +7,16 @@ comparison of versions.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
-from lakegate.plan.check import EPSILON, Unit
+from lakegate.plan.check import EPSILON, Check, Tier, Unit
 from lakegate.plan.metrics import Metric, MetricSource, Number
-from lakegate.plan.predicates import All, Not, Present, fields_of
+from lakegate.plan.predicates import All, Not, Predicate, Present, fields_of
 from lakegate.plan.result import Measured
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from lakegate.plan.check import Check, Tier
-    from lakegate.plan.predicates import Predicate
 
 Truths = frozenset[bool | None]
 """Possible values of a predicate for the rows of a file; None is unknown, which breaks no rule."""

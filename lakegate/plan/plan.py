@@ -6,9 +6,10 @@ contract becomes an identifier in an engine.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
@@ -20,12 +21,7 @@ from lakegate.plan.check import Check, Scale, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.planned_workflow import PlannedWorkflow
-from lakegate.plan.predicates import fields_of, leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from lakegate.plan.predicates import Predicate
+from lakegate.plan.predicates import Predicate, fields_of, leaves
 
 VERSION: Final = "lakegate/plan/1"
 MOST: Final = Bounds(most=100_000)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.report.delivery_report import template
 from lakegate.text import counted, lasting
 from lakegate.verdict.reasons import CODES
-from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lakegate.verdict.verdict import BrokenRule
+from lakegate.verdict.verdict import BrokenRule, Verdict
 
 MAX_BARS: Final = 90
 """Columns of a diagram."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
+from lakegate.plan.check import Check
 from lakegate.plan.external_rule import ENGINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Measurement, Result
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
-    from lakegate.verdict.verdict import Judgement
-
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Measurement, Result
+from lakegate.report.delivery_report import Report
+from lakegate.verdict.check_status import CheckOutcome
+from lakegate.verdict.verdict import Judgement
 
 NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegate": "Lakegate"}
 """By the names of engines in results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -9,22 +10,17 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.plan.check import Unit
+from lakegate.plan.check import Check, Unit
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result, Sample
 from lakegate.text import counted, printable
-from lakegate.verdict.check_status import Status
+from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words
-from lakegate.verdict.verdict import WHOLE, Verdict, counts_of, worst
+from lakegate.verdict.verdict import WHOLE, Judgement, Verdict, counts_of, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from jinja2 import Environment, Template
 
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result, Sample
-    from lakegate.verdict.check_status import CheckOutcome
-    from lakegate.verdict.verdict import Judgement
 
 # ---- Shares as numbers of a bar ----
 

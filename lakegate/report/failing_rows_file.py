@@ -5,22 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from lakegate.errors import InputError
 from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, encode
-from lakegate.report.delivery_report import is_masked, is_raw
+from lakegate.plan.result import Sample
+from lakegate.report.delivery_report import Report, is_masked, is_raw
 from lakegate.text import counted, printable
-from lakegate.verdict.check_status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from lakegate.plan.result import Sample
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
+from lakegate.verdict.check_status import CheckOutcome, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
+from lakegate.lints.linter import Examined
 from lakegate.report.sarif import LEVELS, PROBLEM_LEVELS, problems_of
 from lakegate.report.verdict_text import WORDS, CheckAnswer
 from lakegate.text import markdown, printable
 from lakegate.verdict.verdict import counts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lakegate.lints.linter import Examined
 
 # ---- Problems of contracts: SARIF and annotations ----
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
+from lakegate.report.delivery_report import Report
 from lakegate.report.sarif import SHOWN
 from lakegate.report.verdict_text import CheckAnswer
 from lakegate.text import printable as escaped
-from lakegate.verdict.check_status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
+from lakegate.verdict.check_status import CheckOutcome, Status
 
 
 def junit(answers: Sequence[CheckAnswer]) -> Iterator[str]:

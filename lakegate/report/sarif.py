@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
+from lakegate.errors import Problem
 from lakegate.lints.findings import LintLevel
 from lakegate.lints.lint_codes import CODES
+from lakegate.lints.linter import Examined
+from lakegate.plan.result import Sample
+from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import CheckAnswer
-from lakegate.verdict.check_status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lakegate.errors import Problem
-    from lakegate.lints.linter import Examined
-    from lakegate.plan.result import Sample
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
-
+from lakegate.verdict.check_status import CheckOutcome, Status
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 STANDARD_INPUT = "-"

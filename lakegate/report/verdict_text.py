@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from lakegate.report.delivery_report import NULL, RECORDS, is_masked, is_raw
+from lakegate.errors import LakegateError
+from lakegate.plan.result import Sample
+from lakegate.report.delivery_report import NULL, RECORDS, Report, is_masked, is_raw
 from lakegate.text import counted
 from lakegate.text import printable as escaped
-from lakegate.verdict.check_status import Status
+from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.file_checks import NOTES
 from lakegate.verdict.verdict import Verdict, counts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rich.console import Console
-
-    from lakegate.errors import LakegateError
-    from lakegate.plan.result import Sample
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Field, Rule
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.plan.predicates import Not, Present
+from lakegate.plan.predicates import Not, Predicate, Present
 from lakegate.rules.check_builder import argument_of, brief, check, in_range, items, number, refuse, within
 from lakegate.text import limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Field, Rule
-    from lakegate.plan.predicates import Predicate
     from lakegate.rules.check_builder import Arguments, Fields
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from lakegate.contract.contract_model import NESTED_KIND, NO_SHAPE, FieldLineage, Shape, shape_of
+from lakegate.contract.contract_model import (
+    NESTED_KIND,
+    NO_SHAPE,
+    Contract,
+    Dataset,
+    Field,
+    FieldLineage,
+    Rule,
+    Shape,
+    shape_of,
+)
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import promises_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
-from lakegate.plan.check import BY_SCHEDULE, Check
+from lakegate.plan.check import BY_SCHEDULE, Check, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
 from lakegate.plan.predicates import All, Not, Present
@@ -19,11 +30,6 @@ from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, opt
 from lakegate.text import did_you_mean, limited_hints, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.plan.check import Tier
-
     ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]
 
     PlanData: TypeAlias = Callable[[Contract, Dataset, Plan], Plan]

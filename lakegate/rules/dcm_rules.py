@@ -6,23 +6,16 @@ given passes inside; neither given is no tolerance. `min` and `max` relax what e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Severity
-from lakegate.plan.check import NONE, Interval, Tier, Unit
+from lakegate.contract.contract_model import Field, Rule, Severity
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.plan.predicates import Present
+from lakegate.plan.predicates import Present, Within
 from lakegate.rules.check_builder import argument, check, items, listed, number, one_of, refuse, rows, within
 from lakegate.text import limited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Field, Rule
-    from lakegate.plan.check import Check
-    from lakegate.plan.predicates import Within
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""

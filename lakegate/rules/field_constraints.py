@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, shape_of
 from lakegate.contract.logical_types import LogicalType, grammar
 from lakegate.patterns.date_formats import compile_java_format
-from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Present, Size, Typed
+from lakegate.plan.check import Check
+from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Predicate, Present, Size, Typed
 from lakegate.rules.check_builder import (
     argument,
     brief,
@@ -27,13 +28,6 @@ from lakegate.rules.check_builder import (
     within,
 )
 from lakegate.text import limited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.plan.check import Check
-    from lakegate.plan.predicates import Predicate
 
 # ---- Named formats of text ----
 # They have the meaning that JSON Schema gives them: `email` is a mailbox of RFC 5321 (section 4.1.2, with the lengths of

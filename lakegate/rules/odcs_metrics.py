@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.documents.odcs_quality import BETWEEN, OPERATORS
-from lakegate.plan.check import Interval, Tier, Unit
+from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.plan.predicates import All, Length, Matches, Not, Present
+from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present
 from lakegate.rules.check_builder import (
     InContract,
     argument,
@@ -24,13 +25,6 @@ from lakegate.rules.check_builder import (
     within,
 )
 from lakegate.text import limited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.plan.check import Check
-    from lakegate.plan.predicates import Predicate
 
 # ---- Library metrics of ODCS ----
 # The bounds of `mustBeBetween` are inclusive. Percentages are of all rows; those of an empty dataset are 0.

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Shape, line_of, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, line_of, shape_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.plan.check import NONE, Query, QueryColumn, QueryRelation, Tier
+from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, skipped
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.plan.check import Check
 
 ELSEWHERE = (
     re.compile(r"lakegate://(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v(?P<major>[0-9]+)/(?P<field>[^/,]+)"),

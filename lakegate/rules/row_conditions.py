@@ -16,19 +16,16 @@ A row meets a condition where it surely holds: a null meets no comparison, as in
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.logical_types import LogicalType
-from lakegate.plan.predicates import All, Not, Present
+from lakegate.plan.predicates import All, Not, Predicate, Present
 from lakegate.rules.check_builder import one_of, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Field, Rule
-    from lakegate.plan.predicates import Predicate
-
     Leaf = Callable[[str, str, list[object]], Predicate]
 
 LONGEST = 1000

@@ -46,14 +46,14 @@ A DCM rule with several columns is one `Rule` with several fields: each field gi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Comparison, Shape
+from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
-from lakegate.contract.logical_types import number_of
+from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
 from lakegate.plan.check import Check, Tier, Unit
@@ -66,10 +66,6 @@ from lakegate.rules.service_level_rules import service_level
 from lakegate.text import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.logical_types import LogicalType
     from lakegate.rules.check_builder import Compile, Technology
 
     Arguments = Mapping[str, object]

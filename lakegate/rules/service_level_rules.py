@@ -6,19 +6,15 @@ service level is never stricter than the calendar.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.service_levels import MOMENTS, duration
 from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, refuse, skipped
 from lakegate.text import lasting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Field, Rule
 
 
 def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:

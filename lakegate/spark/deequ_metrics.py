@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -16,26 +17,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS
+from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, Program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.duckdb_tables import identity
-from lakegate.engine.measure.metric_values import AGGREGATES, LevelMetrics, micros
-from lakegate.engine.measure.share_evaluation import LevelCounts
-from lakegate.plan.check import keys_of
+from lakegate.engine.measure.metric_values import AGGREGATES, Aggregate, LevelMetrics, micros
+from lakegate.engine.measure.share_evaluation import LevelCounts, Moments, Partial
+from lakegate.plan.check import Check, Keys, Tier, keys_of
 from lakegate.plan.check_numbers import tier_holds
 from lakegate.plan.result import Measured, Measurement
 from lakegate.spark.spark_session import INTERPRETED, pydeequ, settings
+from lakegate.spark.spark_tasks import Pass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from pyspark.sql import SparkSession
 
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.measure.metric_values import Aggregate
-    from lakegate.engine.measure.share_evaluation import Moments, Partial
-    from lakegate.plan.check import Check, Keys, Tier
-    from lakegate.spark.spark_tasks import Pass
 
 # ---- Deequ through PyDeequ ----
 # The JVM calls the assertion of a constraint. Without PySpark's own callback server (daemon threads, a free port) the process

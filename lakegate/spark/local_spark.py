@@ -9,17 +9,14 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyspark
 
 from lakegate.errors import SetUpError
 from lakegate.extension_points import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # ---- Pinned jars ----
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,32 +15,28 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 
-from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.engine.attempt import SAMPLES, Attempt, Part, Workspace, Written
+from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.measure.duckdb_tables import database, identity
-from lakegate.engine.read.data_source import AT
+from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
+from lakegate.engine.read.data_source import AT, Level, Source
+from lakegate.engine.rejected_rows import Rejected
 from lakegate.job.job_storage import ANYWHERE, Addresses, asked, versions_of, write
+from lakegate.plan.check import Check, Keys
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.spark import spark_session, spark_tasks
 from lakegate.spark.deequ_metrics import DeequMetrics, sharing
 from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, answer_queries
 from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
+from lakegate.spark.spark_tasks import Pass
+from lakegate.verdict.measured_values import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pyspark import SparkContext
 
-    from lakegate.engine.attempt import Part, Workspace, Written
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
-    from lakegate.engine.read.data_source import Level, Source
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.check import Check, Keys
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Measurement, Result, Shares
-    from lakegate.spark.spark_tasks import Pass
-    from lakegate.verdict.measured_values import Answer
 
 # ---- Spark as the backend of an attempt ----
 # The interface is `lakegate.engine.attempt.Backend`.

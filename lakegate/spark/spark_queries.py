@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -19,10 +20,13 @@ from lakegate.engine.duckdb_queries import accepted_sources, accepted_value
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
+from lakegate.engine.read.data_source import Source
 from lakegate.errors import InputError
 from lakegate.job.job_storage import Addresses
-from lakegate.plan.check import ID
+from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.request import Reference, Request
 from lakegate.plan.result import Measurement
 from lakegate.spark.spark_guard import is_query, unsafe
 from lakegate.spark.spark_session import settings
@@ -42,15 +46,9 @@ from lakegate.verdict.measured_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
-    from lakegate.engine.read.data_source import Source
-    from lakegate.plan.check import Check, Query, QueryColumn, QueryRelation
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.request import Reference, Request
 
 # ---- The queries of a plan ----
 # 1. Every relation of a query becomes a view of typed columns: `r0`, `r1`, … with columns `c0`, `c1`, …. Malformed records are

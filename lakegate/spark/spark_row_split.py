@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,21 +14,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 from pyspark.sql import types
 
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.engine.read.data_source import LINE, ROW
+from lakegate.engine.read.data_source import LINE, ROW, Source
 from lakegate.engine.read.stored_types import Kind, Physical, canonical
+from lakegate.engine.rejected_rows import Rejected
 from lakegate.errors import InputError
 from lakegate.job.job_storage import store_for
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Shares, WrittenObject
 from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
-
-    from lakegate.engine.read.data_source import Source
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.plan import Plan
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyspark
 from py4j.java_gateway import JavaClass, JavaPackage, JVMView
@@ -15,10 +16,6 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from lakegate.spark.worker_daemon import MODULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 PROPERTIES: Final = "/META-INF/maven/com.amazon.deequ/deequ/pom.properties"
 """The text that Maven wrote into the jar of Deequ."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,23 +23,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.logical_types import PRECISION
-from lakegate.engine.attempt import Workspace
+from lakegate.engine.attempt import Part, Workspace, Written
+from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.evaluate.typed_values import exact_type, sql_type
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
-from lakegate.engine.read.data_source import ROW
+from lakegate.engine.measure.share_evaluation import Evaluation, Partial
+from lakegate.engine.read.data_source import ROW, Level
 from lakegate.job.job_storage import ANYWHERE, keep
+from lakegate.plan.check import QueryColumn
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakegate.engine.attempt import Part, Written
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.measure.share_evaluation import Evaluation, Partial
-    from lakegate.engine.read.data_source import Level
-    from lakegate.plan.check import QueryColumn
 
 MEMORY = "512MB"
 """The memory of DuckDB in a worker before it spills."""

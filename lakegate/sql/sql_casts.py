@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from lakegate.contract.logical_types import LogicalType
 from lakegate.sql.sql_dates import as_date, typed_constant
 from lakegate.sql.sql_functions import rounded, whole
-from lakegate.sql.sql_names import NodeForm, Translator, form
+from lakegate.sql.sql_names import NodeForm, Scope, Translator, form
 from lakegate.sql.sql_operators import BITS
 from lakegate.sql.sql_parser import CASTS_ROUND_HALF_EVEN, CASTS_TRUNCATE
 from lakegate.sql.typed_sql import (
@@ -25,11 +25,6 @@ from lakegate.sql.typed_sql import (
     moment,
     number,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.sql.sql_names import Scope
 
 MAX_DIGITS = 18
 CAST_ERROR = "a text of the data is not of the type the query casts it to"

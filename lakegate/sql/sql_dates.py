@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from lakegate.contract.logical_types import LogicalType, literal
-from lakegate.sql.sql_names import NodeForm, Translator, form, without_form
+from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, without_form
 from lakegate.sql.sql_parser import (
     COUNTS_BOUNDARIES,
     COUNTS_COMPLETE_UNITS,
@@ -38,11 +38,6 @@ from lakegate.sql.typed_sql import (
     same,
     typed_null,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.sql.sql_names import Scope
 
 SECOND = 1_000_000
 MICROS = {

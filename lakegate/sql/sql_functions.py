@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from lakegate.contract.logical_types import SCALE
-from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
+from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, only, plain
 from lakegate.sql.sql_operators import comparable, once
 from lakegate.sql.sql_parser import FILES, MEANS_ARE_WHOLE, word_of
 from lakegate.sql.typed_sql import (
@@ -30,11 +30,6 @@ from lakegate.sql.typed_sql import (
     to_common_kind,
     typed_null,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lakegate.sql.sql_names import Scope
 
 # ---- Scalar functions ----
 

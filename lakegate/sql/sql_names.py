@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlglot import exp
 
-from lakegate.contract.contract_model import line_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, line_of
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
@@ -28,8 +28,6 @@ from lakegate.sql.typed_sql import (
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract, Dataset, Field
-
     Position = tuple[int, int] | None
     Place = tuple[int, int] | None
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from lakegate.sql.sql_dates import minus, plus, typed_constant
-from lakegate.sql.sql_names import NodeForm, Translator, form, only, plain
+from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, only, plain
 from lakegate.sql.sql_parser import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE, ZERO_DIVIDES, one_word
 from lakegate.sql.typed_sql import (
     LONG_CONSTANT,
@@ -36,11 +36,6 @@ from lakegate.sql.typed_sql import (
     typed_null,
 )
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.sql.sql_names import Scope
 
 
 def once(value: str, template: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+from collections.abc import Collection
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
@@ -18,16 +19,13 @@ from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lakegate.contract.contract_model import PLACEHOLDERS
+from lakegate.contract.contract_model import PLACEHOLDERS, Contract, Rule
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError, place_of
 from lakegate.text import counted, did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from sqlglot.dialects.dialect import Dialect
 
-    from lakegate.contract.contract_model import Contract, Rule
 
 # ---- Dialects ----
 

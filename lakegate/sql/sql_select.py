@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.plan.check import Query
 from lakegate.sql import sql_casts, sql_dates, sql_functions, sql_operators
 from lakegate.sql.sql_names import (
@@ -39,11 +40,6 @@ from lakegate.sql.typed_sql import (
     same,
 )
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Rule
 
 # ---- FROM: datasets, subqueries and joins ----
 

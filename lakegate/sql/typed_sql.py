@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sqlglot.expressions import Expr
 
 # ---- Errors of the translation ----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,23 +17,17 @@ from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.lake_layout import is_published, manifest_key
-from lakegate.gate.ledger.blocks import BlockKind
+from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerSlice
 from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
-from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import Address
 from lakegate.json_codec import decode_document
-from lakegate.transfer.s3_checksums import checksum_of, encoded
+from lakegate.transfer.s3_checksums import Checksum, checksum_of, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice
-    from lakegate.gate.ledger.stored_objects import Erasures
-    from lakegate.transfer.s3_checksums import Checksum
-
     SliceComparison = Callable[[Path, LedgerSlice], bool]
     """A row of the extension point `slice comparisons`: whether a file on this machine is the slice that a block describes."""
 

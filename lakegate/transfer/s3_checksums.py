@@ -10,6 +10,7 @@ import base64
 import hashlib
 import struct
 import zlib
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -18,8 +19,6 @@ import numpy as np
 from lakegate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
 LANES: Final = 4096

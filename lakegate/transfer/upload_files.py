@@ -6,11 +6,13 @@ import base64
 import re
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import count, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
@@ -19,9 +21,6 @@ from lakegate.gate.registry.routes import usable
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from mypy_boto3_s3 import S3Client
 
 # ---- Landing keys of files ----

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Severity
+from lakegate.plan.check import Check, HeaderRequirement, Tier
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
-from lakegate.plan.result import Measured, Measurement, Sample
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
 from lakegate.text import closest
-from lakegate.verdict.measured_values import briefly, in_numbers, measured_text, reads_classified, shows_values
-
-if TYPE_CHECKING:
-    from lakegate.plan.check import Check, HeaderRequirement, Tier
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Columns, Result
-    from lakegate.verdict.measured_values import ReportedNumbers
+from lakegate.verdict.measured_values import (
+    ReportedNumbers,
+    briefly,
+    in_numbers,
+    measured_text,
+    reads_classified,
+    shows_values,
+)
 
 # ---- Checks of the header ----
 

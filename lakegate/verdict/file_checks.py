@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.contract.delivery_policy import Additional, Treatment
 from lakegate.contract.file_formats import ENCODING_TITLES
-from lakegate.plan.result import Sample
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns, MalformedRecords, Result, Sample
+from lakegate.plan.slice_order import Merged, MergedSnapshot
 from lakegate.text import counted
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Columns, MalformedRecords, Result
-    from lakegate.plan.slice_order import Merged, MergedSnapshot
 
 NOTES = frozenset({"file/byte-order-mark"})
 """Outcomes that pass and are shown all the same."""

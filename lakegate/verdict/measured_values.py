@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from lakegate.plan.check import Check, Query, Unit
 from lakegate.plan.check_numbers import number_of, tier_holds
 from lakegate.plan.metrics import Metric, Number
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Reference
 from lakegate.plan.result import Measured, Measurement
 from lakegate.text import counted, lasting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.plan.plan import Plan
 
 # ---- Results of queries: messages contain no value of the data ----
 

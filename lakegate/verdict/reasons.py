@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Columns, Measurement, Result, Sample
 from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
 from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from lakegate.admission.header import Found
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Columns, Measurement, Result, Sample
 
 
 def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Found]:

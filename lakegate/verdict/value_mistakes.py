@@ -5,20 +5,15 @@ from __future__ import annotations
 import csv as stdlib_csv
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lakegate.admission.value_masks import LONGEST_SHAPE
-from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format
+from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import OneOf
 from lakegate.plan.result import ValueMistake
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from lakegate.contract.file_formats import Storage
-    from lakegate.plan.plan import Plan, PlanField
 
 # ---- Faults that single lines show ----
 

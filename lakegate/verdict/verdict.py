@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.header import named
 from lakegate.contract.delivery_policy import Mode, OnReject
-from lakegate.plan.check import Unit
+from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present, together
-from lakegate.plan.result import Result
+from lakegate.plan.result import Columns, Result
 from lakegate.text import counted, limited_hints
 from lakegate.verdict.check_status import CheckOutcome, Status, check_outcome
 from lakegate.verdict.file_checks import RECORDS, file_outcomes
 from lakegate.verdict.reasons import Cause, explained, reasons
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lakegate.plan.check import Check, Tier
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Columns
 
 # ---- Counts ----
 # All commands and events use this class.

@@ -12,8 +12,8 @@ import argparse
 import random
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infra.setup.environments import install
 from lakegate.spark.local_spark import use_local_spark
@@ -21,9 +21,6 @@ from tests.agreement.cases import case_of
 from tests.agreement.great_expectations.cases import EXPECTATIONS, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, differences
 from tests.agreement.run import disagreements, smaller
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PROGRESS = 100
 """Cases between two lines of progress."""

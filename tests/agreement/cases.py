@@ -8,32 +8,27 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
+from lakegate.contract.contract_model import Contract
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.errors import ContractError
 from lakegate.lints.linter import read
-from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import AcceptedPart, Reference, Request
 from lakegate.rules.compile_plan import compile_plan
 from tests.agreement.documents import REFERENCED, document, extension, fields_of
-from tests.agreement.rows import rows_of
+from tests.agreement.fields import Field
+from tests.agreement.rows import Row, rows_of
 from tests.agreement.tables import table_of
 from tests.agreement.texts import CsvFile, json_array, json_lines, json_records
 from tests.deliveries.delivery import request_for
 from tests.deliveries.written import packed, written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from tests.agreement.fields import Field
-    from tests.agreement.rows import Row
 
 REPAIRS = 6
 """The most removals of parts that the compiler names, before another contract is drawn."""

@@ -8,17 +8,12 @@ Both engines read files with the same code (`engine/read`), so that a metric or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Iterator
 
-from lakegate.plan.predicates import All, Not
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.predicates import Predicate
-    from tests.agreement.cases import Case
+from lakegate.plan.check import Check
+from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import All, Not, Predicate
+from tests.agreement.cases import Case
 
 OWN_JOBS = 5
 """What a case costs beside its measured checks, in checks."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Sequence
+from typing import Any
 
 from tests.agreement.fields import FLAT, NESTED, NUMERIC, Field, literal
 from tests.agreement.quality import of_dataset, of_field, options
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
 
 Document = dict[str, Any]
 DATASET = "orders"

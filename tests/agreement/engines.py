@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import isclose
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
-from lakegate.engine.read.data_source import LocalStore
+from lakegate.engine.read.data_source import LocalStore, Source
+from lakegate.engine.rejected_rows import Rejected
 from lakegate.errors import LakegateError
 from lakegate.job.judge_function import JudgeError
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Measured, Result, Shares
 from lakegate.verdict.verdict import judge
-from tests.agreement.split_rows import found_apart, written_apart
+from tests.agreement.cases import Case
+from tests.agreement.split_rows import Records, found_apart, written_apart
 from tests.deliveries.delivery import measure_by_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lakegate.engine.read.data_source import Source
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Measured, Result, Shares
-    from tests.agreement.cases import Case
-    from tests.agreement.split_rows import Records
-
     Engine = Callable[[Request, Plan], Result]
 
 NEAR = 1e-12

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

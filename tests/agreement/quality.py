@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from tests.agreement.fields import BOUNDED, FLAT, NUMERIC, WHOLE, Field, literal
 from tests.agreement.great_expectations.cases import CONDITIONED, EXPECTATIONS, KEPT
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Sequence
 
 Quality = dict[str, Any]
 QUERIES = Path(__file__).parents[1] / "spark" / "queries.yaml"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import random
+from collections.abc import Sequence
 
 from tests.agreement.fields import NUMERIC, VALID, WRONG, Field, pool
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
 
 Value = str | list["Value"] | dict[str, "Value"] | None
 """A text, a list, an object or a map by its keys, or null."""

@@ -6,6 +6,7 @@ import copy
 import random
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,12 @@ import yaml
 from lakegate.errors import ContractError
 from lakegate.lints.linter import read
 from lakegate.rules.compile_plan import compile_plan
-from tests.agreement.cases import as_yaml
+from tests.agreement.cases import Case, as_yaml
 from tests.agreement.engines import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pyspark.sql import SparkSession
 
-    from tests.agreement.cases import Case
     from tests.agreement.engines import Engine
 
 MAX_ATTEMPTS = 60

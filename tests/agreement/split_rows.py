@@ -6,27 +6,22 @@ import bz2
 import gzip
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import duckdb
 import pyarrow as pa
 
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.engine.read.data_source import LINE, ROW, LocalStore
+from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Source
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.read.stored_types import canonical
+from lakegate.engine.rejected_rows import Rejected
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Shares, WrittenObject
 from lakegate.verdict.file_checks import RECORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.engine.read.data_source import Source
-    from lakegate.engine.rejected_rows import Rejected
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Shares, WrittenObject
 
 Records = Counter[tuple[str, ...]]
 """Records by their text, or by the texts of their columns; the rejected ones behind their reasons."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from lakegate.contract.file_formats import Format
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tests.agreement.fields import Field
-    from tests.agreement.rows import Row, Value
+from tests.agreement.fields import Field
+from tests.agreement.rows import Row, Value
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MOMENTS = (-62167219200000000, -62167219200000001, 253402300799999999, 253402300800000000, -1)

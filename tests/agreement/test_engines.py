@@ -1,28 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 from tests.agreement import run
-from tests.agreement.cases import case_of
+from tests.agreement.cases import Case, case_of
 from tests.agreement.choice import chosen
 from tests.agreement.engines import differences
 from tests.agreement.run import Disagreement, compared, smaller
 from tests.deliveries.delivery import measure_natively
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
-    from tests.agreement.cases import Case
 
 DRAWN = 150
 

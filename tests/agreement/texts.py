@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lakegate.contract.file_formats import Csv
 from tests.agreement.fields import NUMERIC, Field
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
-
-    from lakegate.contract.file_formats import Csv
-    from tests.agreement.rows import Row, Value
+from tests.agreement.rows import Row, Value
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 DAMAGED = 0.06

@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from statistics import median
-from typing import TYPE_CHECKING
 
 from infra.setup.environments import install
 from lakegate.extension_points import ROOT
@@ -22,9 +22,6 @@ from tests.bench import stack
 from tests.bench.data import CLEAN, DIRTY, Work, prepare
 from tests.bench.sides import BY_HAND, NATIVE, SIDES, SPARK, Run, differences, timed
 from tests.bench.table import ROWS, Figures, lines, markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GIBIBYTE, MEBIBYTE = 2**30, 2**20
 FAULTY = Work("dirty", 20_000, DIRTY)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -17,14 +18,10 @@ from pathlib import Path
 from random import Random
 from statistics import quantiles
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from lakegate.lints.linter import read
 from tests.e2e.running import CONTRACTS, running
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SUMMARY = {"rows": 3, "columns": [{"name": "id", "nulls": 0}, {"name": "name"}]}
 API = "/api/v1"

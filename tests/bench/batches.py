@@ -16,18 +16,15 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.spark.local_spark import java_home
 from lakegate.verdict.verdict import Verdict, judge
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 CONTRACT = ROOT / "contracts/examples/orders.odcs.yaml"

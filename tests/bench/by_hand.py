@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from tests.bench.weather import FIELDS, HOUR, LIMITS, RULES, STATES, TEXTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DATE_FORMAT = "yyyy-MM-dd"
 SCHEMA = ", ".join(f"{name} {'string' if name in TEXTS else 'int' if name == 'index' else 'double'}" for name in FIELDS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import yaml
@@ -13,10 +15,6 @@ from pyarrow import csv, parquet
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
 from tests.bench.weather import FIELDS, TEXTS, odcs, with_checks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 CACHE = ROOT / ".cache" / "bench"
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"

@@ -14,10 +14,11 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,9 +26,6 @@ from infra.setup.environments import install, program
 from lakegate.extension_points import ROOT
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CACHE = ROOT / ".cache/drafts"
 LAKEGATE = str(Path(sys.executable).with_name("lakegate"))

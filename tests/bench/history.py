@@ -7,21 +7,18 @@ the row of each delivery that it lists, by key.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.aws.dynamodb_table import item_of
 from lakegate.gate.datasets.delivery_history import chosen, history
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.ledger_store import ENTRY, index_rows
 from lakegate.gate.table import Row, RowKey, TableName
 from tests.bench.registry import TableTwin, beside, measured, row
 from tests.simulation.environment import Environment
 from tests.unit.gate.datasets.test_delivery_history import LINE, delivered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.dependencies import Dependencies
 
 SHARE = 10
 """One delivery of so many is rejected."""

@@ -11,17 +11,17 @@ import resource
 import ssl
 import time
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import Process, Queue
-from typing import TYPE_CHECKING
 
 from lakegate.aws.secrets import Secrets
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess
-from lakegate.features.pull.pull_task import run_now, tick
+from lakegate.features.pull.pull_task import LandedPart, PullEnd, run_now, tick
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
@@ -30,11 +30,6 @@ from tests.deliveries.delivery import plan_of
 from tests.fakes.receiver import certificate
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.features.pull.pull_stage import LINE, PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.pull.pull_task import LandedPart, PullEnd
 
 BLOCK = bytes(range(256)) * 4_096
 """1 MiB."""

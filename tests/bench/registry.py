@@ -9,28 +9,24 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import quantiles
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import publish
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.gate.table import TableName
+from lakegate.gate.table import Row, RowKey, TableName, Tables, Write
+from tests.fakes.table import MemoryTable
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.diff.builder import document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.table import Row, RowKey, Tables, Write
-    from tests.fakes.table import MemoryTable
 
 PAGE = 1_000
 """Items of one page of a scan."""

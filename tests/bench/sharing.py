@@ -11,13 +11,14 @@ import io
 import json
 import shutil
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import pyarrow.csv as pc
@@ -33,9 +34,10 @@ from lakegate.gate.datasets.readers_manifest import read_manifest, update
 from lakegate.gate.datasets.slice_projection import Projection
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
-from lakegate.gate.ledger.blocks import GENESIS, canonical, deliveries, digest, stored_block
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, canonical, deliveries, digest, stored_block
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
+from lakegate.gate.ports import Address
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.simulation.environment import Environment
@@ -43,12 +45,6 @@ from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake
 from tests.unit.features.odf.format.digest.vectors import VECTORS
 from tests.unit.gate.ledger.ledger_chain import a_block
 from tests.unit.gate.ledger.signing import ONE, key_record, signature_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ports import Address
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 MB = 1_000_000

@@ -14,20 +14,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infra.setup.environments import program
 from lakegate.extension_points import ROOT
 from lakegate.spark.local_spark import java_home
+from tests.bench.data import Work
 from tests.bench.weather import CHECKS, RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tests.bench.data import Work
 
 NATIVE, SPARK, BY_HAND, PEER = "native", "--engine spark", "by hand", "datacontract-cli"
 SIDES = (NATIVE, SPARK, BY_HAND, PEER)

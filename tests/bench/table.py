@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tests.bench.sides import BY_HAND, NATIVE, PEER, SIDES, SPARK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Figures = dict[str, dict[str, float]]
 """By row: by side, the figure in the row's unit."""

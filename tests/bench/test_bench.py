@@ -3,8 +3,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -18,9 +19,6 @@ from tests.bench.sides import BY_HAND, NATIVE, PEER, SIDES, SPARK, Run, differen
 from tests.bench.stack import last_verdict
 from tests.bench.table import Row, Target, lines, markdown
 from tests.bench.weather import CHECKS, with_checks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SECONDS = {NATIVE: 2.0, SPARK: 20.0, BY_HAND: 16.0, PEER: 10.0}
 METER = Path(bench.__file__).with_name("meter.py")

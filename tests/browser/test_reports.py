@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.browser.looking import look
 from tests.browser.pages import PAGES
 from tests.unit.report.test_delivery_report import HOSTILE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.full  # it needs Chromium; tests/unit/report reads the same pages without it
 NOTHING = {"violations": [], "overflow": 0, "happened": []}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,19 +21,13 @@ from lakegate.features.workflows.callbacks import Callbacks
 from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
-from lakegate.gate.ports import SigningKeys
+from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys
 from lakegate.gate.registry.registry_store import Registry
+from lakegate.gate.table import Tables
 from tests.fakes import Memory
 from tests.fakes.quick_moto import client
+from tests.fakes.signing import MemoryKey
 from tests.unit.aws.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion
-    from lakegate.gate.table import Tables
-    from tests.fakes.signing import MemoryKey
-
 
 LIMIT = 6
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +12,7 @@ from lakegate.features.announcements.announced_delivery import Announcement
 from lakegate.features.http_api.idempotency_keys import KeptRequest
 from lakegate.features.validator_api.validation_run import Validation
 from lakegate.features.workflows.callbacks import CallbackToken
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 UNTIL = datetime(2126, 1, 5, tzinfo=UTC)
 KEPT = Announcement(

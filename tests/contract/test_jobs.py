@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.errors import IdempotencyMismatch, NotFound
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 
 def request(ports: Ports, name: str = "w1") -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,10 +18,8 @@ from lakegate.gate.delivery_store import Expected, Pause
 from lakegate.gate.ledger.blocks import GENESIS, Head, Record, event_id
 from lakegate.gate.ports import Message
 from lakegate.timestamps import moment
+from tests.contract.conftest import Ports
 from tests.fakes.identity import ALICE
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 NAME = "orders/lines_v1"

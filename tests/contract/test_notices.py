@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +18,7 @@ from lakegate.features.notifications.notices import (
 )
 from lakegate.gate.table import workloads_key
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 WHAT = Occurrence("e", moment(NOW), "rejected", "k", "Zurückgewiesen", ("amount: x",), "w", "in/")

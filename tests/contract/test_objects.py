@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 AT = Address("lake", "a/b.csv")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +12,7 @@ from lakegate.errors import ConditionFailed
 from lakegate.gate.datasets.dataset_lines import PromisingLine
 from lakegate.gate.datasets.freshness_deadlines import accepted, reported
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BEGUN = accepted(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +22,7 @@ from lakegate.features.pull.pull_task import (
     unplanned,
 )
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
 NEW = planned(PullingLine("shop/orders_v1"), Pull("https://example.com/a", "rate(1 hour)"), "1.0.0", "p", moment(NOW))

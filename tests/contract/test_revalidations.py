@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,9 +25,7 @@ from lakegate.features.revalidation.revalidation import (
 from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.timestamps import moment
 from lakegate.verdict.verdict import LONGEST_RULE
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
+from tests.contract.conftest import Ports
 
 MOST_BYTES = 400_000
 """Of an item of DynamoDB."""

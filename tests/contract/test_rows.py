@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -34,11 +34,9 @@ from lakegate.gate.ledger.ledger_store import CommittedBlock, HistoryEntry
 from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route, SeenParent
 from lakegate.verdict.verdict import BrokenRule
+from tests.contract.conftest import Ports
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.gate.ledger.ledger_chain import verify_stored
-
-if TYPE_CHECKING:
-    from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=5)

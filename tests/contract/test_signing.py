@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import ConditionFailed, SigningDenied
 from lakegate.gate.ledger.blocks import GENESIS, Head, canonical, digest
+from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
+from tests.contract.conftest import Ports
 from tests.contract.test_rows import CHAIN, DECIDED, HERE, NEWS, REPLAY, block, committed
 from tests.fakes.signing import MemoryKey
 from tests.unit.gate.ledger.signing import ONE, TWO, key_record, signature_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.ledger.ledger_store import Ledger
-    from tests.contract.conftest import Ports
 
 FIRST = key_record(0, GENESIS, ONE)
 SECOND = key_record(1, digest(FIRST), TWO, ONE)

@@ -7,10 +7,11 @@ of moto's that is named here.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -37,17 +38,13 @@ from lakegate.gate.table import (
     Shorter,
     StoredRecord,
     TableName,
+    Tables,
     Update,
     Without,
     shard,
 )
 from tests.fakes import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.table import Tables
-    from tests.unit.aws.conftest import Cloud
+from tests.unit.aws.conftest import Cloud
 
 EXAMPLES = 1_000 if "LAKEGATE_FULL" in os.environ else 15
 LEDGER, WORKLOADS, REGISTRY = TableName.LEDGER, TableName.WORKLOADS, TableName.REGISTRY

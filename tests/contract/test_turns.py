@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, with_slices
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.ledger.blocks import GENESIS, Record, digest, event_id
 from lakegate.plan.slice_order import StateRun
+from tests.contract.conftest import Ports
 from tests.contract.test_rows import CHAIN, DECIDED, DECISION, HERE, NEWS, block, committed
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.contract.conftest import Ports
 
 JUDGED = Expected(State.VALIDATING, 2)
 DIGEST = "d" * 64

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.aws.secrets import Secrets
 from lakegate.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService
-from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
+from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators, Validators
 from lakegate.gate.ports import Address
 from tests.fakes import FaultInjector, MemoryValidators
-from tests.fakes.receiver import receiving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.external_validators.validator_client import Validators
-    from tests.fakes.receiver import Receiver
+from tests.fakes.receiver import Receiver, receiving
 
 NAME, OTHER = "a" * 64, "b" * 64
 VALIDATION = ExternalValidation(NAME, ('{"id": "order"}',), Address("lake", "staging/w/part-00000.csv", "v1"), {}, 3600)

@@ -6,13 +6,11 @@ import datetime as dt
 import json
 import struct
 import zlib
+from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SYNC = b"lakegate-tests-!"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from functions.judge_handler import handler
@@ -14,20 +14,15 @@ from lakegate.contract.file_formats import Csv
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.job.job_storage import keep
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.rules.rule_kinds import RULES
-from lakegate.verdict.verdict import Judgement, judge
+from lakegate.verdict.check_status import Status
+from lakegate.verdict.verdict import Judgement, Verdict, judge
 from tests.reference.cases import field_of
 from tests.reference.evaluator import JUDGED_AT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from lakegate.verdict.check_status import Status
-    from lakegate.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

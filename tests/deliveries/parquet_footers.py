@@ -6,10 +6,8 @@ A structure is a list of `[number, type, value]`; the engine's own reader has no
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any
 
 Fields = list[list[Any]]
 TEXT, LIST, STRUCT = 8, 9, 12

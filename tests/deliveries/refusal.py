@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def refusal_of(act: Callable[[], object]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import io
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -16,9 +16,6 @@ import pyarrow.parquet
 from lakegate.contract.file_formats import Compression, Format, Storage
 from tests.deliveries.avro import container, long, write_avro
 from tests.deliveries.written import TEXTS, as_orc, as_parquet, packed, written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FIELDS = {"id": "integer", "name": "string"}
 TABLE = pa.table({"id": [1, 2], "name": ["Ana", "Rui"]})

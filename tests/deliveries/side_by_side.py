@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv
+from lakegate.plan.check import Check, Query, QueryRelation, Tier
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import All, Compare, Not, Predicate
-from lakegate.plan.result import Columns, Measured, Measurement
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.plan.check import Check, Query, QueryRelation, Tier
-    from lakegate.plan.result import Result
-    from tests.reference.cases import Case
+from lakegate.plan.result import Columns, Measured, Measurement, Result
+from tests.reference.cases import Case
 
 
 def side_by_side(numbered: list[tuple[int, Case]]) -> Plan:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.format.logical_hash import digest_of, slice_in
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 from tests.deliveries.delivery import measure_natively, request_for
 from tests.reference.evaluator import JUDGED_AT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
 
 NOW = dt.datetime.fromisoformat(JUDGED_AT)
 COMMON = ["offset", "op", "system_time", "event_time"]

@@ -7,8 +7,9 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc
@@ -16,9 +17,6 @@ import pyarrow.parquet
 
 from lakegate.contract.file_formats import Compression, Format, Storage
 from tests.deliveries.avro import write_avro
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Rows = list[dict[str, Any]]
 

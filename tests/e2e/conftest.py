@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from infra.samples.demo import PARTNER
-from tests.e2e.deployed import SMALL
+from tests.e2e.deployed import SMALL, Deployed
 from tests.e2e.running import running
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.e2e.deployed import Deployed
 
 
 @pytest.fixture(scope="session")

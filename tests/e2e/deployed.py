@@ -8,30 +8,26 @@ import signal
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from infra.local.aws.guard import HEADER
 from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DeployedStack, LocalState
 from lakegate.errors import NotFound
-from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.delivery_row import Workload, workload_id
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery_store import Agenda
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ports import Clock
 from lakegate.gate.sweep import sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.aws.open_stack import DeployedStack, LocalState
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ports import Clock
 
 LIMIT = 720.0
 """Seconds after which what should have happened counts as lost.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from lakegate.gate.effects import Effect, Steps
+from lakegate.gate.effects import Effect, Steps
 
 
 def die_after(effect: Effect, steps: Steps[Any]) -> None:

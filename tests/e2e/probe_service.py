@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import ssl
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import urlopen
 
 from tests.fakes.receiver import certificate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,17 +14,15 @@ from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, opened
 from lakegate.cli.main import app
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.routes import add_route
 from tests.e2e.deployed import Deployed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from click.testing import Result
 
-    from lakegate.gate.dependencies import Dependencies
 
 HERE = Path(__file__).parent
 CONTRACTS = {

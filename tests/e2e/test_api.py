@@ -11,7 +11,8 @@ import shlex
 import subprocess
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -30,12 +31,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.routes import add_route
 from lakegate.gate.sweep import sweep
-from tests.e2e.deployed import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e.deployed import Deployed, Landed
+from tests.e2e.deployed import Deployed, Landed, until
 
 DESCRIPTION = json.loads((ROOT / "docs/openapi.json").read_text())
 EXAMPLES = re.findall(r"^\$ (curl .+)\n(.+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from infra.samples.demo import UPLOADS
+from tests.e2e.deployed import Deployed
 from tests.e2e.running import lakegate
 from tests.reference.sampling import FULL
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed
 
 ANNOUNCEMENT = re.compile("[0-9a-f]{64}/")
 RUNS = 2 if FULL else 1

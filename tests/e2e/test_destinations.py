@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,14 +15,9 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address
 from tests.decisions import replay
-from tests.e2e.deployed import until
+from tests.e2e.deployed import Deployed, until
 from tests.e2e.killing import die_after
 from tests.e2e.running import lakegate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e.deployed import Deployed
 
 
 def test_an_accepted_delivery_is_copied_byte_for_byte(stack: Deployed) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.aws.clients import client
 from lakegate.gate.delivery.protocol import State
-from tests.e2e.deployed import until
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed, Landed
+from tests.e2e.deployed import Deployed, Landed, until
 
 
 def ended(stack: Deployed, landed: Landed) -> tuple[State, int, int, int]:

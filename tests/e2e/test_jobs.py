@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.aws.clients import client
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
-from tests.e2e.deployed import until
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed, Landed
+from tests.e2e.deployed import Deployed, Landed, until
 
 
 def run_of(stack: Deployed, landed: Landed, state: str) -> str:

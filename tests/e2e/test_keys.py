@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed
+from tests.e2e.deployed import Deployed
 
 ODD = (
     "with space.csv",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +11,8 @@ from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, run
-from tests.e2e.deployed import until
+from tests.e2e.deployed import Deployed, until
 from tests.e2e.killing import die_after
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed
 
 INTAKE = (
     Effect.CLAIM,

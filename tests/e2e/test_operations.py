@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lakegate.aws.clients import client
+from tests.e2e.deployed import Deployed
 from tests.e2e.running import lakegate
 from tests.unit.docs.page_commands import aws, commands, sections
 
 if TYPE_CHECKING:
     from click.testing import Result
 
-    from tests.e2e.deployed import Deployed
 
 RUNBOOKS = sections("runbooks.md")
 

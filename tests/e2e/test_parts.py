@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,17 +12,11 @@ from infra.local.local_stack import ENDS, RELEASE, ROLE
 from lakegate.api import check
 from lakegate.aws.clients import client
 from lakegate.extension_points import ROOT
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.ledger.blocks import deliveries
-from tests.e2e.deployed import until
+from lakegate.gate.ledger.blocks import Block, deliveries
+from tests.e2e.deployed import Deployed, until
 from tests.e2e.running import CONTRACTS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ledger.blocks import Block
-    from tests.e2e.deployed import Deployed
 
 pytestmark = pytest.mark.e2e
 WRITING = 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,11 +13,8 @@ from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ports import Address, JobState
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.routes import add_route
-from tests.e2e.deployed import SMALL, until
+from tests.e2e.deployed import SMALL, Deployed, until
 from tests.e2e.running import lakegate
-
-if TYPE_CHECKING:
-    from tests.e2e.deployed import Deployed
 
 LINE = "e2e-scheduled/rows_v1"
 MANY = SMALL

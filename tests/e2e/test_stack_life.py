@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from infra.local.local_stack import (
     template,
 )
 from lakegate.aws import clients
-from lakegate.aws.open_stack import VARIABLE, opened
+from lakegate.aws.open_stack import VARIABLE, LocalState, opened
 from lakegate.aws.stack_operations import GIVEN
 from lakegate.errors import SetUpError
 from lakegate.gate.delivery.find_deliveries import recent
@@ -27,12 +29,6 @@ from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, until
 from tests.e2e.running import lakegate
 from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.aws.open_stack import LocalState
 
 
 @pytest.fixture

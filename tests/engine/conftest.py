@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import Judged, judge_delivery, measure_natively
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
 
 
 @pytest.fixture(scope="session")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lakegate.contract.contract_model import Comparison
 from lakegate.contract.file_formats import Format, Storage
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import written
 from tests.engine.formats import stored
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 NINES = "9" * 38
 WHOLE, FRACTION, TINY = NINES, f"{'9' * 28}.{'9' * 10}", f"0.{NINES}"

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lakegate.engine import native_backend
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.features.draft.data_profile import profile
-from lakegate.features.draft.draft_contract import draft
+from lakegate.features.draft.draft_contract import Draft, draft
+from lakegate.features.draft.found_fields import Profile
 from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.verdict.verdict import judge
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.features.draft.draft_contract import Draft
-    from lakegate.features.draft.found_fields import Profile
-    from lakegate.plan.plan import Plan
-    from lakegate.verdict.verdict import Judgement
+from lakegate.verdict.verdict import Judgement, judge
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

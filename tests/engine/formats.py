@@ -5,19 +5,15 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from lakegate.contract.file_formats import Storage
 from lakegate.lints.linter import read
-from tests.deliveries.delivery import rule
+from lakegate.plan.plan import Plan
+from tests.deliveries.delivery import Judged, rule
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from lakegate.contract.file_formats import Storage
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
-
 
 moment = dt.datetime.fromisoformat
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.errors import InputError
 from lakegate.job import judge_function
 from lakegate.job.judge_function import DoesNotFitError, judge_batch
-from lakegate.plan.request import BatchRequest
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import BatchRequest, Request
 from lakegate.plan.result import Result
 from tests.deliveries.delivery import measure_natively, plan_of, request_for
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
 
 PLAN = plan_of({"id": "integer"})
 SECRET = "4111 1111 1111 1111"

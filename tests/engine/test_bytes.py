@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 from lakegate.contract.file_formats import Format, Storage
+from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule, with_classification
+from tests.deliveries.delivery import Judged, plan_of, rule, with_classification
 from tests.deliveries.written import as_jsonl, as_parquet, written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
-
 
 TABLES = (Format.PARQUET, Format.ORC, Format.AVRO)
 BYTES = pa.table({"id": [1, 2, 3, 4], "raw": pa.array([b"AB\x00", b"AB\xff", None, b"\xc3\x28"], pa.binary())})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,20 +16,14 @@ from lakegate.contract.delivery_policy import Policy
 from lakegate.lints.linter import read
 from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Matches
+from lakegate.plan.result import Result
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.verdict import Verdict
+from tests.deliveries.delivery import Judged
 from tests.deliveries.side_by_side import side_by_side
-from tests.reference.cases import good_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
-    from tests.reference.cases import Case
+from tests.reference.cases import Case, good_cases
 
 CANARY = "CANARY7311"
 SHOWN = "CANARYshown"

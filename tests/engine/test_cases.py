@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 from tests.deliveries.delivery import measure_by_function, measure_natively, request_for
 from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
 from tests.reference.cases import good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
 from tests.unit.rules.test_cases import found, wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
 
 GOOD = good_cases()
 NUMBERED = list(enumerate(GOOD))

@@ -6,7 +6,9 @@ import gzip
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import boto3
 import pyarrow as pa
@@ -19,10 +21,6 @@ from lakegate.cli.main import app, main
 from lakegate.job import job_storage
 from lakegate.local_check import data_in_s3
 from tests.fakes.quick_moto import quick_aws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BUCKET = "producer-data"
 CONTRACT = """\

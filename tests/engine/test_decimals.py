@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.verdict.check_status import Status
+from tests.deliveries.delivery import Judged
 from tests.engine.decimals import FAILING, content, plan
 from tests.engine.formats import failing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
 
 
 @pytest.mark.parametrize("form", [Format.CSV, Format.JSONL, Format.PARQUET, Format.AVRO, Format.ORC])

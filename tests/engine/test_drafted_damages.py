@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.verdict.verdict import Verdict
-from tests.engine.drafted import NOW, drafted, judged
+from tests.engine.drafted import NOW, Drafted, drafted, judged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.engine.drafted import Drafted
-
     Damage = Callable[[list[list[str]]], bytes]
 
 HEADER = ["order_id", "customer", "channel", "country", "placed_at", "quantity", "amount", "discount", "gift", "city"]

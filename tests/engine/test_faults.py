@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -14,18 +15,11 @@ from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import MalformedRecords, Sample, ValueMistake
 from lakegate.verdict.verdict import Verdict, judge
-from tests.deliveries.delivery import plan_of, request_for, rule, with_classification
+from tests.deliveries.delivery import Judged, plan_of, request_for, rule, with_classification
 from tests.deliveries.written import as_jsonl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
-
 
 FIELDS = {"id": "integer", "price": "number", "weight": "decimal", "day": "date", "sku": "string", "ok": "boolean"}
 RULES = (

@@ -6,22 +6,16 @@ import bz2
 import gzip
 import io
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.file_formats import Csv
+from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
-
+from tests.deliveries.delivery import Judged, plan_of, rule
 
 FIELDS = {"id": "integer", "name": "string"}
 PLAIN = plan_of(FIELDS)

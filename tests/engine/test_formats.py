@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -16,16 +16,11 @@ from lakegate.lints.linter import read
 from lakegate.plan.result import Columns
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import STORAGES, packed, written
 from tests.engine.formats import EXPECTED, FIELDS, RULES, TABLE, failing, stored
 from tests.reference.cases import only_plan
 from tests.unit.rules.test_nested_fields import nested_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
 
 
 @pytest.mark.parametrize("storage", STORAGES, ids=lambda storage: storage.suffix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -13,18 +13,12 @@ from lakegate.lints.linter import read
 from lakegate.plan.result import Columns
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict, judge
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.side_by_side import compared
 from tests.deliveries.written import STORAGES, as_parquet, written
 from tests.engine.formats import KINDS, OF_PARTS, ROWS, nested_plan, stored
 from tests.reference.cases import Case, cases_of_parts, only_plan
 from tests.reference.evaluator import measure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
-
 
 NESTING = [each for each in STORAGES if each.format is not Format.CSV and each.compression is Compression.NONE]
 

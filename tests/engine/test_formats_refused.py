@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, PACKED
 from tests.deliveries.written import packed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
 
 
 def unreadable_code(judged: Judged) -> str:

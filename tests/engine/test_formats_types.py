@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Format, Storage
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import as_parquet
 from tests.engine.formats import failing, moment, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
-
 
 TYPES = {
     "string": pa.array(["1"]),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,15 +22,9 @@ from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Not, OneOf, Predicate
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of
+from tests.deliveries.delivery import Judged, plan_of
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.deliveries.delivery import Judged
 
 QUIET = Policy(samples=False)
 NAMES = (

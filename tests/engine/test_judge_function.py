@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import duckdb
@@ -20,7 +19,8 @@ from lakegate.features.odf.slices.merge_state import PLACED
 from lakegate.job import job_storage, judge_function
 from lakegate.job.job_storage import ANYWHERE, Buckets, versions_of
 from lakegate.job.judge_function import JudgeError
-from lakegate.plan.request import AcceptedPart, Reference, StagedPart
+from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.plan.result import Result
 from lakegate.plan.slice_order import MergeOrder, SliceOrder, SnapshotOrder, StateRun
 from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import (
@@ -31,10 +31,6 @@ from tests.deliveries.delivery import (
     request_for,
     rule,
 )
-
-if TYPE_CHECKING:
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
 
 CANARY = "Erika.Mustermann@example.com"
 FIELDS = {"id": "integer", "name": "string"}

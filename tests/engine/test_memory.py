@@ -6,10 +6,11 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,9 +19,6 @@ from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.extension_points import ROOT
 from tests.deliveries.refused import BOMBS, delta_parquet, gzip_of
 from tests.deliveries.written import as_parquet, packed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 ABOVE = 192 << 20
 """Bytes above a small file's judgement, for what the engine's own limit of memory does not govern."""

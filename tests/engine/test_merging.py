@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from lakegate.errors import InputError
 from lakegate.features.odf import verify_slices
 from lakegate.features.odf.slices import merge_state, merge_strategies
 from lakegate.features.odf.slices.merge_state import (
+    Hashes,
     StateRecords,
     StoredRun,
     kept,
@@ -32,20 +33,15 @@ from lakegate.features.odf.slices.merge_state import (
 )
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.features.odf.verify_slices import RowsBefore, StateOfSlices, joined, logical_hashes
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Result
 from lakegate.plan.slice_order import Merged, MergeOrder, SliceOrder, StateRun
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, rows_of
 from tests.deliveries.written import as_parquet
 from tests.engine.test_slices import DELIVERED, nested
 from tests.reference.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lakegate.features.odf.slices.merge_state import Hashes
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
 
 PLAN = plan_of({"id": "integer", "name": "string"}, policy=Policy(allow_empty=True))
 GRID = pa.list_(pa.list_(pa.int64()))

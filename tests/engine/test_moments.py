@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from lakegate.contract.contract_model import Rule
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.verdict.check_status import Status
-from tests.deliveries.delivery import plan_of, rule, with_classification
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.contract_model import Rule
-    from tests.deliveries.delivery import Judged
+from tests.deliveries.delivery import Judged, plan_of, rule, with_classification
 
 FRESH = plan_of({"at": "timestamp"}, rule("serviceLevel", "at", property="freshness", value="30 days"))
 DELIVERED = b"at\n2026-01-01T00:00:00Z\n2025-12-31T23:00:00-05:00\n\nnever\n"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -26,19 +28,13 @@ from lakegate.features.convert.schema_in_files import parquet as contract_of_par
 from lakegate.features.draft.data_profile import read as profiled
 from lakegate.features.drift.schema_drift import columns_in
 from lakegate.features.odf.format.logical_hash import digest_of, slice_in
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.parquet_footers import STRUCT, TEXT, Fields, element, put, value, varint, with_footer
 from tests.deliveries.written import as_orc, as_parquet
 from tests.reference.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
 
 ROWS = 60
 TABLE = pa.table(

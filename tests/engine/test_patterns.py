@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,17 +13,12 @@ from lakegate.contract.contract_model import Origin, Rule
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.errors import ContractError
+from lakegate.plan.result import Result
 from lakegate.rules.check_builder import regex
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled
 from tests.security.patterns import patterns, texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
 
 RULE = Rule("r", "pattern", Origin("$"))
 MEBIBYTE = 2**20

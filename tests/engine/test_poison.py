@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lakegate.engine.evaluate.predicate_sql import UNUSABLE
 from lakegate.plan.check import NONE, Check, Tier, Unit
@@ -11,12 +11,7 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, MultipleOf, Not, OneOf, Predicate, Present, Typed, Within
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
+from tests.deliveries.delivery import Judged, plan_of
 
 FIELDS = {
     "text": "string",

@@ -7,7 +7,8 @@ import gzip
 import json
 import random
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc
@@ -25,10 +26,6 @@ from lakegate.verdict.verdict import Verdict
 from tests.deliveries.avro import write_avro
 from tests.engine.drafted import drafted, judged, parts_of
 from tests.engine.formats import TABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 ROWS = 60
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,18 +14,13 @@ from typer.testing import CliRunner
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.cli import terminal
 from lakegate.cli.main import app
-from lakegate.contract.file_formats import Csv
+from lakegate.contract.file_formats import Csv, Storage
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.extension_points import ROOT
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of, request_for
 from tests.deliveries.written import STORAGES, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.contract.file_formats import Storage
-    from lakegate.plan.plan import Plan
 
 TIME = re.compile(r"in [0-9.]+ s")
 FIELDS = {"id": "integer", "name": "string"}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.lints.linter import read
+from tests.deliveries.delivery import Judged
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
 
 DOCUMENT = """
 apiVersion: v3.1.0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import lzma
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,6 +26,7 @@ from lakegate.contract.file_formats import (
     Storage,
 )
 from lakegate.engine.evaluate.predicate_sql import NUMBER_METRICS, NumberMetric
+from lakegate.engine.read.data_source import Share, Store
 from lakegate.engine.read.open_delivery import OPENERS
 from lakegate.engine.read.stored_columns import Table, open_tables
 from lakegate.engine.read.stored_types import Kind, Physical, physical
@@ -32,15 +35,9 @@ from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import METRICS, Metric, MetricSpec, Number
 from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import Status
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from enum import Enum
-
-    from lakegate.engine.read.data_source import Share, Store
-    from tests.deliveries.delivery import Judged
-
     Judge = Callable[..., Judged]
 
 ROWS = pa.table({"id": [1, 2, 2], "name": ["Ana", None, "x"]})

@@ -6,24 +6,20 @@ import bz2
 import gzip
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import yaml
 
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.lints.linter import examine
+from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import ACCEPTING, Verdict
+from tests.deliveries.delivery import Judged
 from tests.deliveries.written import written
 from tests.engine.formats import FIELDS, TABLE
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
-
 
 LOGICAL = {"decimal": "number"}
 """ODCS names of types, where they are others."""

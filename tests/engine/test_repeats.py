@@ -5,23 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import random
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from lakegate.contract.file_formats import Compression, Csv
+from lakegate.contract.file_formats import Compression, Csv, Storage
 from lakegate.engine.measure import share_evaluation
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import STORAGES, written
 from tests.engine.test_sameness import document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.file_formats import Storage
-    from tests.deliveries.delivery import Judged
 
 ROWS = share_evaluation.LOOKED_AT + 1000
 NAMES = ("Ana", "João", "x", "", "NULL", "a b", "Ann", None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.engine.read import csv
-from lakegate.plan.result import MalformedRecords, Sample
-from tests.deliveries.delivery import plan_of, rule
+from lakegate.plan.result import MalformedRecords, Result, Sample
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import packed
 from tests.reference.sampling import sampled
 from tests.spark.test_sameness import PLAN, essence, rows, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
 
 
 def document(result: Result) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from lakegate.verdict.check_status import Status
 from tests.deliveries.delivery import judge_delivery, measure_natively, plan_of, rule
 from tests.deliveries.sliced import slices
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOURLY = "cron(0 * * * ? *)"
 FIRST, SECOND, OTHER = b"id,amount\na,1\nb,2\n", b"id,amount\nb,3\n", b"id,amount\nc,3\n"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,6 @@ from lakegate.features.odf.format.metadata_chain import DataSlice
 from lakegate.features.odf.slices.slice_writer import bare, odf_fields, plan_fields, schema_of
 from lakegate.lints.linter import read
 from lakegate.rules.compile_plan import compile_plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def member(name: str, kind: str, **value: Any) -> dict[str, Any]:

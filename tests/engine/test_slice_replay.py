@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,18 +16,13 @@ from lakegate.errors import InputError
 from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.features.odf.verify_slices import logical_hashes
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.sliced import NOW, slices
 from tests.deliveries.written import STORAGES, written
 from tests.engine.formats import FIELDS, TABLE, stored
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
 
 ROWS = b"id,word\n" + b"".join(b"%d,word %d\n" % (each, each) for each in range(2000))
 

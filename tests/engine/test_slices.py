@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 from math import ceil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,18 +19,13 @@ from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.format.logical_hash import digest_of
 from lakegate.features.odf.slices import slice_writer
 from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder
 from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import COMMON, NOW, common, rows_of, slices
 from tests.deliveries.written import STORAGES, as_parquet, written
 from tests.engine.formats import FIELDS, TABLE, moment, stored
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-
 
 UTC = dt.UTC
 NESTING = [each for each in STORAGES if each.format is not Format.CSV and each.compression is Compression.NONE]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,9 @@ from lakegate.features.odf.slices.merge_state import StateRecords, StoredRun, st
 from lakegate.features.odf.slices.merge_strategies import Identified, SnapshotDifference
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.features.odf.verify_slices import CurrentRows, logical_hashes
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
+from lakegate.plan.result import Result
 from lakegate.plan.slice_order import (
     Merged,
     MergedSnapshot,
@@ -37,6 +39,7 @@ from lakegate.plan.slice_order import (
     SliceOrder,
     SnapshotOrder,
     StateRun,
+    WrittenSlice,
 )
 from lakegate.timestamps import moment
 from tests.deliveries.delivery import measure_natively, plan_of, request_for
@@ -44,11 +47,6 @@ from tests.deliveries.sliced import NOW, rows_of
 from tests.deliveries.written import as_parquet
 from tests.engine.test_slices import DELIVERED, nested
 from tests.reference.sampling import sampled
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
-    from lakegate.plan.slice_order import WrittenSlice
 
 POLICY = Policy(allow_empty=True, merge_strategy=MergeStrategy.SNAPSHOT, merge_key=("id",))
 PLAN = replace(plan_of({"id": "integer", "name": "string"}), policy=POLICY)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from infra.samples.sample_data import CORRECTED
-from lakegate.verdict.check_status import Status
+from lakegate.plan.plan import Plan
+from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict
+from tests.deliveries.delivery import Judged
 from tests.reference import thesis
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan
-    from lakegate.verdict.check_status import CheckOutcome
-    from tests.deliveries.delivery import Judged
 
 
 def test_the_page_shows_what_is_found(judge_files: Callable[..., Judged]) -> None:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.features.great_expectations.expectations import EXPECTATIONS
 from lakegate.plan.metrics import Metric
-from lakegate.plan.result import Columns
+from lakegate.plan.result import Columns, Result
 from lakegate.rules.rule_kinds import RULES
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict, judge
+from tests.deliveries.delivery import Judged
 from tests.deliveries.side_by_side import as_csv, compared, of_one_case, side_by_side
 from tests.reference.cases import Case, cases_of_parts, good_cases, good_cases_by_kind
 from tests.reference.evaluator import measure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
 
 NUMBERED = list(enumerate(good_cases()))
 KINDS = good_cases_by_kind()

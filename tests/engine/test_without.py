@@ -7,7 +7,8 @@ import gzip
 import io
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,15 +21,11 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.errors import InputError
 from lakegate.features.erasure.rows_to_erase import Found, Key, without
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import STORAGES, as_parquet, packed, written
 from tests.engine.formats import FIELDS, TABLE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
 
 UNPACKED = {
     Compression.NONE: bytes,

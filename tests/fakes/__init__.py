@@ -6,22 +6,25 @@ conditions missing. Single-threaded on purpose: anyone who interleaves, does so 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
-from lakegate.features.announcements.announced_delivery import Announcements
-from lakegate.features.notifications.notices import Notices
+from lakegate.features.announcements.announced_delivery import Announcement, Announcements
+from lakegate.features.notifications.notices import ChannelNotice, Notices
 from lakegate.features.odf.slice_turns import Turns, turn_key
 from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
-from lakegate.features.validator_api.validation_run import Validations
-from lakegate.features.workflows.callbacks import Callbacks
-from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineRows, promises
-from lakegate.gate.delivery.delivery_row import workload_of, workload_row
-from lakegate.gate.delivery_store import Batches, Pauses, message_of, message_row
+from lakegate.features.validator_api.validation_run import Validation, Validations
+from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
+from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineRows, PromisingLine, promises
+from lakegate.gate.delivery.delivery_row import Workload, workload_of, workload_row
+from lakegate.gate.delivery_store import Batch, Batches, Pause, Pauses, message_of, message_row
+from lakegate.gate.ledger.blocks import AnyBlock, Head
 from lakegate.gate.ledger.ledger_store import Ledger, block_writes, head_key
-from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.ports import UNSIGNED, Message, SigningKeys
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.table import Row, TableName
 from tests.fakes.channels import MemoryChannels
@@ -31,23 +34,8 @@ from tests.fakes.jobs import MemoryJobs
 from tests.fakes.landing import MemoryUploads
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.stored import Stored, StoredChains
-from tests.fakes.table import MemoryTable
+from tests.fakes.table import Change, MemoryTable
 from tests.fakes.validators import MemoryValidators
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from datetime import datetime
-
-    from lakegate.features.announcements.announced_delivery import Announcement
-    from lakegate.features.notifications.notices import ChannelNotice
-    from lakegate.features.validator_api.validation_run import Validation
-    from lakegate.features.workflows.callbacks import CallbackToken
-    from lakegate.gate.datasets.dataset_lines import PromisingLine
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery_store import Batch, Pause
-    from lakegate.gate.ledger.blocks import AnyBlock, Head
-    from lakegate.gate.ports import Message, SigningKeys
-    from tests.fakes.table import Change
 
 T = TypeVar("T")
 """The mark of a registry whose contracts are all listed."""

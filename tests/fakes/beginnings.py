@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from tests.fakes.moto_state import MotoState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
 
 T = TypeVar("T")
 FRESH: Final = timedelta(minutes=3)

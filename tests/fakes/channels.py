@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING
 
-from lakegate.gate.channel_ports import channel_of
-
-if TYPE_CHECKING:
-    from lakegate.errors import PortError
-    from lakegate.features.openlineage.openlineage_events import JudgedDelivery
-    from lakegate.gate.channel_ports import Notification
-    from tests.fakes.fault_injector import FaultInjector
+from lakegate.errors import PortError
+from lakegate.features.openlineage.openlineage_events import JudgedDelivery
+from lakegate.gate.channel_ports import Notification, channel_of
+from tests.fakes.fault_injector import FaultInjector
 
 
 class MemoryChannels:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lakegate.errors import PortError
-    from lakegate.gate.ports import Message
+from lakegate.errors import PortError
+from lakegate.gate.ports import Message
 
 BEGINNING = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from lakegate.errors import IdempotencyMismatch, InputError, NotFound
 from lakegate.gate.ports import INVOCATION, JobRun, JobState, invocation, is_invocation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.fakes.fault_injector import FaultInjector
+from tests.fakes.fault_injector import FaultInjector
 
 TOKEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 

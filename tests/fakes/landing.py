@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.fakes.fault_injector import FaultInjector
+from tests.fakes.fault_injector import FaultInjector
 
 
 class MemoryUploads:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from lakegate.errors import AccessDenied, ConditionFailed, InputError, NotFound
+from lakegate.errors import AccessDenied, ConditionFailed, InputError, NotFound, PortError
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime, timedelta
-
-    from lakegate.errors import PortError
-    from tests.fakes.fault_injector import FaultInjector, VirtualClock
+from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 MAX_KEY_BYTES = 1024
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import NotFound, PortError, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
 from lakegate.features.pull.pull_task import LandedPart
 from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.delivery_policy import Pull
-    from tests.fakes.objects import MemoryObjects
+from tests.fakes.objects import MemoryObjects
 
 
 def etag_of(body: bytes) -> str:

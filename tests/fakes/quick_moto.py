@@ -7,6 +7,7 @@ Nothing that a client of botocore sees is changed: each function of QUICKER has 
 from __future__ import annotations
 
 import string
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from types import SimpleNamespace
@@ -25,8 +26,6 @@ from moto.moto_api._internal.moto_random import MotoRandom
 from moto.s3.responses import S3Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from moto.core.config import DefaultConfig
 
 REGION: Final = "us-east-1"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TypeVar
 
+from lakegate.gate.ledger.blocks import AnyBlock
 from lakegate.gate.ledger.ledger_store import block_of
 from lakegate.gate.table import Row, RowKey, TableName, workloads_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from tests.fakes.table import MemoryTable
+from tests.fakes.table import MemoryTable
 
 T = TypeVar("T")
 

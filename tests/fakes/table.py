@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, IdempotencyMismatch, InputError
+from lakegate.errors import ConditionFailed, IdempotencyMismatch, InputError, UnreadableItem
 from lakegate.gate.table import (
     ALWAYS,
     HEAD,
@@ -17,6 +18,7 @@ from lakegate.gate.table import (
     AtLeast,
     Below,
     CheckRow,
+    Condition,
     Delete,
     Equals,
     Has,
@@ -31,15 +33,9 @@ from lakegate.gate.table import (
     TableName,
     Update,
     Without,
+    Write,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from lakegate.errors import UnreadableItem
-    from lakegate.gate.table import Condition, Write
-    from tests.fakes.fault_injector import FaultInjector, VirtualClock
+from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 TOKEN_LIFE: Final = timedelta(minutes=10)
 PAGE: Final = 3

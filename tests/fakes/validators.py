@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from lakegate.errors import NotFound, PortError, Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.features.external_validators.registered_validators import ValidatorService
-    from lakegate.features.external_validators.validator_client import ExternalValidation
-    from tests.fakes.fault_injector import FaultInjector
+from lakegate.features.external_validators.registered_validators import ValidatorService
+from lakegate.features.external_validators.validator_client import ExternalValidation
+from tests.fakes.fault_injector import FaultInjector
 
 MAX_ANSWER = 1 << 20
 

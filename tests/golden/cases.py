@@ -14,21 +14,18 @@ A case of `odcs.yaml`, `dcs.yaml` or `dcm.yaml`::
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.documents.document_tree import steps_of
 from lakegate.lints.linter import Examined, examine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 
 HERE = Path(__file__).parent
 FILES = {"odcs": "apiVersion", "dcs": "dataContractSpecification", "dcm": "specVersion"}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.setup.schemas import EXAMPLE_PINS, EXAMPLES, pinned_schemas
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WARNINGS = {
     "dcs-1.1.0-init": {"no-dataset": 1},

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPT = """#!/bin/sh
 case "$*" in

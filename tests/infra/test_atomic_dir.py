@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from infra.setup.atomic_dir import alone
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_one_makes_what_all_others_find(tmp_path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.setup import browser
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from tests import conftest
 from tests.changes import is_changed
 from tests.conftest import OF_FILES, SELF_CONTAINED
 from tests.unit.repository.layers import own_files, product
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IMPORTED_BY_ALL = {"lakegate/errors.py", "lakegate/extension_points.py"}
 """An exception class and the address of the repository: no reason to test a service again."""

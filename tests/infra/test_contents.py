@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL, Bundle, own_files
 from lakegate.extension_points import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 ENTRY = """
 from __future__ import annotations
 import json
-from typing import TYPE_CHECKING
 import lakegate.one
 from lakegate.folder import two
 from lakegate.folder.three import name

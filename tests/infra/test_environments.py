@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.setup.environments import install, main, program, ready
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_environment_is_made_once_for_each_lock_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lakegate.extension_points import ROOT
 from tests.conftest import NEEDS, group_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAMS = {"spark", "tools", "service", "simulation", "e2e"}
 FILES_OF_TESTS = sorted((ROOT / "tests").rglob("test_*.py"))

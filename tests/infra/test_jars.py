@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +10,7 @@ from infra.setup.trust import trust_options
 from lakegate.errors import SetUpError
 from lakegate.extension_points import TOOLS
 from lakegate.spark.local_spark import Jar, jars, pinned_jars
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.infra.conftest import MakeJava
+from tests.infra.conftest import MakeJava
 
 GOOD = Jar("good-1.0.jar", "org.example:good:1.0", hashlib.sha256(b"good").hexdigest())
 ALTERED = Jar("good-1.0.jar", "org.example:good:1.0", hashlib.sha256(b"other").hexdigest())

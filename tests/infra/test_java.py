@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.setup.java import install_java
 from lakegate.errors import SetUpError
 from lakegate.spark.local_spark import INSTALLED, find_java, java_home
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.infra.conftest import MakeJava
+from tests.infra.conftest import MakeJava
 
 
 def wheel(folder: Path, java: Path) -> Path:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -12,9 +12,6 @@ import yaml
 from infra.samples import sample_data
 from infra.samples.__main__ import main
 from infra.samples.sample_data import MEASUREMENTS, SAMPLES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples"
 WEATHER = yaml.safe_load((EXAMPLES / "weather.dcm.yaml").read_text())

@@ -4,16 +4,13 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from infra.setup import tools as tools_module
 from infra.setup.tools import main
 from lakegate.spark.local_spark import INSTALLED, Jar
-
-if TYPE_CHECKING:
-    from tests.infra.conftest import MakeJava
+from tests.infra.conftest import MakeJava
 
 ROOT = Path(__file__).parents[2]
 GOOD = Jar("good-1.0.jar", "org.example:good:1.0", "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c")

@@ -11,8 +11,9 @@ import argparse
 import multiprocessing
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -20,9 +21,6 @@ from lakegate.extension_points import ROOT
 from tests.mutation.mutants import Mutant, drawn
 from tests.mutation.packages import PACKAGES
 from tests.mutation.runs import Covered, Fate, covered_by, fate, prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LEAST = 0.85
 SURVIVORS = Path(__file__).with_name("survivors.yaml")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Mutant = tuple[str, str, int, int, int]
     Position = tuple[int, int]
 

@@ -16,18 +16,16 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import coverage
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.mutation.mutants import Mutant
+from tests.mutation.mutants import Mutant
 
 LIBRARIES = (
     "hypothesis",

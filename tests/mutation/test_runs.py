@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.mutation.mutants import Mutant
 from tests.mutation.runs import Fate, covered_by, fate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULE = """
 LIMIT = 3

@@ -18,24 +18,21 @@ A case with `refused: code` in place of `rows` and `checks` is a rule that canno
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan, with_parts
 from tests.reference.queries import remember
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.plan.plan import Plan
 
 FOLDER = Path(__file__).parents[1] / "unit" / "rules" / "cases"
 _OWN_KEYS = {"fields", "tolerance", "severity", "percent", "name"}

@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.contract.logical_types import LogicalType
-from lakegate.plan.check import Check, QuantileMethod, Tier
+from lakegate.plan.check import Check, QuantileMethod, QueryRelation, Tier
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, Result
 from tests.reference.lexical import DAY_SECONDS, days, parse
 from tests.reference.queries import answer
-from tests.reference.truths import holds, truth
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lakegate.plan.check import QueryRelation
-    from lakegate.plan.plan import Plan
-    from tests.reference.truths import Record
+from tests.reference.truths import Record, holds, truth
 
 JUDGED_AT = "2026-01-02T03:04:05+00:00"
 """The judging time of every case, here and before the real job."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 from calendar import monthrange
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.contract.logical_types import LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
 _DECIMAL = re.compile(r"[-+]?(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?")

@@ -6,21 +6,18 @@ A plan contains generated SQL only: `remember` notes the query from which it was
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 
+from lakegate.contract.contract_model import Contract
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.check import Check, Query
 from lakegate.plan.metrics import Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from decimal import Decimal
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.check import Check, Query
-    from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.plan import Plan, PlanField
 
 TYPES = {
     LogicalType.STRING: "VARCHAR",

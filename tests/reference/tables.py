@@ -5,25 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lakegate.contract.documents import dcm, dcs, odcs_fields
 from lakegate.contract.logical_types import GRAMMARS
 from lakegate.contract.physical_types import PHYSICAL
 from lakegate.features.great_expectations.expectations import EXPECTATIONS
 from lakegate.features.soda.soda_checks import METRICS
-from lakegate.plan.check import Unit
+from lakegate.plan.check import Check, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Not, Predicate, Present, together
 from lakegate.rules.rule_kinds import RULES
-from tests.reference.cases import cases_of_parts, good_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lakegate.plan.check import Check
-    from tests.reference.cases import Case
+from tests.reference.cases import Case, cases_of_parts, good_cases
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEYS = "keys without a null"

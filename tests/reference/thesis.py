@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from infra.samples.sample_data import CORRECTED, DELIVERED, SampleFile, write
 from lakegate.extension_points import ROOT
 from lakegate.lints.linter import read
-from lakegate.verdict.check_status import Status
+from lakegate.plan.plan import Plan
+from lakegate.verdict.check_status import CheckOutcome, Status
 from tests.deliveries.delivery import judge_delivery, measure_natively
 from tests.reference.cases import only_plan
 from tests.reference.tables import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from lakegate.plan.plan import Plan
-    from lakegate.verdict.check_status import CheckOutcome
 
 CONTRACT = ROOT / "contracts" / "examples" / "weather.dcm.yaml"
 PAGE = ROOT / "docs" / "thesis.md"

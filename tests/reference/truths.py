@@ -6,12 +6,14 @@ import json
 import math
 import operator
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import (
     All,
     Compare,
@@ -29,11 +31,6 @@ from lakegate.plan.predicates import (
     Within,
 )
 from tests.reference.lexical import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.plan import Plan, PlanField
 
 Record = dict[str, str | None]
 

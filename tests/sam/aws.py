@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from lakegate.aws.dynamodb_table import DEFINITIONS
 from tests.sam.emulator import CREDENTIALS, REGION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from werkzeug.serving import BaseWSGIServer
 
 BUS = "lakegate"

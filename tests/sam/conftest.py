@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,6 @@ from tests.fakes.receiver import certificate
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build
 from tests.sam.emulator import Emulator, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @cache

@@ -16,14 +16,11 @@ import urllib.error
 import urllib.request
 import zipfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from lakegate.extension_points import TOOLS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.sam.built import Stack
+from tests.sam.built import Stack
 
 SITE = TOOLS / "sam/lib/python3.11/site-packages"
 BINARY = SITE / "samcli/local/rapid/aws-lambda-rie-x86_64"

@@ -13,17 +13,14 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infra.setup.environments import program
 from lakegate.extension_points import ROOT
 from tests.sam.emulator import RUNTIME, SITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TAG = "python:3.13-x86_64"
 """Of the runtime in template.yaml."""

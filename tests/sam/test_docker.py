@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -20,10 +22,6 @@ from tests.sam.conftest import local
 from tests.sam.emulator import CREDENTIALS, REGION, free_port
 from tests.sam.engine import NoEngineError, engine, gateway
 from tests.sam.events import by_queue, landed, moved, scheduled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif("LAKEGATE_DOCKER" not in os.environ, reason="containers: make test-docker runs these")
 NAMES = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,9 @@ from lakegate.gate.table import TableName
 from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Result
+from tests.sam.conftest import Environment
 from tests.sam.emulator import Emulator
 from tests.sam.events import by_queue, generated, landed, moved, scheduled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.sam.conftest import Environment
 
 PLAN = Plan("orders", "1.0.0", "lines", (PlanField("a", "c0", LogicalType.INTEGER),), ())
 TAKEN = {"batchItemFailures": []}

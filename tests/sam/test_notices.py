@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,15 +16,10 @@ from lakegate.features.notifications.webhook import signature
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import run
-from tests.fakes.receiver import receiving
+from tests.fakes.receiver import Receiver, receiving
+from tests.sam.conftest import Environment
 from tests.sam.events import by_queue, moved, scheduled
 from tests.sam.test_functions import TAKEN, answer, submitted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.receiver import Receiver
-    from tests.sam.conftest import Environment
 
 SECRET, KEY = "lakegate-channel-ours", "whsec_" + base64.b64encode(b"k" * 32).decode()
 CHANNEL = f"webhook:{SECRET}"

@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import boto3
@@ -22,10 +24,6 @@ from lakegate.errors import SetUpError
 from lakegate.local_check import data_in_s3
 from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 ROOT_USER = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": REGION}
 PATIENCE_SECONDS = 300

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,9 +28,6 @@ from tests.reference.cases import good_cases
 from tests.reference.sampling import sampled
 from tests.security.backtracking import Search
 from tests.security.patterns import patterns, texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("r", "pattern", Origin("$"))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -16,16 +17,11 @@ from lakegate.engine.duckdb_guard import lock, unsafe
 from lakegate.engine.duckdb_queries import QueryTables, answer_queries
 from lakegate.plan.check import Check, Interval, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measurement
 from lakegate.verdict.measured_values import REFUSED
 from tests.security.queries import hostile
 from tests.spark.test_guard import SPARKS
 from tests.spark.test_queries import plan_of_queries
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.plan.result import Measurement
 
 CANARY = 5309
 DUCKDBS = (

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import struct
 import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,10 +33,6 @@ from lakegate.features.odf.format.metadata_chain import (
 from lakegate.features.odf.format.odf_flatbuffers import MOST_MEMORY, NotOdfError, encoded
 from lakegate.features.odf.format.odf_names import point_of
 from tests.unit.features.odf.format.blocks import block, envelope, field
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MIB = 1 << 20
 

@@ -13,11 +13,12 @@ import os
 import random
 import sys
 import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from lakegate.gate.effects import Effect
 from tests.simulation.choices import Choices
@@ -27,9 +28,6 @@ from tests.simulation.planted import PLANTED, Planted, failed_test, planted
 from tests.simulation.promises import Violation
 from tests.simulation.schedules import broken, run, shrunk, trace_text
 from tests.simulation.stage import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 PLANTED_LIMIT = 100_000
 SHRINKING = 8.0

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import Record
 from tests.fakes.identity import ALICE, BOB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ledger.blocks import Record
-    from tests.simulation.environment import Environment
+from tests.simulation.environment import Environment
 
 ASKED: frozenset[str] = frozenset()
 """The verdicts for which the workflow under test asks a person: none in `push`."""

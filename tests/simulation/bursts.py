@@ -7,28 +7,23 @@ thousand uploads takes some seconds of this machine.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from infra.local.emr.api_shapes import ThrottlingError
 from infra.local.emr.quotas import QUEUED, RATES, TokenBuckets
 from lakegate.errors import LakegateError, Throttled
 from lakegate.gate.delivery.advance import completion, invocation_ended
+from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import END_STATES
 from lakegate.gate.dependencies import ALONE
-from lakegate.gate.effects import run
+from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import INVOCATION, JobRun, JobState
 from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, PREFIX, Environment
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_terms import BatchLimits
-    from lakegate.gate.effects import Steps
 
 SWEEP_EVERY = 300
 SWEEP_SECONDS = 240.0

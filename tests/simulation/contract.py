@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from decimal import Decimal
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,18 +22,14 @@ from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.gate.delivery import admit_delivery, clean_up, decide_verdict
 from lakegate.gate.ledger import blocks, verification
+from lakegate.gate.ledger.blocks import Block, Record
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Present
 from lakegate.plan.result import Measured, Measurement, Result
 from lakegate.verdict import verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.ledger.blocks import Block, Record
-    from lakegate.verdict.verdict import Judgement
+from lakegate.verdict.verdict import Judgement
 
 ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 VERDICTS = {"good": "accepted", "split": "accepted_with_warnings", "bad": "rejected", "": "rejected"}

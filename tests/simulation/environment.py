@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lakegate.errors import ConditionFailed, NotFound
+from lakegate.errors import ConditionFailed, NotFound, PortError
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing
 from lakegate.gate.effects import Call, Effect
-from lakegate.gate.ports import UNSIGNED, Address, JobState, SigningKeys, is_invocation
+from lakegate.gate.ports import UNSIGNED, Address, JobState, ObjectVersion, SigningKeys, is_invocation
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Shares, WrittenObject
+from lakegate.plan.slice_order import StateRun
 from tests.fakes import Memory, MemoryIdentity
 from tests.fakes.jobs import SENDS_EVENT, WRITES, Ending, Run
+from tests.fakes.objects import Stored
 from tests.fakes.signing import MemoryKey
 from tests.simulation.contract import ACCEPTED, DIGESTS, PLANS, digest, kind, measurements_of, read_json, truth
 from tests.simulation.sliced_job import slices_of, time_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from datetime import datetime
-
-    from lakegate.errors import PortError
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ports import ObjectVersion
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.slice_order import StateRun
-    from tests.fakes.objects import Stored
 
 LANDING, LAKE = "landing", "lake"
 PREFIX = "shop/orders/"

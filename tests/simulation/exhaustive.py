@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
 
-from lakegate.errors import AccessDenied, Archived
+from lakegate.errors import AccessDenied, Archived, PortError
+from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import Effect, run
@@ -20,12 +21,6 @@ from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
 from tests.simulation.stage import KINDS, Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.errors import PortError
-    from lakegate.gate.delivery.delivery_terms import BatchLimits
 
 KEY = f"{PREFIX}day.csv"
 OF_PARTS = {Effect.JOIN, Effect.WRITE_PARTS}

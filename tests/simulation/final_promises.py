@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import LedgerSlice
+from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
 from tests.simulation.approvals import waits_rightly
 from tests.simulation.contract import read_json
-from tests.simulation.environment import LAKE, PARTS_ABOVE
+from tests.simulation.environment import LAKE, PARTS_ABOVE, Upload
 from tests.simulation.lifecycle import manifests
 from tests.simulation.pauses import LINE
-from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Violation, is_given_up, manifest_deliveries
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ledger.blocks import LedgerSlice
-    from lakegate.gate.ledger.signatures import SignedText
-    from tests.simulation.environment import Upload
-    from tests.simulation.promises import Promises
+from tests.simulation.promises import ATTEMPTS, ENDED, REFUSALS, Promises, Violation, is_given_up, manifest_deliveries
 
 
 def kept_in_the_end(promises: Promises) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.errors import PortError, Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.effects import Call, Effect, Steps
+from lakegate.gate.effects import Call, Effect, Steps
 
 
 class Fault(StrEnum):

@@ -7,26 +7,21 @@ transitions there are, and the ids of records and messages.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from lakegate.gate.datasets.dataset_lines import Ending, Line
 from lakegate.gate.datasets.lifecycle import change, deprecate, drafted, reactivate, retire, sunset
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
-from lakegate.gate.effects import run
+from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.effects import Steps, run
 from lakegate.gate.ledger.blocks import Record
 from tests.simulation.contract import read_json
-from tests.simulation.environment import LINE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.effects import Steps
-    from tests.simulation.environment import Environment
+from tests.simulation.environment import LINE, Environment
 
 T = TypeVar("T")
 ENDING = Ending("replaced", "orders/lines_v2")

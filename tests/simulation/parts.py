@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
 from tests.fakes.jobs import Ending
@@ -23,11 +24,6 @@ from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.promises import ACCEPTED, ENDED, NOBODY, Violation, manifest_deliveries
 from tests.simulation.stage import KINDS, Fault, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.delivery.delivery_row import Workload
 
 FOLDER = f"{PREFIX}run=1/"
 HOUR = 60

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.simulation.environment import Environment
+from tests.simulation.environment import Environment
 
 LINE = "orders/lines_v1"
 LAG = timedelta(seconds=30)

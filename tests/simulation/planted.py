@@ -8,17 +8,13 @@ import importlib
 import inspect
 import io
 import textwrap
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 WITHOUT = ("cacheprovider", "xdist", "unraisableexception", "hypothesispytest")
 """Plugins that a contract test does not need: the third one collects garbage for as long as the test takes."""

@@ -8,32 +8,33 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lakegate.gate.delivery.delivery_row import archived_row
+from lakegate.gate.delivery.delivery_row import Workload, archived_row
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.delivery_store import Batch
+from lakegate.gate.ledger.blocks import AnyBlock, Block, Record
 from lakegate.gate.ports import JobState, is_invocation
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
+from tests.fakes.objects import Stored
 from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
 from tests.simulation.contract import ACCEPTED, block_digest, read_json, record_digest, truth
-from tests.simulation.environment import INVOCATION_LIMIT, LINE, SEGMENT_HEIGHTS, key_of, request_of
+from tests.simulation.environment import (
+    INVOCATION_LIMIT,
+    LINE,
+    SEGMENT_HEIGHTS,
+    Environment,
+    Upload,
+    key_of,
+    request_of,
+)
 from tests.simulation.lifecycle import REFUSALS as REFUSED
-from tests.simulation.lifecycle import Lifecycles
+from tests.simulation.lifecycle import Broken, Lifecycles
 from tests.simulation.pauses import PausePromises
 from tests.simulation.slice_promises import SlicePromises
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery_store import Batch
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from tests.fakes.objects import Stored
-    from tests.simulation.environment import Environment, Upload
-    from tests.simulation.lifecycle import Broken
 
 S = State
 STEPS = {

@@ -12,17 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError, LakegateError, PortError
+from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.lifecycle import TASK
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.registry.contract_versions import pinned_parents
 from lakegate.gate.registry.parent_contracts import document_of, parent_in_force
 from lakegate.gate.registry.publish_contract import followed
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import leading
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
@@ -31,11 +33,6 @@ from lakegate.timestamps import instant_of, moment
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.simulation.lifecycle import Lifecycles, manifests
 from tests.simulation.promises import Violation
-
-if TYPE_CHECKING:
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.registry_rows import Publication
 
 Command = Callable[[Environment], "Steps[Any]"]
 """What a person does; evaluated when the command begins, so that it reads the registry as it is then."""

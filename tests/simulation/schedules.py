@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from lakegate.contract.delivery_policy import MergeStrategy
 from lakegate.errors import AccessDenied, Archived
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
 from lakegate.gate.ports import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
 from tests.fakes.jobs import Ending
@@ -25,12 +27,6 @@ from tests.simulation.sliced_acts import BODIES as SLICED_BODIES
 from tests.simulation.sliced_acts import mark, rebuild, slicing
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, waiting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.effects import Effect
 
 BODIES = (b"good:1", b"good:2", b"bad:1", b"mild:1", b"split:12", b"%PDF:12", b"", b"error:1", b"poison:1")
 ALGORITHMS = ("sha256", "crc32", "crc64nvme", "")

@@ -7,19 +7,15 @@ its deliveries makes of them, without gaps, and its merge state has their keys.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from lakegate.features.odf.slice_turns import decided_slices
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.ledger.blocks import Block
+from lakegate.plan.slice_order import StateRun
 from tests.simulation.contract import ACCEPTED, read_json
-from tests.simulation.environment import LAKE, LINE
+from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.sliced_job import DELAY, time_of
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ledger.blocks import Block
-    from lakegate.plan.slice_order import StateRun
-    from tests.simulation.environment import Environment
 
 
 def published(env: Environment) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,13 +18,11 @@ from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from tests.simulation.contract import kind, measurements_of, plan_version, read_json
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
 from tests.simulation.sliced_job import GONE, slices_of, time_of
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 SIMPLE = plan_version("1.1.0", 1)
 PLAN = replace(SIMPLE, policy=replace(SIMPLE.policy, publish_as=PublishAs.PARQUET))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,21 +15,15 @@ from lakegate.contract.delivery_policy import MergeStrategy, PublishAs, Treatmen
 from lakegate.errors import InputError
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.slice_turns import Turns
-from lakegate.gate.effects import Call, Effect
+from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import StateRun
 from tests.simulation import contract
-from tests.simulation.environment import LAKE, LINE
+from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.slice_promises import published
 from tests.simulation.sliced_job import DELAY, NO_DIGEST
 from tests.simulation.workflows import OF_PUSH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.effects import Steps
-    from tests.simulation.environment import Environment
 
 BODIES = (
     b"good:1@03",

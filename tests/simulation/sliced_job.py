@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.errors import ConditionFailed
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.plan.slice_order import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.gate.ports import ObjectVersion
-    from tests.fakes.objects import MemoryObjects
+from tests.fakes.objects import MemoryObjects
 
 GONE = 0x80
 """Marks a row that is taken back."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.errors import (
     ConditionFailed,
@@ -16,31 +17,25 @@ from lakegate.errors import (
     TransactionConflict,
     Unanswered,
 )
-from lakegate.features.announcements.announced_delivery import WantedDelivery, announce, available
+from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery, announce, available
 from lakegate.features.workflows.callbacks import UnknownToken, called_back
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import RETRIES, Alarm, Defect, Effect, patiently
+from lakegate.gate.effects import RETRIES, Alarm, Call, Defect, Effect, Steps, patiently
 from lakegate.gate.ports import JobState
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import Swept, sweep
 from lakegate.timestamps import moment
 from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
+from tests.simulation.environment import Environment
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import NOBODY, Promises, Violation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from lakegate.features.announcements.announced_delivery import Announcement
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.effects import Call, Steps
-    from tests.simulation.environment import Environment
 
 
 class Fault(StrEnum):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.features.announcements.announced_delivery import Announcement
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
 from tests.simulation.environment import Environment
 from tests.simulation.planted import Planted, planted
 from tests.simulation.promises import Violation
 from tests.simulation.stage import KINDS, Fault, Stage, settle
-
-if TYPE_CHECKING:
-    from lakegate.features.announcements.announced_delivery import Announcement
 
 UPLOAD, EVENT, NOTIFY, SWEEP = "upload", "event", "notify", "sweep"
 ORDERS = sorted(

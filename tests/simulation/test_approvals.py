@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.errors import InputError, Unanswered
 from lakegate.features.proposals.proposal import approve, propose
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.contract_versions import CompiledContract
+from lakegate.gate.registry.registry_rows import Proposal, RegistrySnapshot
 from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.reference.sampling import FULL
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault
 from tests.unit.diff.builder import COLUMN, document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.registry_rows import Proposal, RegistrySnapshot
 
 CAROL, DAVE = "arn:aws:iam::123456789012:user/carol", "arn:aws:iam::123456789012:user/dave"
 WRITES = {Effect.PROPOSE, Effect.PUBLISH}

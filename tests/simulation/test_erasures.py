@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +12,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import BlockKind, deliveries
 from lakegate.gate.ledger.compare_objects import Damage, damages
@@ -23,11 +23,6 @@ from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environmen
 from tests.simulation.promises import manifest_deliveries, read_json
 from tests.simulation.stage import Fault, Stage
 from tests.simulation.stage import settle as settled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.effects import Call, Steps
 
 FAULTS = (Fault.NONE, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE, Fault.THROTTLED)
 WHY = Why("a ticket", ("id",))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -14,9 +15,10 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import InputError
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.dataset_lines import DatasetLines, Ending
+from lakegate.gate.datasets.dataset_lines import DatasetLines, Ending, Line
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.effects import Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import publish
@@ -25,20 +27,13 @@ from lakegate.gate.registry.routes import add_route
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.table import Row
 from lakegate.timestamps import moment
+from tests.fakes.table import MemoryTable
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Violation
-from tests.simulation.publishers import explore
+from tests.simulation.publishers import Command, explore
 from tests.unit.diff.builder import COLUMN, document
 from tests.unit.gate.registry.test_parent_contracts import compiled, policy, product, published
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.effects import Steps
-    from tests.fakes.table import MemoryTable
-    from tests.simulation.publishers import Command
 
 OLD, NEW = "shop/orders_v1", "shop/orders_v2"
 NOTE = {"name": "note", "logicalType": "string"}

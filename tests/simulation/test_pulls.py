@@ -10,7 +10,6 @@ import os
 import random
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,10 +18,7 @@ from lakegate.features.pull.pull_task import ended
 from lakegate.gate.effects import Effect
 from tests.fakes.pulls import MemorySource
 from tests.simulation.invocations import Fault, Invocation, is_found
-from tests.unit.features.pull.pull_stage import scheduled
-
-if TYPE_CHECKING:
-    from tests.unit.features.pull.pull_stage import PullStage
+from tests.unit.features.pull.pull_stage import PullStage, scheduled
 
 SCHEDULES = 20_000 if os.environ.get("LAKEGATE_FULL") else 300
 REPEATED = frozenset({Effect.LAND_PART, Effect.END_UPLOAD})

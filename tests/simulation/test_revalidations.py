@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -27,12 +28,7 @@ from tests.fakes.jobs import Ending
 from tests.simulation.environment import LINE
 from tests.simulation.invocations import Fault, Invocation, is_found
 from tests.unit.features.erasure.test_erasure import erased, erasing, settled
-from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, measured_hourly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.features.revalidation.revalidation_stage import RevalidationStage
+from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, RevalidationStage, measured_hourly
 
 SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
 ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)

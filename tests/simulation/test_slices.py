@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partialmethod
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -14,7 +15,7 @@ from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect
+from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
@@ -27,11 +28,6 @@ from tests.simulation.slice_promises import SlicePromises
 from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled, with_watermark
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.simulation.stage import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.effects import Call, Steps
 
 FAULTS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.UNANSWERED, Fault.TWICE)
 EFFECTS = (Effect.SUBMIT, Effect.DECIDE, Effect.COPY, Effect.COMMIT)

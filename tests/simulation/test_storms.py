@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice, permutations
-from typing import TYPE_CHECKING
 
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Effect
 from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.reference.sampling import FULL
@@ -13,9 +13,6 @@ from tests.simulation.choices import Choices
 from tests.simulation.contract import kind
 from tests.simulation.environment import LANDING, PREFIX, TIMING, Environment
 from tests.simulation.stage import Fault, Stage, settle
-
-if TYPE_CHECKING:
-    from lakegate.gate.effects import Effect
 
 
 def calm(_effect: Effect) -> Fault:

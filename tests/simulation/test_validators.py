@@ -14,6 +14,7 @@ import pytest
 
 from lakegate.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import remove_validator
+from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
@@ -23,7 +24,6 @@ from tests.simulation.stage import Fault
 from tests.simulation.validated import FAULTS, Line, Worker, broken
 
 if TYPE_CHECKING:
-    from lakegate.features.external_validators.validator_client import ExternalValidation
     from tests.simulation.validated import Answer
 
 SCHEDULES = 5_000 if os.environ.get("LAKEGATE_FULL") else 150

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.errors import LakegateError, Unanswered
+from lakegate.errors import LakegateError, PortError, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService, add_validator
+from lakegate.features.external_validators.validator_client import ExternalValidation
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
@@ -20,18 +23,10 @@ from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.metrics import Metric
 from tests.fakes.validators import answer_of
 from tests.simulation.contract import plan_version
-from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
+from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
 from tests.simulation.stage import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.errors import PortError
-    from lakegate.features.external_validators.validator_client import ExternalValidation
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.effects import Call, Steps
-    from tests.simulation.environment import Upload
-
     Answer = Callable[[ExternalValidation], "bytes | PortError"]
 
 SERVICE = ValidatorService("probe", "https://probe.example", ("Probe",), "probe")

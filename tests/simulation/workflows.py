@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.simulation import approvals, contract, final_promises, promises
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RETRIED = frozenset({"conflict", "undecided", "lost"})
 """The outcomes after which `push` tries again."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.plan.plan import Plan
 from lakegate.spark.local_spark import use_local_spark
 from tests.deliveries.delivery import Judged, judge_delivery
 from tests.spark.jobs import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from pyspark.sql import SparkSession
-
-    from lakegate.plan.plan import Plan
 
 
 OTHERS_WARNINGS = (

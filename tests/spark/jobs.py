@@ -7,13 +7,11 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
 from tests.deliveries.delivery import request_for
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 240

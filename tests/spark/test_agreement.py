@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from infra.setup.environments import install
+from lakegate.plan.result import Result
 from tests.agreement.great_expectations.cases import AgreedCase, cases
 from tests.agreement.great_expectations.compare import ENVIRONMENT, contract_of_case, differences
+from tests.deliveries.delivery import Judged
 from tests.deliveries.side_by_side import as_csv, of_one_case, side_by_side
 from tests.reference.cases import Case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
 
 SEED = 20260103
 

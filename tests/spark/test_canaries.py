@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +14,6 @@ from lakegate.plan.result import Result
 from lakegate.verdict.verdict import Verdict, judge
 from tests.engine.test_canaries import CANARY, SHOWN, planted, shapes
 from tests.spark.jobs import ROOT, job, staged
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.spark
 

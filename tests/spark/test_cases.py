@@ -6,21 +6,17 @@ three hundred, and what is measured of one case must not depend on its neighbour
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.plan.result import Result
+from tests.deliveries.delivery import Judged
 from tests.deliveries.side_by_side import as_csv, comparable, of_one_case, side_by_side
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.rules.test_cases import found, wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import Result
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 GOOD = good_cases()

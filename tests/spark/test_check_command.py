@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -19,9 +20,6 @@ from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from tests.published_schemas import validate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 FULL = pytest.mark.full

@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -14,9 +15,6 @@ from moto.server import ThreadedMotoServer
 
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 

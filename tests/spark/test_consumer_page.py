@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +11,6 @@ from tests.unit.cli.conftest import Lakegate, lakegate
 from tests.unit.docs.consumer_page import BY_COUNTRY, fill, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 __all__ = ["lakegate"]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.deliveries.delivery import plan_of
+from tests.deliveries.delivery import Judged, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.sql.sql_parser import FILES
+from tests.deliveries.delivery import Judged
 from tests.reference.sampling import FULL
 from tests.spark.test_queries import as_csv, plan_of_queries
 from tests.unit.sql.dialects import BY_DIALECT, DIALECTS, FOUR, expected, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,8 +12,6 @@ from tests.deliveries.written import as_parquet
 from tests.unit.engine.read.test_stored_columns import COLUMNS, EXPECTED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

@@ -11,6 +11,9 @@ import pytest
 
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.file_formats import Compression
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
+from lakegate.plan.result import Result
 from tests.agreement.cases import case_of
 from tests.agreement.choice import chosen
 from tests.agreement.engines import differences, native
@@ -19,9 +22,6 @@ from tests.agreement.run import disagreements
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
 
 pytestmark = pytest.mark.spark
 CASES = 300

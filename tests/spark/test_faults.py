@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.spark.worker_daemon import MODULE
 from tests.deliveries.delivery import plan_of, rule
 from tests.spark.jobs import ROOT, job, staged
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.spark
 PLAN = plan_of({"id": "integer"}, rule("unique", "id"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,15 @@ from py4j.protocol import Py4JJavaError
 
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.plan.result import WrittenObject
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import written
 from tests.engine.formats import KINDS, ROWS, nested_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
-    from lakegate.plan.result import WrittenObject
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 BY_ROWS = Policy(on_reject=OnReject.ROWS)

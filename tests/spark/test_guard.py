@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.plan.check import Check, Interval, Query, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
+from lakegate.plan.result import Measurement
 from tests.deliveries.delivery import JUDGED_AT, plan_of, request_for
 from tests.reference.sampling import FULL
 from tests.security.queries import hostile
 from tests.spark.test_queries import QUERIES, plan_of_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
 
-    from lakegate.plan.result import Measurement
 
 pytestmark = pytest.mark.spark
 CANARY = 5309

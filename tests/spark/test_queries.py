@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +13,16 @@ import yaml
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import JUDGED_AT, request_for
+from tests.deliveries.delivery import JUDGED_AT, Judged, request_for
 from tests.reference.queries import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
-    from lakegate.plan.plan import Plan
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 QUERIES: list[str] = yaml.load(Path(__file__).with_name("queries.yaml").read_text(), yaml.CSafeLoader)

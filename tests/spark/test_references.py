@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,20 +12,17 @@ import pytest
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.plan.result import Sample
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.verdict.check_status import Status
+from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import judge
 from tests.deliveries.delivery import request_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from lakegate.plan.plan import Plan
-    from lakegate.verdict.check_status import CheckOutcome
 
 pytestmark = pytest.mark.spark
 ORDERS, LINES = "shop/orders_v1", "shop/lines_v1"

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Csv
+from lakegate.plan.result import WrittenObject
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.result import WrittenObject
-    from tests.deliveries.delivery import Judged
+from tests.deliveries.delivery import Judged, plan_of, rule
 
 pytestmark = pytest.mark.spark
 

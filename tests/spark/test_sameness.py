@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.engine.read import csv
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from pyspark.sql import SparkSession
 
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 FULL = pytest.mark.full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,14 +12,11 @@ import pytest
 
 from lakegate.spark.local_spark import pinned_jars
 from lakegate.spark.spark_session import settings, start
-from tests.deliveries.delivery import plan_of, rule
+from tests.deliveries.delivery import Judged, plan_of, rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from pyspark.sql import SparkSession
 
-    from tests.deliveries.delivery import Judged
 
 pytestmark = pytest.mark.spark
 

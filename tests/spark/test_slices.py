@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,18 +13,12 @@ from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.features.odf.verify_slices import logical_hashes
-from lakegate.plan.request import StagedPart
-from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun, WrittenSlice
 from tests.deliveries.delivery import measure_by_function, measure_natively, plan_of, request_for, rule
 from tests.deliveries.sliced import NOW, slices
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
-    from lakegate.plan.result import Result
-    from lakegate.plan.slice_order import WrittenSlice
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 CONTENT = b"id,at\n" + b"".join(b"%d,2020-01-02T03:04:%02dZ\n" % (each, each % 60) for each in range(3000))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -13,6 +15,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from lakegate.contract.delivery_policy import Policy
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.verdict.verdict import Verdict, judge
@@ -20,12 +23,8 @@ from tests.deliveries.delivery import plan_of, request_for, rule, with_classific
 from tests.spark.jobs import ROOT, job, staged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
-    from lakegate.plan.plan import Plan
 
 pytestmark = pytest.mark.spark
 OF_AWS = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")

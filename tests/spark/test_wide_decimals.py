@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,18 +13,13 @@ from lakegate.contract.contract_model import Origin, Rule
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.plan.request import Reference
 from lakegate.verdict.check_status import Status
-from tests.deliveries.delivery import measure_natively, plan_of, request_for
+from tests.deliveries.delivery import Judged, measure_natively, plan_of, request_for
 from tests.engine.decimals import FAILING, content, plan
 from tests.engine.formats import failing
 from tests.spark.test_references import accepted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-
-    from tests.deliveries.delivery import Judged
 
 
 pytestmark = pytest.mark.spark

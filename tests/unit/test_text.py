@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -20,9 +20,6 @@ from lakegate.plan.result import Columns, Result
 from lakegate.verdict.verdict import early_rejections, judge
 from tests.reference.cases import contract_of, only_plan, rule_of
 from tests.unit.diff.builder import document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 LONG = [f"{number:0>200b}".replace("0", "a").replace("1", "b") for number in range(300)]

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 TYPE = "AWS::EMRServerless::Application"
 CREATE_ONLY = ("Name", "Type")

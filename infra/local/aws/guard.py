@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 from urllib.parse import quote, unquote_plus
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLE: Final = "LAKEGATE_LOCAL_SECRET"
 """Environment variable with the secret; never a word of a command, which everybody on the machine can list."""

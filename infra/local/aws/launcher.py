@@ -40,14 +40,12 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 ADDRESS = "LAKEGATE_EMR_ADDRESS"
 """Variable with the file that holds the address of the local EMR Serverless."""

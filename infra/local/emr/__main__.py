@@ -8,10 +8,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import botocore.session
 from botocore.config import Config
@@ -24,9 +25,6 @@ from infra.local.emr.run_life import EventBridge, Life, Reporter
 from infra.local.emr.server import Service, ServiceServer
 from infra.local.emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 UNUSABLE: Final = 2
 SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy

@@ -22,6 +22,7 @@ import secrets
 import shlex
 import string
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,8 +36,6 @@ from botocore.model import ServiceModel
 from botocore.utils import parse_timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from botocore.model import OperationModel, Shape, StructureShape
 
 

@@ -17,6 +17,7 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,8 +27,6 @@ from infra.local.emr.spark_processes import SHELL, SUBMIT, submit_arguments
 from lakegate.spark.local_spark import LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import SparkSession
 
 ORPHANED: Final = 70

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from infra.local.emr import api_shapes
 from infra.local.emr.api_shapes import Invalid, RunState, ServiceError, model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 TAG: Final = "fault:"
 """A run's tags that begin so are its faults: `fault:end`, `fault:events`, …"""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from threading import Timer
+from typing import Any, Final
 
 from infra.local.emr.api_shapes import ApplicationState, RunState, Stop
 from infra.local.emr.faults import RunFault
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from threading import Timer
 
 # ---- Applications ----
 

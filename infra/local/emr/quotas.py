@@ -6,14 +6,12 @@ The defaults are those of a new account (EMR Serverless User Guide, "Endpoints a
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from infra.local.emr.api_shapes import ThrottlingError
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 
 class CallRate(NamedTuple):

@@ -10,30 +10,26 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from threading import Condition
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.api_shapes import ENDS, QuotaExceeded, RunState, StoppedError, now, read_parameters
+from infra.local.emr.api_shapes import ENDS, QuotaExceeded, RunState, Stop, StoppedError, now, read_parameters
 from infra.local.emr.faults import EventDelivery, RunEnd
-from infra.local.emr.job_runs import DETAILS, RunAttempt
+from infra.local.emr.job_runs import DETAILS, Application, Run, RunAttempt
 from infra.local.emr.quotas import NONE, Quotas
-from infra.local.emr.spark_processes import LOGS, JobAttempt, UnreachableError
+from infra.local.emr.spark_processes import LOGS, Executor, FileCache, JobAttempt, UnreachableError
 from infra.local.emr.spark_rules import ROLES, run_vcpus, start_refusal, vcpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from threading import Condition
-
     from mypy_boto3_events.client import EventBridgeClient
 
-    from infra.local.emr.api_shapes import Stop
-    from infra.local.emr.job_runs import Application, Run
-    from infra.local.emr.spark_processes import Executor, FileCache
 
 # ---- Events on their way to EventBridge ----
 

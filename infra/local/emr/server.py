@@ -7,9 +7,11 @@ import json
 import sys
 import time
 import traceback
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from uuid import uuid4
 
 from infra.local.aws.guard import is_local, is_trusted
@@ -34,18 +36,13 @@ from infra.local.emr.api_shapes import (
     read_request,
     refuse_unsupported,
 )
+from infra.local.emr.faults import Orders
 from infra.local.emr.job_runs import Application, Run, restored
 from infra.local.emr.quotas import TokenBuckets
+from infra.local.emr.run_life import Life
+from infra.local.emr.spark_processes import Executor
 from infra.local.emr.spark_rules import refuse_workers
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from infra.local.emr.faults import Orders
-    from infra.local.emr.run_life import Life
-    from infra.local.emr.spark_processes import Executor
 
 HOST: Final = "127.0.0.1"
 HEALTH: Final = ("GET", "/_health")

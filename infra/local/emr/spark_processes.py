@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,17 +21,14 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.api_shapes import StoppedError
+from infra.local.emr.api_shapes import Parameters, Stop, StoppedError
+from infra.local.emr.job_runs import Run
 from lakegate.extension_points import ROOT
 from lakegate.spark.local_spark import jars, java_home, pinned_jars, use_local_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from mypy_boto3_s3.client import S3Client
 
-    from infra.local.emr.api_shapes import Parameters, Stop
-    from infra.local.emr.job_runs import Run
 
 # ---- A process for each run ----
 

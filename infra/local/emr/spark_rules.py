@@ -14,12 +14,10 @@ Where the documents leave two readings, the stricter one is the rule here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from infra.local.emr.api_shapes import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.cores": "4",

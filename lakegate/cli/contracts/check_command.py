@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum, StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -15,6 +16,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
 from lakegate.cli.options import AsJson, ContractFile, Data, Local, OfDataset, StackName
+from lakegate.cli.terminal import Word
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
 from lakegate.json_codec import encode
@@ -27,11 +29,6 @@ from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckAnswer, print_wrapped, show
 from lakegate.text import counted, listed
 from lakegate.verdict.verdict import Verdict, worst
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from lakegate.cli.terminal import Word
 
 
 class CheckFormat(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -11,24 +12,19 @@ import typer
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
 from lakegate.cli.options import NamedContract
-from lakegate.cli.terminal import Grid
-from lakegate.contract.contract_model import COMMON, Shape
+from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
-from lakegate.inheritance import inherited_elements, resolve
+from lakegate.inheritance import Inherited, ParentDocument, inherited_elements, resolve
 from lakegate.plan.plan import Plan
 from lakegate.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.cli.terminal import Word
-    from lakegate.contract.contract_model import Dataset, Field
-    from lakegate.inheritance import Inherited, ParentDocument
     from lakegate.stack import StackFacade
 
 Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,15 +13,10 @@ from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import named_version
-from lakegate.diff.change_kinds import VersionComparison
+from lakegate.diff.change_kinds import Change, VersionComparison
 from lakegate.diff.diff_contracts import compare
 from lakegate.text import markdown
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.diff.change_kinds import Change
 
 REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}

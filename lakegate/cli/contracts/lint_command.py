@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,18 +15,13 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
+from lakegate.cli.terminal import Word
 from lakegate.contract_files import InputDocument, ParentPaths, ParentPlaces, sources
 from lakegate.errors import ContractError, InputError
 from lakegate.json_codec import encode
-from lakegate.lints.linter import LintReport, Unreadable, lint_report
+from lakegate.lints.linter import Examined, LintReport, Unreadable, lint_report
 from lakegate.text import counted
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.cli.terminal import Word
-    from lakegate.lints.linter import Examined
 
 
 class LintFormat(Enum):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,18 +12,13 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson, Local, OfDataset, StackName
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
 from lakegate.errors import ContractError
+from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.cli.terminal import Word
-    from lakegate.plan.check import Check
 
 REFUSED = 1
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -15,37 +16,31 @@ from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
 from lakegate.cli.datasets.lifecycle_command import day_of
 from lakegate.cli.options import AsJson, Local, StackName, Yes
+from lakegate.cli.terminal import Word
 from lakegate.contract_files import InputDocument, registry_documents
 from lakegate.errors import Problem
 from lakegate.extension_points import loaded
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.gate.registry.parent_contracts import identity
+from lakegate.gate.registry.contract_versions import CompiledContract
+from lakegate.gate.registry.parent_contracts import BrokenChild, identity
 from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
     IncompatibleVersion,
+    PlannedChange,
+    ReferredDocuments,
     compile_document,
     drafts_of,
     effects_of,
     planned,
 )
 from lakegate.gate.registry.publish_contract import publish as make_valid
-from lakegate.gate.registry.registry_rows import PROPOSALS
+from lakegate.gate.registry.registry_rows import PROPOSALS, Publication
 from lakegate.lints.linter import Examined, lint_report
 from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
-from lakegate.stack import Refused, known_form
+from lakegate.stack import Refused, RemoteStack, StackFacade, known_form
 from lakegate.text import counted, listed
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import CompiledContract
-    from lakegate.gate.registry.parent_contracts import BrokenChild
-    from lakegate.gate.registry.publish_contract import PlannedChange, ReferredDocuments
-    from lakegate.gate.registry.registry_rows import Publication
-    from lakegate.stack import RemoteStack, StackFacade
 
 # ---- Parents, children and workflows in the registry ----
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
@@ -14,6 +15,7 @@ from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.routes import (
     add_route,
     as_judged,
@@ -24,10 +26,6 @@ from lakegate.gate.registry.routes import (
     remove_route,
 )
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.registry.registry_rows import Publication, Route
 
 FOUND = 1
 app = typer.Typer(

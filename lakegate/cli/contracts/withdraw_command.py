@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
@@ -15,16 +17,10 @@ from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
-from lakegate.gate.registry.withdraw_version import planned_withdrawal
+from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
 from lakegate.published_contracts import NewProposal
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.registry.withdraw_version import Withdrawal
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Declares what features register at the points `comparisons` and `anchors`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,16 +15,14 @@ from lakegate.aws.clients import client
 from lakegate.aws.kms_signing import KmsKey
 from lakegate.cli import terminal
 from lakegate.errors import InputError, SetUpError
+from lakegate.gate.ledger.blocks import AnyBlock, Head
 from lakegate.gate.ledger.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
 from lakegate.text import counted, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from lakegate.aws.open_stack import DeployedStack
     from lakegate.cli.command_runner import CommandResult
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, Head
     from lakegate.gate.ledger.compare_objects import Compared
 
 # ---- Comparisons with data ----

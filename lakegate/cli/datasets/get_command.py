@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.options import Line, Local, TargetFolder
@@ -23,11 +25,6 @@ from lakegate.text import counted, shown
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
 
 DIFFERS = 1
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")

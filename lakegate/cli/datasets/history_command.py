@@ -6,24 +6,21 @@ import itertools
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.deliveries.status_command import sections_of
 from lakegate.cli.options import TIMES, Line
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.ledger_store import HistoryEntry
 from lakegate.verdict.verdict import BrokenRule
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.ledger_store import HistoryEntry
 
 HISTORY_SECTIONS: Final = "history sections"
 """Extension point: see `LineSections`."""

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lakegate import timestamps
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.lifecycle import change, side_effects
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.gate.registry.publish_contract import reactivate_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.dependencies import Dependencies
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
 ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import AsJson, Line
 from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.gate.delivery.find_deliveries import at_rest
-from lakegate.gate.ledger.blocks import KINDS, LedgerObject, Record, digest
+from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
+from lakegate.gate.ledger.blocks import KINDS, AnyBlock, Block, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
 
 BLOCKS = 20
 COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")

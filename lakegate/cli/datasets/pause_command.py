@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Line
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import run
 from lakegate.stack import in_utc
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.delivery_store import Pause
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
 from lakegate.cli.options import Days, Line
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import line_named
-from lakegate.gate.datasets.delivery_history import line_report, observe_report
-from lakegate.report.dataset_report import last_times, render_line
+from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
+from lakegate.report.dataset_report import LineHistory, last_times, render_line
 from lakegate.text import counted
 from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals
-    from lakegate.report.dataset_report import LineHistory
 
 # ---- `lakegate report` ----
 

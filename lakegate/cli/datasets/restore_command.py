@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
-from lakegate.gate.ledger.restore_object import lost_object, record_restored
+from lakegate.gate.ledger.restore_object import LostObject, lost_object, record_restored
 from lakegate.text import counted
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.ledger.restore_object import LostObject
 
 
 @dataclass(frozen=True, slots=True)

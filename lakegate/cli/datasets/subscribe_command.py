@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.datasets.lifecycle_command import LineLifecycle, lifecycle_in_words, lifecycle_of, named_line
@@ -15,6 +17,7 @@ from lakegate.cli.options import Line
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
+from lakegate.gate.datasets import dataset_lines
 from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.lifecycle import change, warning
@@ -23,12 +26,6 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.datasets import dataset_lines
 
 Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
 Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]

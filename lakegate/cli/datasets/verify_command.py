@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -18,6 +19,7 @@ from lakegate.cli.datasets.chain_proofs import (
     MAX_SHOWN,
     AnchorOptions,
     ChainComparison,
+    KeptAnchors,
     VerifiedChain,
     anchors_in,
     as_document,
@@ -27,23 +29,17 @@ from lakegate.cli.datasets.chain_proofs import (
     signatures_of,
 )
 from lakegate.cli.options import Local, OptionalLine, StackName
+from lakegate.cli.terminal import Word
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names, registered
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.ledger.blocks import Head
-from lakegate.gate.ledger.compare_objects import compared_objects
+from lakegate.gate.ledger.compare_objects import Compared, DamagedObject, compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
+from lakegate.gate.ledger.signatures import Signatures
+from lakegate.gate.ledger.verification import ChainFault
 from lakegate.text import counted
 from lakegate.transfer.download_files import compared_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lakegate.cli.datasets.chain_proofs import KeptAnchors
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.ledger.compare_objects import Compared, DamagedObject
-    from lakegate.gate.ledger.signatures import Signatures
-    from lakegate.gate.ledger.verification import ChainFault
 
 # ---- Comparisons of the core ----
 

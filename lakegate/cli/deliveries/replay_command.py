@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import (
     UTC,
     datetime,
 )
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -22,20 +23,13 @@ from lakegate.errors import InputError, LakegateError
 from lakegate.gate.datasets.dataset_names import lines_fitting
 from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Wanted, named, recent
+from lakegate.gate.delivery.delivery_row import Workload, replay_id
+from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, named, recent
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.stack import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import StackFacade
+from lakegate.stack import SHORT_ID, STANDING, DeliveryStatus, StackFacade, StartedReplay, in_utc, status_of_account
 
 # ---- Many replays ----
 # Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is being

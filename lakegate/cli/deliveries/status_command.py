@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import (
     BESIDE,
     CommandResult,
@@ -22,7 +24,7 @@ from lakegate.cli.command_runner import (
     write_text,
 )
 from lakegate.cli.options import Delivery, OfLines, OptionalDelivery
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting
@@ -30,6 +32,7 @@ from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import EVERY, NO_VERDICT, Wanted, named, recent
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
@@ -49,11 +52,6 @@ from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.dependencies import Dependencies
     from lakegate.stack import Account, LineSection, LineSections, StackFacade
 
 # ---- `lakegate status` ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
@@ -19,21 +21,16 @@ from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.stack import DeliveryStatus, status_of_account
+from lakegate.stack import Account, DeliveryStatus, status_of_account
 from lakegate.text import counted
 from lakegate.text import printable as escaped
+from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, send
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.stack import Account
-    from lakegate.transfer.upload_files import Local as File
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lakegate.aws.open_stack import OTHER_SENDER, asked, parameters_of, send_again, title_of
+from lakegate.aws.open_stack import OTHER_SENDER, DeployedStack, asked, parameters_of, send_again, title_of
 from lakegate.aws.stack_operations import (
     BUCKETS,
     GIVEN,
@@ -32,11 +33,6 @@ from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
 
 # ---- `lakegate redrive` ----
 

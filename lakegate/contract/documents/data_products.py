@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 import yaml
 
 from lakegate.contract.documents.dcs import TYPES
+from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.key_table import ODCS_TYPES
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.physical_types import PHYSICAL
 from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.contract.documents.document_tree import Place
 
 # ---- Contracts by file name ----
 

@@ -6,12 +6,12 @@ A violation of Appendix B alone is a warning, because the thesis's own contract 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
 from lakegate.contract.documents.document_root import about
-from lakegate.contract.documents.document_tree import exact, rule_id, texts
+from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import FIELD, identified, texts_at
 from lakegate.contract.documents.odcs_quality import schedule_of
@@ -22,11 +22,6 @@ from lakegate.contract.documents.unknown_keys import warn_unknown_keys
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import Problem
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.contract.documents.document_tree import Document, Notes, Place
 
 VERSIONS = ("0.1.3",)
 

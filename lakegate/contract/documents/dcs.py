@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import (
     NESTED_KIND,
@@ -20,9 +20,9 @@ from lakegate.contract.contract_model import (
 )
 from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.documents.document_root import about, delimiter_of, served
-from lakegate.contract.documents.document_tree import examples, rule_id, texts
+from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, identified, texts_at
+from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, KindAndArguments, identified, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
@@ -31,21 +31,13 @@ from lakegate.contract.documents.odcs_quality import (
     quality_rules,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.ref_definitions import Definitions
+from lakegate.contract.documents.ref_definitions import Definitions, Layers
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
 from lakegate.contract.documents.unknown_keys import advised, merge_by_owner, warn_unknown_keys
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
-from lakegate.errors import ContractError
+from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.contract.documents.document_tree import Document, Notes, Place
-    from lakegate.contract.documents.key_table import KindAndArguments
-    from lakegate.contract.documents.ref_definitions import Layers
-    from lakegate.errors import Problem
 
 # ---- Fields ----
 

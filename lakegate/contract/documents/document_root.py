@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
 from lakegate.contract.contract_model import About, Deprecation, Server
-from lakegate.contract.documents.document_tree import exact, texts
-from lakegate.contract.documents.key_table import ABOUT, texts_at
+from lakegate.contract.documents.document_tree import Notes, Place, exact, texts
+from lakegate.contract.documents.key_table import ABOUT, Family, texts_at
 from lakegate.contract.file_formats import FORMATS, Format
 from lakegate.text import did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from lakegate.contract.documents.document_tree import Notes, Place
-    from lakegate.contract.documents.key_table import Family
 
 DEPRECATION = "deprecation"
 DEPRECATION_KEYS = ("announced", "sunset_date", "replacement", "migration_guide", "reason")

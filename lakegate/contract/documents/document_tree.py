@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Example, Origin
 from lakegate.errors import Problem
-
-if TYPE_CHECKING:
-    from collections import Counter
-
 
 Scalar = str | bool | int | Decimal | None
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from enum import Enum
+from typing import Any
 
-from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Severity
+from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
 from lakegate.contract.delivery_policy import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
@@ -26,6 +28,7 @@ from lakegate.contract.delivery_policy import (
     Pull,
     Treatment,
 )
+from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
     ENCODINGS,
@@ -38,13 +41,6 @@ from lakegate.contract.file_formats import (
 )
 from lakegate.contract.name_times import WRITTEN, pattern_of
 from lakegate.text import did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-    from enum import Enum
-
-    from lakegate.contract.contract_model import Rule
-    from lakegate.contract.documents.document_tree import Notes, Place
 
 # ---- Values of the extension ----
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Comparison, Contract, Dataset, Field, Origin, Rule, Severity
 from lakegate.contract.documents.document_tree import rule_id
@@ -15,9 +15,6 @@ from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.physical_types import scale_of
 from lakegate.errors import InputError
 from lakegate.text import dataset_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # ---- Contracts from schemas of other tools ----
 # Every reader of a schema fills an `ImportedSchema`; `contract()` is then written as ODCS, or as any other target.

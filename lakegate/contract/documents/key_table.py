@@ -5,19 +5,14 @@ The readers, the comparison of versions and the writer of ODCS use these tables,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from lakegate.contract.contract_model import Shape
-from lakegate.contract.documents.document_tree import exact
+from lakegate.contract.contract_model import Rule, Shape
+from lakegate.contract.documents.document_tree import Place, exact
+from lakegate.contract.documents.ref_definitions import Layers
 from lakegate.contract.logical_types import LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.contract.contract_model import Rule
-    from lakegate.contract.documents.document_tree import Place
-    from lakegate.contract.documents.ref_definitions import Layers
 
 Family = Literal["odcs", "dcs", "dcm"]
 """A format without its version."""

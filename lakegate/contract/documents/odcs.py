@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import (
     PLACEHOLDERS,
@@ -17,7 +17,7 @@ from lakegate.contract.contract_model import (
     separated,
 )
 from lakegate.contract.documents.document_root import DEPRECATION, about, delimiter_of, served
-from lakegate.contract.documents.document_tree import Document, rule_id
+from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import DATASET, identified, texts_at
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
@@ -33,12 +33,6 @@ from lakegate.contract.documents.unknown_keys import (
 )
 from lakegate.errors import ContractError, Problem
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
-
-    from lakegate.contract.documents.document_tree import Node, Notes, Place
 
 # ---- References between fields ----
 

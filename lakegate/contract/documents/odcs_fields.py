@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
-from lakegate.contract.documents.document_tree import exact, examples, rule_id, texts
+from lakegate.contract.documents.document_tree import Notes, Place, exact, examples, rule_id, texts
 from lakegate.contract.documents.key_table import (
     CONSTRAINTS,
     FIELD,
@@ -17,6 +18,7 @@ from lakegate.contract.documents.key_table import (
     ODCS_NAMES,
     ODCS_SHAPES,
     TEXTS,
+    KindAndArguments,
     texts_at,
 )
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
@@ -24,13 +26,6 @@ from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, L
 from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, scale_of, type_word
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.documents.document_tree import Notes, Place
-    from lakegate.contract.documents.key_table import KindAndArguments
 
 # ---- Options of logical types ----
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.contract.contract_model import Comparison, Rule, Severity
-from lakegate.contract.documents.document_tree import exact, rule_id, texts
+from lakegate.contract.documents.document_tree import Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.schedules import ScheduleError, of_cron, of_quartz, schedule
 from lakegate.errors import ContractError
 from lakegate.plan.check import Interval
 from lakegate.text import did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lakegate.contract.documents.document_tree import Notes, Place
-
 
 OPERATORS: dict[str, Callable[..., Interval]] = {
     "mustBe": lambda x: Interval(x, x),

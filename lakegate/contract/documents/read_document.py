@@ -8,19 +8,16 @@ any use, invisible characters, anything but UTF-8.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import yaml
 
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Scalar, Step, address
 from lakegate.errors import ContractError, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # ---- Types of unquoted texts ----
 # This is the core schema of YAML 1.2 without octal, hexadecimal and infinite numbers and leading zeros: `NO`, `12:30`, `010`

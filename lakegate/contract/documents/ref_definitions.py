@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from lakegate.contract.documents.document_tree import Document, Mark, Node, Place
+from lakegate.contract.documents.document_tree import Document, Mark, Node, Notes, Place
 from lakegate.contract.documents.read_document import (
     DEEPEST_LEVEL,
     MAX_NODES,
@@ -20,9 +20,6 @@ from lakegate.contract.documents.read_document import (
 )
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from lakegate.contract.documents.document_tree import Notes
 
 # ---- Definitions in files beside a document ----
 #     bundled(text, read)    the document with the definitions that it uses, in the key `definitionFiles` at its end

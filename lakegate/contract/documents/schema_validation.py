@@ -11,14 +11,12 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lakegate.contract.documents.document_tree import Step, address
+from lakegate.contract.documents.document_tree import Document, Step, address
 from lakegate.errors import Problem, SetUpError
 from lakegate.text import counted, did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
-
-    from lakegate.contract.documents.document_tree import Document
 
     Schema = dict[str, Any]
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from math import ceil
-from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Rule
-from lakegate.contract.documents.document_tree import exact
+from lakegate.contract.documents.document_tree import Place, exact
 from lakegate.contract.service_levels import KIND, KNOWN, duration
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from lakegate.contract.documents.document_tree import Place
 
 _STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
 DAY = 86400

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.documents.document_root import DEPRECATION
+from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
 from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
 from lakegate.contract.documents.schema_validation import load, resolve_reference
@@ -13,10 +15,6 @@ from lakegate.errors import Problem
 from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from lakegate.contract.documents.document_tree import Document, Notes, Place
-
     Schema = Mapping[str, Any]
 
 

@@ -7,14 +7,11 @@ double-quoted, with escapes for whatever does not print (YAML 1.2 §5.7).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from lakegate.contract.documents.read_document import LONGEST_NUMBER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Scalar = str | int | Decimal | None
 LONGEST_NOTE = 160

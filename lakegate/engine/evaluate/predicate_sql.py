@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.contract.logical_types import GRAMMARS, PRECISION, SCALE, Cast, LogicalType
 from lakegate.engine.evaluate import pattern_search
@@ -20,9 +21,10 @@ from lakegate.engine.evaluate.typed_values import (
     sql_type,
     value_name,
 )
-from lakegate.engine.read.data_source import AT, ROW
-from lakegate.plan.check import Keys, Population, keys_of, population_of, predicates_of, tiers_of
+from lakegate.engine.read.data_source import AT, ROW, Expression, Level
+from lakegate.plan.check import Check, Keys, Population, keys_of, population_of, predicates_of, tiers_of
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import (
     All,
     Compare,
@@ -32,6 +34,7 @@ from lakegate.plan.predicates import (
     NoRepeats,
     Not,
     OneOf,
+    Predicate,
     Present,
     Relation,
     Size,
@@ -40,14 +43,6 @@ from lakegate.plan.predicates import (
     fields_of,
     leaves,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from lakegate.engine.read.data_source import Expression, Level
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.predicates import Predicate
 
 # ---- Metrics of numbers and keys, for both engines ----
 # A metric is a row here and in `lakegate.plan.metrics`. Natively aggregates are added up in this process

@@ -8,19 +8,15 @@ its type (`PLAIN`), the cast alone decides, because it accepts no other text of 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from lakegate.contract import logical_types
+from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import GRAMMARS, PRECISION, SCALE, Cast, LogicalType, grammar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.contract.file_formats import Csv
-    from lakegate.plan.check import QueryColumn
-    from lakegate.plan.plan import PlanField
+from lakegate.plan.check import QueryColumn
+from lakegate.plan.plan import PlanField
 
 _SQL_TYPES = {
     Cast.TEXT: "VARCHAR",

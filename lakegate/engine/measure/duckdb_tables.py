@@ -6,24 +6,21 @@ it below.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from lakegate.engine.evaluate import pattern_search
+from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.evaluate.typed_values import sql_type, value_name
 from lakegate.engine.read.data_source import AT, ROW
-from lakegate.plan.check import keys_of, tiers_of
+from lakegate.plan.check import Keys, keys_of, tiers_of
 from lakegate.plan.metrics import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     import pyarrow as pa
-
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.plan.check import Keys
 
     Sharing = Callable[[Program, Keys, int | None], pa.Table]
     """The `id` of records that share their key with another, by key and place, and of elements their `place`; with a limit the

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS
+from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, Program
 from lakegate.engine.measure.duckdb_tables import groups, table_name
-from lakegate.engine.measure.share_evaluation import Moments
-from lakegate.plan.check import keys_of
+from lakegate.engine.measure.share_evaluation import LevelCounts, Moments
+from lakegate.plan.check import Check, Tier, keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measured, Measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import duckdb
 
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.measure.share_evaluation import LevelCounts
-    from lakegate.plan.check import Check, Tier
 
 # ---- Aggregates that are merged over shares ----
 

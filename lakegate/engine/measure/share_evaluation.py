@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,21 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contract.logical_types import GRAMMARS
-from lakegate.engine.evaluate.predicate_sql import SOURCE
+from lakegate.engine.evaluate.predicate_sql import SOURCE, Program
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
 from lakegate.engine.measure.duckdb_tables import BITS
-from lakegate.engine.read.data_source import AT, ROW, of_object
+from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
 from lakegate.engine.read.json import bounded_keys
+from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     import duckdb
     from numpy.typing import NDArray
-
-    from lakegate.engine.evaluate.predicate_sql import Program
-    from lakegate.engine.read.data_source import Chunk, Expression, Level, Malformed, Source
-    from lakegate.plan.plan import Plan
 
     Keep = Callable[[Program, pa.Table, int], None]
     """Takes a program, its answer for a chunk, and the number of the share."""

@@ -7,6 +7,7 @@ import lzma
 import struct
 import zlib
 from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,14 +21,11 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Compression
 from lakegate.engine.read.compression import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.compression import unpacked as pieces_of
-from lakegate.engine.read.data_source import AddressedFile
+from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import MAX_DIGITS, Kind, Physical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.engine.read.data_source import Share, Store
 
     class Readable(Protocol):
         """A stream of bytes."""

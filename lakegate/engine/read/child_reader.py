@@ -12,23 +12,20 @@ import pickle
 import struct
 import subprocess
 import sys
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.engine.read.compression import unreadable
+from lakegate.engine.read.data_source import Share, Store
 from lakegate.engine.read.parquet_orc import ArrowReader, open_orc
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from lakegate.engine.read.data_source import Share, Store
-    from lakegate.engine.read.stored_columns import Table
-    from lakegate.plan.result import Unreadable
+from lakegate.engine.read.stored_columns import Table
+from lakegate.plan.result import Unreadable
 
 _FRAME = struct.Struct("<cQ")
 """Kind and length of a message."""

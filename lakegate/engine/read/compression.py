@@ -5,26 +5,21 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.contract.file_formats import Compression
-from lakegate.engine.read.data_source import Share
+from lakegate.contract.file_formats import Compression, CompressionSpec
+from lakegate.engine.read.data_source import Share, Store
+from lakegate.plan.request import StagedPart
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
-
     from numpy.typing import NDArray
-
-    from lakegate.contract.file_formats import CompressionSpec
-    from lakegate.engine.read.data_source import Store
-    from lakegate.plan.request import StagedPart
 
     Block = tuple[bytes, int]
     """Bytes of whole records, and the bytes of the object that they took."""

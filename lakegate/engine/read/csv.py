@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -15,23 +16,29 @@ from pyarrow import csv as arrow_csv
 
 from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
 from lakegate.admission.header import columns_of, first_line, header_end, refuse_header
-from lakegate.contract.file_formats import Compression
+from lakegate.contract.file_formats import Compression, Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
-from lakegate.engine.read.data_source import MAX_LINES, ROW, Chunk, Expression, Malformed, line_table, of_object
+from lakegate.engine.read.data_source import (
+    MAX_LINES,
+    ROW,
+    Chunk,
+    Expression,
+    Malformed,
+    Share,
+    Store,
+    line_table,
+    of_object,
+)
+from lakegate.engine.read.stored_types import Physical
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from numpy.typing import NDArray
 
-    from lakegate.contract.file_formats import Csv
     from lakegate.engine.read.compression import Block
-    from lakegate.engine.read.data_source import Share, Store
-    from lakegate.engine.read.stored_types import Physical
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.request import StagedPart
 
 # ---- The grammar of records (docs/data.md) ----
 # A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the

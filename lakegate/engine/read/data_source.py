@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, BinaryIO, Protocol
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import BinaryIO
-
-    from lakegate.engine.read.stored_types import Physical
-    from lakegate.plan.result import Columns
+from lakegate.engine.read.stored_types import Physical
+from lakegate.plan.result import Columns
 
 # ---- Objects of a storage as seekable files ----
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -18,25 +18,26 @@ import pyarrow.compute as pc
 from lakegate.admission.file_signatures import BOM, has_mark
 from lakegate.admission.header import MAX_COMPARED, plain
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.file_formats import Compression, Format
+from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
-from lakegate.engine.read.compression import LONGEST_RECORD, elements, object_blocks, share_block, shares_of, unpacked
-from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Malformed, line_table
-from lakegate.plan.plan import ENTRIES, OF_MAPS
+from lakegate.engine.read.compression import (
+    LONGEST_RECORD,
+    Batch,
+    elements,
+    object_blocks,
+    share_block,
+    shares_of,
+    unpacked,
+)
+from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Share, Store, line_table
+from lakegate.engine.read.stored_types import Physical
+from lakegate.plan.plan import ENTRIES, OF_MAPS, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size
+from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from lakegate.contract.file_formats import Storage
-    from lakegate.engine.read.compression import Batch
-    from lakegate.engine.read.data_source import Level, Share, Store
-    from lakegate.engine.read.stored_types import Physical
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.request import StagedPart
-
     Tokens = tuple[str, ...]
 
 # ---- JSON texts with numbers as their own text ----

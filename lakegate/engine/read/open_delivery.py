@@ -5,6 +5,7 @@ The first bytes of each object are checked first: a file of another kind is refu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -17,21 +18,16 @@ from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.child_reader import ApartReader
 from lakegate.engine.read.compression import PIECE, unpacked, unreadable
 from lakegate.engine.read.csv import open_csv
-from lakegate.engine.read.data_source import of_object
+from lakegate.engine.read.data_source import Source, Store, of_object
 from lakegate.engine.read.json import open_json
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
-from lakegate.engine.read.stored_columns import open_tables
+from lakegate.engine.read.stored_columns import Reader, open_tables
 from lakegate.errors import InputError
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import StagedPart
 from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lakegate.engine.read.data_source import Source, Store
-    from lakegate.engine.read.stored_columns import Reader
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import StagedPart
-
     Open = Callable[[Plan, tuple[StagedPart, ...], Store, list[bytes]], Source]
 
 

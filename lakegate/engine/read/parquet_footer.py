@@ -7,16 +7,14 @@ The encoding is the compact protocol of Thrift: a byte of field number and type,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lakegate.engine.read.compression import LONGEST_FOOTER, MAX_CHUNKS, refuse_columns, unreadable
+from lakegate.engine.read.data_source import AddressedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from lakegate.engine.read.data_source import AddressedFile
-
     Wanted = tuple[tuple[int, ...], Callable[["_Compact"], Any]]
     """Types of Thrift, and what reads a value of them; of a list, each element."""
 

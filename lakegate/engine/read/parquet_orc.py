@@ -5,26 +5,30 @@ Arrow reads every type of both formats and knows no time zone of a machine (deci
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.engine.read.compression import GRACE_VALUES, RATIO, unreadable
-from lakegate.engine.read.data_source import AddressedFile
-from lakegate.engine.read.parquet_footer import BYTES, DELTA_LENGTHS, DELTA_TEXTS, MAGIC, footer_of, longest_page
+from lakegate.engine.read.data_source import AddressedFile, Share, Store
+from lakegate.engine.read.parquet_footer import (
+    BYTES,
+    DELTA_LENGTHS,
+    DELTA_TEXTS,
+    MAGIC,
+    Footer,
+    RowGroup,
+    footer_of,
+    longest_page,
+)
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import Kind, Physical, physical_of
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from lakegate.engine.read.data_source import Share, Store
-    from lakegate.engine.read.parquet_footer import Footer, RowGroup
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,20 +26,15 @@ from lakegate.engine.read.compression import (
     refuse_columns,
     unreadable,
 )
-from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Malformed, Share
+from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share
 from lakegate.engine.read.json import levels
 from lakegate.engine.read.stored_types import Kind, Physical, holds, present
-from lakegate.plan.plan import ENTRIES
+from lakegate.plan.plan import ENTRIES, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size
+from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns, IncompatibleType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from lakegate.engine.read.data_source import Level
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.request import StagedPart
-
     Found = tuple[PlanField, Physical | None]
     """A field, and its type in the file; None if the file does not have it."""
 

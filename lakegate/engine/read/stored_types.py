@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -11,11 +12,7 @@ import pyarrow.compute as pc
 
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.plan.plan import PlanField
+from lakegate.plan.plan import PlanField
 
 # ---- Types of a file as kinds ----
 # Types are compared structurally, never by a cast that might succeed. Where a column's kind cannot hold values of the declared

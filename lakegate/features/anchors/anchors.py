@@ -7,33 +7,27 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
+from lakegate.aws.settings import Settings
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import lines_of
-from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import canonical_json, contract_chain
 from lakegate.gate.ledger.commit import signers
 from lakegate.gate.ledger.record_contents import PUBLIC_KEY
-from lakegate.gate.ledger.signatures import SHORT, fingerprint, is_public_key
-from lakegate.gate.ports import Address
+from lakegate.gate.ledger.signatures import SHORT, Verifies, fingerprint, is_public_key
+from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from lakegate.aws.settings import Settings
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.signatures import Verifies
-    from lakegate.gate.ports import ObjectVersion
-    from lakegate.gate.registry.registry_rows import Publication
 
 # ---- Daily anchors ----
 # The anchor of a day has one part or more, each a document. docs/ledger.md describes them for other languages.

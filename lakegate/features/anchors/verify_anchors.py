@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from lakegate.aws.open_stack import asked, entered, opened, readable_errors
+from lakegate.aws.open_stack import DeployedStack, asked, entered, opened, readable_errors
 from lakegate.aws.wiring import SystemClock
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
@@ -15,17 +16,12 @@ from lakegate.cli.datasets.chain_proofs import FETCHED, KMS, AnchorOptions, Kept
 from lakegate.errors import InputError, SetUpError
 from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, Anchors, contradictions
 from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import SHORT
+from lakegate.gate.ledger.verification import ChainFault
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import Head
-    from lakegate.gate.ledger.verification import ChainFault
 
 # ---- Anchors in the stack's own bucket ----
 # The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily anchors

@@ -5,39 +5,34 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client, port_errors, signer
+from lakegate.aws.settings import Settings
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError, LakegateError
-from lakegate.features.announcements.data_summary import summary_refusals
+from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal, summary_refusals
 from lakegate.gate.datasets.dataset_lines import strictest
 from lakegate.gate.datasets.lifecycle import refusal
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.table import Put, Row, RowAbsent, found, workloads_key
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.registry.registry_rows import Route
+from lakegate.gate.table import Put, Row, RowAbsent, Tables, found, workloads_key
 from lakegate.json_codec import decode, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
-    from lakegate.aws.settings import Settings
-    from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import Route
-    from lakegate.gate.table import Tables
 
 # ---- Announced deliveries ----
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.gate.effects import run
-from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem, document_of, found, representation
+from lakegate.http_routes import (
+    DELIVER,
+    Endpoint,
+    HttpAnswer,
+    HttpProblem,
+    HttpRequest,
+    document_of,
+    found,
+    representation,
+)
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.http_routes import HttpRequest
 
 
 def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:

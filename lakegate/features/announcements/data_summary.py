@@ -6,9 +6,10 @@ at least; its other numbers are those of the data. What no summary proves is lef
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.admission.file_signatures import promised
 from lakegate.admission.refusals import refused_by_size
@@ -16,18 +17,13 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType, literal, text_of
 from lakegate.errors import InputError
-from lakegate.plan.check import tiers_of
+from lakegate.plan.check import Check, Tier, tiers_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import All, Length, Not, OneOf, Predicate, Present, Typed, Within, holds, sort_key
 from lakegate.plan.result import Columns, IncompatibleType, Measured, Measurement, Result
+from lakegate.verdict.check_status import CheckOutcome
 from lakegate.verdict.verdict import certain_failures, is_upper_bound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.plan.check import Check, Tier
-    from lakegate.verdict.check_status import CheckOutcome
 
 FITS: Final[Mapping[LogicalType, frozenset[LogicalType]]] = {
     LogicalType.INTEGER: frozenset({LogicalType.NUMBER, LogicalType.DECIMAL}),

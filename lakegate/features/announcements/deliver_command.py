@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -14,14 +15,8 @@ from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
 from lakegate.cli.options import Timeout, Wait
 from lakegate.errors import InputError
-from lakegate.stack import Refused, known_form, remote_stack
+from lakegate.stack import Refused, RemoteStack, known_form, remote_stack
 from lakegate.transfer.upload_files import read
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.stack import RemoteStack
-
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
 OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson
+from lakegate.contract.contract_model import Contract, Dataset
+from lakegate.contract.documents.document_tree import Document, Notes
+from lakegate.contract.documents.imported_schema import Converted
 from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
 from lakegate.errors import InputError
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.contract.documents.document_tree import Document, Notes
-    from lakegate.contract.documents.imported_schema import Converted
 
 # ---- Formats of `lakegate convert --from` ----
 

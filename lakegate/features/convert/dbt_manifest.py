@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from lakegate.contract.contract_model import Severity
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.imported_schema import PLAIN, Converted, ExpressedPromises, ImportedSchema, contract_of
-from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
 from lakegate.errors import InputError
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
 from lakegate.text import dataset_name, listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-    from lakegate.contract.documents.yaml_writer import Node
 
 # ---- A dataset as a source of dbt ----
 # dbt renders the texts of a source as templates of Jinja: what begins a tag in a text of the contract is written as a literal,

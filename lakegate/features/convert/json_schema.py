@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.document_tree import Place, exact
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -24,10 +25,6 @@ from lakegate.rules.field_constraints import TEXT_FORMS
 from lakegate.text import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field
-
     Convert = Callable[[ExpressedPromises, Field], dict[str, Any]]
 
 # ---- Contracts from JSON Schema ----

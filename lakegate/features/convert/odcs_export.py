@@ -10,29 +10,26 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contract.documents.document_tree import steps_of
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
 from lakegate.contract.documents.imported_schema import Converted
 from lakegate.contract.documents.odcs_quality import QUARTZ
+from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ALIASES, ContractVersion, remainder
-from lakegate.diff.rule_changes import requirements
+from lakegate.diff.rule_changes import Requirement, requirements
 from lakegate.diff.rule_strictness import Order, is_same_measure, rejection, warning
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.errors import ContractError
 from lakegate.features.convert.odcs_writer import Plain, document_of, server_settings, text_of, thresholds
 from lakegate.lints.linter import examine
-from lakegate.plan.check import NONE, Interval, Tier, Unit
+from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief
 from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document, Notes, Place
-    from lakegate.diff.change_kinds import Change
-    from lakegate.diff.rule_changes import Requirement
     from lakegate.features.convert.odcs_writer import Rest
-    from lakegate.plan.check import Check
 
 # ---- Keys that the model leaves out ----
 

@@ -10,7 +10,20 @@ from decimal import Context, Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from lakegate.contract.contract_model import NESTED_KIND, PLACEHOLDERS, VARIABLE, Severity, Shape, shape_of
+from lakegate.contract.contract_model import (
+    NESTED_KIND,
+    PLACEHOLDERS,
+    VARIABLE,
+    Comparison,
+    Contract,
+    Dataset,
+    Field,
+    Rule,
+    Server,
+    Severity,
+    Shape,
+    shape_of,
+)
 from lakegate.contract.delivery_policy import Pull
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.document_root import DEPRECATION, DEPRECATION_KEYS
@@ -30,24 +43,20 @@ from lakegate.contract.documents.key_table import (
 )
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
-from lakegate.contract.documents.yaml_writer import Flow, Items, YamlEntry
+from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.contract.physical_types import PHYSICAL, scale_of, type_word
 from lakegate.contract.schedules import to_cron
 from lakegate.contract.service_levels import SECONDS, duration
-from lakegate.diff.service_level_changes import service_levels
+from lakegate.diff.service_level_changes import PromisedLevel, service_levels
+from lakegate.plan.check import Check, Interval, Tier
 from lakegate.plan.predicates import Within
 from lakegate.rules.compile_plan import OF_WHOLE, checks_by_rule
 from lakegate.rules.relationship_rules import ELSEWHERE
 
 if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, Server
-    from lakegate.contract.documents.yaml_writer import Node
-    from lakegate.diff.service_level_changes import PromisedLevel
-    from lakegate.plan.check import Check, Interval, Tier
-
     Rest = Callable[[str, str], Mapping[str, Any]]
     """The keys of an element (`root`, `dataset`, `field`, `rule`, `level`) at an address that ODCS has too."""
     Threshold = Callable[["RuleSite", Check, Tier], "Plain | None"]

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.route_command import FOUND
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.gate.registry.routes import add_route, effects, leading, planned_route
+from lakegate.gate.registry.registry_rows import RegistrySnapshot
+from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, planned_route
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import RegistrySnapshot
-    from lakegate.gate.registry.routes import PlannedRoute
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.imported_schema import ImportedSchema, contract_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
@@ -13,16 +16,10 @@ from lakegate.engine.read.avro import MAGIC, header_of, physical
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import refuse_wide
-from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind
+from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
 from lakegate.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.contract.contract_model import Contract, Field
-    from lakegate.engine.read.stored_types import Physical
-
     Found = tuple[Contract, tuple[str, ...]]
 
 MAX_BYTES = 1 << 20

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakegate.contract.contract_model import Shape, line_of, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, line_of, shape_of
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -28,11 +28,6 @@ from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.sql.sql_parser import silence_sqlglot
 from lakegate.text import dataset_name, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field
 
 # ---- CREATE TABLE for DuckDB and Athena: every name is quoted ----
 

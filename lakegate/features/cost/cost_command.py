@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.terminal import Grid
 from lakegate.features.cost.costs_by_group import spent_by
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.plan.billed_cost import BilledCost
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
 
 NUMBERS = ("deliveries", "of unknown cost", "vCPU-seconds", "GB-seconds", "money")
 

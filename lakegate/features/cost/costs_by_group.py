@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from lakegate.plan.billed_cost import BilledCost
+from lakegate.gate.delivery.find_deliveries import Delivery
+from lakegate.plan.billed_cost import BilledCost
 
 NOBODY: Final = "(unknown)"
 """Of deliveries that were not taken in yet, or whose row is not there."""

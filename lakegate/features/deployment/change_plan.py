@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from lakegate.aws.open_stack import asked, resources_of
+from lakegate.aws.open_stack import DeployedStack, asked, resources_of
+from lakegate.aws.stack_operations import ResourceChange
 from lakegate.errors import PortError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.aws.stack_operations import ResourceChange
 
 VERBS: Final = ("replaces", "may replace", "deletes", "changes", "may change", "imports", "creates")
 """In the order in which they are said: what cannot be taken back first."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import (
     DEFAULT_STACK,
+    DeployedStack,
     asked,
     described,
     entered,
@@ -21,6 +22,7 @@ from lakegate.aws.open_stack import (
 from lakegate.aws.stack_operations import (
     CAPABILITIES,
     LONGEST_WAIT,
+    ChangeSet,
     ResourceChange,
     announce_objects,
     discard,
@@ -37,7 +39,12 @@ from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Timeout, Yes
 from lakegate.errors import SetUpError
 from lakegate.features.deployment.change_plan import in_words, reasons_to_pause, rollback_by_alarms
-from lakegate.features.deployment.parameter_values import DeploymentProfile, given_values, parameter_values
+from lakegate.features.deployment.parameter_values import (
+    DeploymentProfile,
+    ParameterValues,
+    given_values,
+    parameter_values,
+)
 from lakegate.features.deployment.preflight import REFUSED, Planned, PreflightFinding, preflight
 from lakegate.features.deployment.release_folder import (
     PREFIX,
@@ -50,11 +57,6 @@ from lakegate.features.deployment.release_folder import (
 )
 from lakegate.features.deployment.smoke_command import smoke_test
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.aws.stack_operations import ChangeSet
-    from lakegate.features.deployment.parameter_values import ParameterValues
 
 UNDER_REVIEW: Final = "REVIEW_IN_PROGRESS"
 """The state of a stack that a change set was made for, and that was never created."""

@@ -6,9 +6,10 @@ List prices of us-east-1 (`lakegate/plan/billed_cost.py`), and times of docs/per
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -18,9 +19,6 @@ from lakegate.errors import InputError
 from lakegate.features.deployment.parameter_values import PROFILES, DeploymentProfile
 from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR
 from lakegate.plan.billed_cost import HOUR, PRICES, cost_of_invocation, cost_of_job
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DAYS: Final = 30
 UNITS: Final[Mapping[str, int]] = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

@@ -6,15 +6,13 @@ CloudFormation has the last word on each value, but says only that one is wrong;
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 
 class DeploymentProfile(StrEnum):

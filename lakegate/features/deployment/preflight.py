@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.aws.open_stack import asked
 from lakegate.errors import AccessDenied, NotFound, PortError
-from lakegate.features.deployment.parameter_values import OWN, violations
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lakegate.features.deployment.parameter_values import ParameterValues
+from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
 
 OK: Final = "ok"
 WARNING: Final = "warning"

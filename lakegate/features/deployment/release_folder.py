@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import yaml
 
 from lakegate.aws.open_stack import asked
 from lakegate.errors import AccessDenied, InputError, NotFound, SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 TEMPLATE: Final = "template.yaml"
 PREFIX: Final = "lakegate/"

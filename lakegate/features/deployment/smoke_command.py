@@ -11,22 +11,19 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Local
 from lakegate.errors import SetUpError
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.aws.open_stack import DeployedStack
 
 CONTRACT: Final = Path(__file__).with_name("smoke.odcs.yaml")
 LINE: Final = "lakegate-smoke/readings_v1"

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from lakegate.aws.clients import session
 from lakegate.aws.dynamodb_table import INDEX
-from lakegate.aws.open_stack import find_stack
+from lakegate.aws.open_stack import DeployedStack, find_stack
 from lakegate.errors import NotFound, PortError, SetUpError, Unanswered
-from lakegate.features.doctor.examination import CAUSES, DENIED, code_of
+from lakegate.features.doctor.examination import CAUSES, DENIED, CauseFinding, ExaminedStack, StackReader, code_of
 from lakegate.features.doctor.function_probes import FUNCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.features.doctor.examination import CauseFinding, ExaminedStack, StackReader
 
 # ---- Credentials, region, clock and stack ----
 

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
 from lakegate.errors import InputError, NotFound, UnreadableItem
-from lakegate.features.doctor.examination import CAUSES, unreadable
+from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedStack, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.delivery.delivery_objects import data_of, row_of
-from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, workload_id
+from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
 from lakegate.gate.delivery.protocol import END_STATES, State
-from lakegate.gate.dependencies import Timing
+from lakegate.gate.dependencies import Dependencies, Timing
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ports import names_invocation
+from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.stack import SHORT_ID, in_utc
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Route
 
 # ---- Paused datasets, and deliveries that wait for a person ----
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, entered, readable_errors, resources_of
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, entered, readable_errors, resources_of
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
+from lakegate.cli.terminal import Word
 from lakegate.errors import UnreadableItem
 from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
 from lakegate.features.doctor.aws_probes import enter
@@ -29,17 +31,10 @@ from lakegate.features.doctor.examination import (
     examine,
     rights_for,
 )
-from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import State
 from lakegate.stack import LATEST, standing
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
-    from lakegate.gate.delivery.find_deliveries import Delivery
 
 # ---- All probes with their rights ----
 

@@ -6,26 +6,22 @@ import json
 import queue
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
 from lakegate.aws.clients import port_errors, session
-from lakegate.aws.settings import read
+from lakegate.aws.open_stack import DeployedStack
+from lakegate.aws.settings import Settings, read
 from lakegate.errors import LakegateError, NotFound, PortError, SetUpError, Unanswered, UnreadableItem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.aws.settings import Settings
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.delivery.find_deliveries import Delivery
+from lakegate.gate.dependencies import Dependencies
 
 # ---- Causes ----
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.aws.kms_signing import ALGORITHM, MESSAGE_TYPE
 from lakegate.aws.settings import read
 from lakegate.errors import NotFound, SetUpError
-from lakegate.features.doctor.examination import CAUSES, DENIED, MINUTES
+from lakegate.features.doctor.examination import CAUSES, DENIED, MINUTES, CauseFinding, ExaminedStack
 from lakegate.features.doctor.queue_probes import metric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
 
 FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 OPTIONAL: Final = ("AnchorFunction", "PullFunction")

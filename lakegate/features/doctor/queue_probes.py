@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import NotFound, PortError
-from lakegate.features.doctor.examination import CAUSES, MINUTES, code_of
+from lakegate.features.doctor.examination import CAUSES, MINUTES, CauseFinding, ExaminedStack, code_of
 from lakegate.gate.table import instant, shards
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.doctor.examination import CauseFinding, ExaminedStack
 
 RULES: Final = {"LandedRule": "LandedQueue", "MovedRule": "MovedQueue"}
 SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunction"}

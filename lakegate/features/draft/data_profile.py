@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import cells, first_line
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.file_formats import Csv, Format, NullWords
+from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.engine.evaluate.pattern_search import sql as pattern_sql
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.compression import refuse_columns
+from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store
 from lakegate.engine.read.json import JsonSource, open_json
 from lakegate.engine.read.open_delivery import READERS, account_for, open_source
 from lakegate.features.draft.detect_format import dialect, first_names, recognised, refuse_titles
@@ -35,17 +38,12 @@ from lakegate.features.draft.other_spellings import spelling_of, whole_pattern, 
 from lakegate.features.draft.suggestions import CODES, FORMS, MAX_WORDS, may_be_key, sounds_like_key
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.request import StagedPart
 from lakegate.verdict.value_mistakes import NULL_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import duckdb
 
-    from lakegate.contract.file_formats import Storage
-    from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store
-    from lakegate.plan.request import StagedPart
 
 # ---- Columns of tables of texts ----
 # SQL is made of generated names, patterns of our own and literals in hexadecimal alone.

@@ -5,22 +5,18 @@ from __future__ import annotations
 import csv as stdlib_csv
 import re
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import BOM, FOREIGN, WIDE, UnreadableError, is_wide
 from lakegate.admission.header import HEAD, HEADER_BELOW, MAX_LINES, separator_note
 from lakegate.contract.file_formats import COMPRESSIONS, FORMATS, Compression, Csv, Format, Storage
+from lakegate.engine.read.data_source import Store
 from lakegate.engine.read.open_delivery import unpacked_beginning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.engine.read.data_source import Store
-    from lakegate.plan.request import StagedPart
+from lakegate.plan.request import StagedPart
 
 # ---- CSV dialect ----
 

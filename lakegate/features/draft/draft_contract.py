@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -25,9 +27,6 @@ from lakegate.features.draft.suggestions import (
 from lakegate.text import counted, dataset_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from datetime import datetime
-
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn
 
 # ---- Properties of columns ----

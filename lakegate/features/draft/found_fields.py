@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Shape
@@ -15,9 +15,6 @@ from lakegate.engine.read.compression import refuse_columns
 from lakegate.engine.read.json import MalformedError, NumberText, parsed
 from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
 from lakegate.plan.plan import PlanField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 # ---- What is known before there is a contract ----
 

@@ -7,19 +7,15 @@ contract can declare, if one alone fits: of `01/02/2026` nobody knows which is t
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
+from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.features.draft.found_fields import Spelling
 from lakegate.features.draft.suggestions import numeral
 from lakegate.verdict.value_mistakes import BLANKS, MISTAKES, SEPARATING, form_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from lakegate.contract.file_formats import Csv
 
 COVERED = 0.95
 """The share of the first texts that have to be values of the type, or have its mistake."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import groupby
@@ -16,8 +17,6 @@ from lakegate.text import counted
 from lakegate.verdict.value_mistakes import BLANKS, MISTAKES, mistake_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn, Values
 
 # ---- Freshness ----

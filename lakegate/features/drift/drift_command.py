@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Line
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
 
 DRIFTED = 1
 SHOWN: Final = 20

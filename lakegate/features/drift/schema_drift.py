@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
@@ -18,7 +19,7 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.engine.read.avro import schema_in
 from lakegate.engine.read.compression import elements
-from lakegate.engine.read.data_source import AddressedFile
+from lakegate.engine.read.data_source import AddressedFile, Store
 from lakegate.engine.read.json import MalformedError, RowReader, parsed
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
@@ -27,24 +28,15 @@ from lakegate.features.drift.drift_event import DriftedField, DriftEvent
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.datasets.readers_manifest import newest
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ports import Address, Message
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import Address, Message, ObjectReader, ObjectVersion
 from lakegate.json_codec import encode
+from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns, IncompatibleType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import BinaryIO
-
-    from lakegate.engine.read.data_source import Store
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import ObjectReader, ObjectVersion
-    from lakegate.plan.check import Check
-
 
 WORDS: Final = {
     "absent": "is not there",

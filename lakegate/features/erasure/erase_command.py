@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Line, Yes
@@ -21,11 +23,6 @@ from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
 
 REMAINS: Final = 3
 

@@ -14,29 +14,22 @@ object of which nothing is left is not replaced: step 5 deletes all its versions
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import chain as joined
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Record, deliveries, event_id
+from lakegate.gate.ledger.blocks import AnyBlock, Record, deliveries, event_id
 from lakegate.gate.ledger.commit import TRIES, append, record_at_head
-from lakegate.gate.ledger.stored_objects import BEGUN, DONE, erasures_of, versions_of
-from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ledger.stored_objects import Left
-    from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Left, erasures_of, versions_of
+from lakegate.gate.ports import Address, ObjectVersion
 
 COPIES: Final = re.compile(
     r"(?:runs/(?:[^/]+/)?(?P<run>[^/]+)/attempt=[0-9]+/(?:rows|slices)|staging/(?:[^/]+/)?(?P<staged>[^/]+))/"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import secrets
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import duckdb
 import numpy as np
@@ -16,6 +18,7 @@ import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.file_formats import Compression, Format
@@ -23,7 +26,7 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import literal, text_literal
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStore
+from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStore, Share, Source, Store
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
@@ -34,28 +37,19 @@ from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
 from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import BlockKind, deliveries
-from lakegate.gate.ledger.stored_objects import erasures_of
-from lakegate.gate.ports import Address
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, deliveries
+from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
+from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.job.job_storage import Addresses, PinnedObject
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
 from lakegate.transfer.upload_files import To, read, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-    from typing import BinaryIO
-
     from numpy.typing import NDArray
 
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.engine.read.data_source import Share, Source, Store
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import Block, LedgerObject
-    from lakegate.gate.ledger.stored_objects import Erasures
-    from lakegate.gate.ports import ObjectVersion
 
 # ---- Writers ----
 

@@ -6,38 +6,37 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
+from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
 from lakegate.errors import InputError, PortError, Throttled, Unanswered
-from lakegate.features.external_validators.registered_validators import folded, validator_named, validators_of
+from lakegate.features.external_validators.registered_validators import (
+    Validators,
+    ValidatorService,
+    folded,
+    validator_named,
+    validators_of,
+)
 from lakegate.features.external_validators.validator_client import ExternalValidation, services
 from lakegate.gate.delivery.attempts import Companion, Lost
-from lakegate.gate.delivery.delivery_row import FailureCause
-from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import PublishedPlans
-from lakegate.plan.check import NONE, Tier, Unit
+from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.external_rule import ENGINE, AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Measured, Measurement, Result
 from lakegate.rules.check_builder import brief
 from lakegate.rules.compile_plan import checks_by_rule, compile_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract, Dataset, Rule
-    from lakegate.features.external_validators.registered_validators import Validators, ValidatorService
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.plan.check import Check
 
 # ---- Binding of rules at publication ----
 # A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So a rule

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
-from lakegate.gate.registry.registry_rows import Publication
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.json_codec import canonical
 from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
 # ---- Validators of the stack (DCM 3.3.3) ----
 

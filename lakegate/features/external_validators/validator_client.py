@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import client, signed, signer
 from lakegate.aws.secrets import CREDENTIAL_KEYS, Secrets, header_of
+from lakegate.aws.settings import Settings
 from lakegate.errors import NotFound, PortError, Unanswered
+from lakegate.features.external_validators.registered_validators import ValidatorService
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ports import Address
 from lakegate.https_client import Web, read_whole, refuse_status, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from http.client import HTTPResponse
-
     from mypy_boto3_s3 import S3Client
 
-    from lakegate.aws.settings import Settings
-    from lakegate.features.external_validators.registered_validators import ValidatorService
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ports import Address
 
 # ---- Requests to validators ----
 # The address of the data is signed here and goes into the request alone: it is a right to read, so nothing else has it.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.features.external_validators.registered_validators import (
     ValidatorService,
@@ -16,9 +17,6 @@ from lakegate.features.external_validators.registered_validators import (
     validators,
 )
 from lakegate.gate.effects import run
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
 
 app = typer.Typer(
     no_args_is_help=True,

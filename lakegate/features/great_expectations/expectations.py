@@ -27,7 +27,7 @@ from lakegate.plan.predicates import (
     together,
     where,
 )
-from lakegate.rules import column_aggregates
+from lakegate.rules import check_builder, column_aggregates
 from lakegate.rules.check_builder import (
     Technology,
     argument_of,
@@ -53,7 +53,6 @@ from lakegate.rules.row_conditions import UnreadConditionError, condition_of
 from lakegate.text import limited
 
 if TYPE_CHECKING:
-    from lakegate.rules import check_builder
     from lakegate.rules.check_builder import Fields
 
     PatternReader = Callable[[Rule, str], str]

@@ -6,11 +6,12 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, TypeVar
+from typing import IO, Any, Final, NoReturn, Self, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
@@ -27,10 +28,6 @@ from lakegate.published_contracts import (
     PublishedVersion,
 )
 from lakegate.stack import AnsweredDelivery, DeliveryStatus, Refused, StartedReplay, WaivedDelivery, known_form
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import IO
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
 from lakegate.features.http_api.workloads_api import transition, workload
 from lakegate.http_routes import OPERATE, PUBLISH, READ, Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def _of_features() -> dict[str, Endpoint]:

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import precedence
-from lakegate.errors import InputError
+from lakegate.errors import InputError, Problem
 from lakegate.extension_points import loaded
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.registry_rows import PROPOSALS, WITHDRAWN
-from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, media_type
+from lakegate.gate.registry.registry_rows import PROPOSALS, WITHDRAWN, Publication, RegistrySnapshot
+from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
 from lakegate.timestamps import beginning_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from lakegate.errors import Problem
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
-    from lakegate.http_routes import HttpRequest
 
 PATH: Final = "/api/v1/data-contract"
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})

@@ -8,19 +8,13 @@ import math
 import re
 import secrets
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from lakegate.errors import ConditionFailed
-from lakegate.gate.table import Put, Row, RowAbsent, workloads_key
-from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.table import Tables
-    from lakegate.http_routes import HttpRequest
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.table import Put, Row, RowAbsent, Tables, workloads_key
+from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem, HttpRequest
 
 # ---- Idempotency keys ----
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.protocol import PersonTransition, State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import HttpAnswer, HttpProblem, document_of, found, representation
+from lakegate.http_routes import (
+    AnnouncedWorkload,
+    HttpAnswer,
+    HttpProblem,
+    HttpRequest,
+    document_of,
+    found,
+    representation,
+)
 from lakegate.json_codec import encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.http_routes import AnnouncedWorkload, HttpRequest
     from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 
 

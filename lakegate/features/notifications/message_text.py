@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
-from lakegate.gate.channel_ports import CallbackInvitation
+from lakegate.gate.channel_ports import CallbackInvitation, Channels, Notification
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
+from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.dependencies import Dependencies
 from lakegate.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
 from lakegate.text import counted, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from lakegate.gate.channel_ports import Channels, Notification
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
 
 KINDS: Final = (
     *("accepted", "rejected", "warned", "failed", "awaiting", "late"),

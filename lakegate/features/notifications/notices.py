@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,31 +19,25 @@ from lakegate.features.notifications.message_text import (
     lifecycle_text,
     reasons_text,
 )
-from lakegate.gate.channel_ports import EndedDelivery, Notification, channel_of, gets_lineage
+from lakegate.gate.channel_ports import CallbackInvitation, EndedDelivery, Notification, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import MESSAGE_LIFE
-from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.ledger_store import broken_rules
+from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
-from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, workloads_key
+from lakegate.gate.table import Put, Row, StoredRecord, Tables, at_revision, due_at, found, instant, workloads_key
 from lakegate.json_codec import decode, encode
 from lakegate.text import printable
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from lakegate.gate.channel_ports import CallbackInvitation
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import Message
-    from lakegate.gate.table import Tables
-
     Described = Callable[[Dependencies, EndedDelivery], object]
     """The report of a delivery to a kind of channel: the type of the extension point `lineage`."""
     Invite = Callable[[Dependencies, str, str], Steps[CallbackInvitation | None]]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from lakegate.aws.open_stack import asked
+from lakegate.aws.open_stack import DeployedStack, asked
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import SetUpError
+from lakegate.features.notifications.notices import ChannelNotice
 from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_ports import channel_of
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.features.notifications.notices import ChannelNotice
-    from lakegate.gate.dependencies import Dependencies
 
 MOST = 1_000
 """Notices that are listed or sent again at once."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.aws.clients import client
 from lakegate.aws.secrets import Secrets
+from lakegate.aws.settings import Settings
 from lakegate.extension_points import loaded, names
 from lakegate.features.notifications.sns import Sns
 from lakegate.features.notifications.webhook import Webhook
-from lakegate.gate.channel_ports import channel_of
+from lakegate.gate.channel_ports import ChannelAdapter, Notification, channel_of
 from lakegate.https_client import Web
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.aws.settings import Settings
-    from lakegate.gate.channel_ports import ChannelAdapter, Notification
 
 
 @dataclass(frozen=True, slots=True)

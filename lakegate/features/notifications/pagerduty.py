@@ -6,19 +6,15 @@ https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from lakegate.aws.secrets import Secrets
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import headline, lines
-from lakegate.gate.channel_ports import OF_SECRET
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_ports import Notification
-    from lakegate.https_client import Web
+from lakegate.gate.channel_ports import OF_SECRET, Notification
+from lakegate.https_client import Web
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"
 """Of accounts in the United States; others have their own address in the secret, as `url`."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
+from lakegate.aws.secrets import Secrets
 from lakegate.features.notifications.message_text import footer, headline, lines
-from lakegate.gate.channel_ports import OF_SECRET
-
-if TYPE_CHECKING:
-    from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_ports import Notification
-    from lakegate.https_client import Web
+from lakegate.gate.channel_ports import OF_SECRET, Notification
+from lakegate.https_client import Web
 
 LONGEST_HEADER: Final = 150
 LONGEST_TEXT: Final = 3_000

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.features.notifications.message_text import document, headline
-from lakegate.gate.channel_ports import ReferenceForm
-
-if TYPE_CHECKING:
-    from lakegate.gate.channel_ports import Notification
+from lakegate.gate.channel_ports import Notification, ReferenceForm
 
 LONGEST_SUBJECT: Final = 99
 """Characters: SNS API Reference, Publish: printable ASCII, less than 100."""

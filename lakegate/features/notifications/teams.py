@@ -10,12 +10,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from lakegate.aws.secrets import Secrets
 from lakegate.features.notifications.message_text import footer, headline, lines
-from lakegate.gate.channel_ports import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 if TYPE_CHECKING:
-    from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_ports import Notification
     from lakegate.https_client import Web
 
 

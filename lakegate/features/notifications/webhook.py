@@ -11,19 +11,15 @@ import binascii
 import hashlib
 import hmac
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
+from lakegate.aws.secrets import Secrets
 from lakegate.errors import PortError
 from lakegate.features.notifications.message_text import document
-from lakegate.gate.channel_ports import OF_SECRET
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.aws.secrets import Secrets
-    from lakegate.gate.channel_ports import Notification
-    from lakegate.https_client import Web
+from lakegate.gate.channel_ports import OF_SECRET, Notification
+from lakegate.https_client import Web
 
 PREFIX: Final = "whsec_"
 SHORTEST_KEY, LONGEST_KEY = 24, 64

@@ -5,20 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
 from lakegate.cli.contracts.check_command import CheckExit
 from lakegate.cli.options import LINE, ContractFile, Line, Local, OfDataset, StackName, TargetFolder
-from lakegate.cli.terminal import Grid
+from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import (
     ParentPaths,
     ParentPlaces,
@@ -27,6 +29,7 @@ from lakegate.contract_files import (
 )
 from lakegate.engine.read.data_source import path_of
 from lakegate.errors import InputError
+from lakegate.features.odf.exchange.odf_import import Proof
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.odf_settings import event_time_misfit, misfits
 from lakegate.features.odf.read_slices import (
@@ -46,23 +49,15 @@ from lakegate.gate.effects import run
 from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import files_of
+from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
+from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Folder, head_of
 from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.cli.terminal import Word
-    from lakegate.contract.contract_model import Contract
-    from lakegate.features.odf.exchange.odf_import import Proof
-    from lakegate.plan.plan import Plan
-    from lakegate.report.delivery_report import Report
 
 # ---- `lakegate dataset digest`, `inspect` and `slice` ----
 

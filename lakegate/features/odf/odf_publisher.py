@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.name_times import time_in
@@ -14,7 +16,10 @@ from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
-from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.delivery.delivery_row import Decision, Workload
+from lakegate.gate.delivery.delivery_terms import Terms
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice
 from lakegate.gate.ledger.commit import TRIES, record_at_head
@@ -22,18 +27,17 @@ from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.json_codec import MAX_INTEGER
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
-from lakegate.plan.slice_order import MergeOrder, PublishedSlice, SliceOrder, SnapshotOrder, StateRun
+from lakegate.plan.slice_order import (
+    Merged,
+    MergeOrder,
+    PublishedSlice,
+    SliceOrder,
+    SnapshotOrder,
+    StateRun,
+    WrittenRun,
+    WrittenSlice,
+)
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
-    from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.plan.slice_order import Merged, WrittenRun, WrittenSlice
 
 # ---- Slices of an accepted delivery ----
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lakegate.contract.contract_model import Shape
+from lakegate.contract.contract_model import About, Contract, Dataset, Shape
 from lakegate.contract.delivery_policy import Duplicates, MergeStrategy, OnReject, PublishAs, Treatment
+from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.lints.findings import Lint, LintLevel, settings_of
+from lakegate.lints.findings import Finding, Lint, LintLevel, settings_of
 from lakegate.plan.dataset_about import (
     LONGEST_ADDRESS,
     LONGEST_DESCRIPTION,
@@ -20,15 +21,8 @@ from lakegate.plan.dataset_about import (
     DatasetAbout,
     License,
 )
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.rules.compile_plan import planned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.contract.contract_model import About, Contract, Dataset
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
-    from lakegate.plan.plan import Plan, PlanField
 
 # ---- Description, keywords and licence ----
 # A document names its licence in one of these places:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -17,22 +19,14 @@ from lakegate.cli.command_runner import usable
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import ledger_in
-from lakegate.features.odf.exchange.odf_repositories import FolderPlace, followed, head_of, walked
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, Link, followed, head_of, walked
 from lakegate.features.odf.format.metadata_chain import SetAttachments
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import blocks
-from lakegate.gate.ledger.blocks import stored_block
-from lakegate.transfer.download_files import MANIFEST, ListedDelivery, deliveries, fetched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
-    from lakegate.features.odf.exchange.odf_repositories import Link
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.transfer.download_files import File
+from lakegate.gate.ledger.blocks import AnyBlock, stored_block
+from lakegate.transfer.download_files import MANIFEST, File, ListedDelivery, deliveries, fetched
 
 # ---- Slices as one table, and files of other programs ----
 

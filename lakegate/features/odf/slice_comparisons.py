@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lakegate.cli.datasets.chain_proofs import ChainComparison, compared_in_words
-
-if TYPE_CHECKING:
-    from lakegate.cli.datasets.chain_proofs import VerifiedChain
-    from lakegate.gate.ledger.compare_objects import Compared
+from lakegate.cli.datasets.chain_proofs import ChainComparison, VerifiedChain, compared_in_words
+from lakegate.gate.ledger.compare_objects import Compared
 
 
 def _read(chain: VerifiedChain) -> Compared:

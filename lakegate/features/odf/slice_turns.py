@@ -7,21 +7,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.errors import ConditionFailed
+from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery_store import Expected
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
-from lakegate.gate.table import AllOf, AnyOf, Equals, Lacks, Update, found, workloads_key
+from lakegate.gate.table import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Equals,
+    Lacks,
+    Row,
+    RowKey,
+    Tables,
+    Update,
+    Write,
+    found,
+    workloads_key,
+)
 from lakegate.json_codec import encode
 from lakegate.plan.slice_order import StateRun
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
-    from lakegate.gate.delivery_store import Expected
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.table import Condition, Row, RowKey, Tables, Write
 
 
 class NextSlice(NamedTuple):

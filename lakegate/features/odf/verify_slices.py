@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,20 +15,23 @@ import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.engine.measure.duckdb_tables import database
-from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.features.odf.odf_publisher import slice_terms
-from lakegate.features.odf.slice_turns import turns
+from lakegate.features.odf.odf_publisher import SliceTerms, slice_terms
+from lakegate.features.odf.slice_turns import NextSlice, turns
 from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,
     PLACED,
+    Hashes,
+    Parts,
     StateRecords,
     StoredRun,
     complete,
@@ -37,13 +41,14 @@ from lakegate.features.odf.slices.merge_state import (
     write_run,
 )
 from lakegate.features.odf.slices.merge_strategies import TAKEN_BACK, Identified, SnapshotDifference, of_rows
-from lakegate.features.odf.slices.slice_writer import SliceColumns, divided, schema_of, with_common
+from lakegate.features.odf.slices.slice_writer import Begin, SliceColumns, divided, schema_of, with_common
 from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import is_original, rebuilt_key
-from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, LedgerSlice, deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
-from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
@@ -52,19 +57,8 @@ from lakegate.transfer.download_files import DiffersError, File, ListedDelivery,
 from lakegate.transfer.upload_files import To, read, send
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.engine.read.data_source import Store
-    from lakegate.features.odf.odf_publisher import SliceTerms
-    from lakegate.features.odf.slice_turns import NextSlice
-    from lakegate.features.odf.slices.merge_state import Hashes, Parts
-    from lakegate.features.odf.slices.slice_writer import Begin
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
-    from lakegate.gate.ledger.stored_objects import Erasures
 
 # ---- Current rows of snapshots ----
 # The slices stay on this machine, so that what a later snapshot retracts or corrects is read from them.

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from lakegate.admission.multi_file_delivery import folder_of
-from lakegate.contract.contract_model import Severity, Shape
+from lakegate.aws.secrets import Secrets
+from lakegate.contract.contract_model import FieldLineage, FieldSource, Severity, Shape, Transformation
 from lakegate.errors import InputError, PortError
-from lakegate.gate.channel_ports import OF_SECRET
+from lakegate.gate.channel_ports import OF_SECRET, EndedDelivery, Notification
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.outbox import message_id
-from lakegate.plan.plan import OF_MAPS, Plan
+from lakegate.https_client import Web
+from lakegate.plan.plan import OF_MAPS, Plan, PlanField
+from lakegate.report.delivery_report import Report
 from lakegate.text import printable
 from lakegate.timestamps import moment
-from lakegate.verdict.check_status import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.aws.secrets import Secrets
-    from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
-    from lakegate.gate.channel_ports import EndedDelivery, Notification
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.https_client import Web
-    from lakegate.plan.plan import PlanField
-    from lakegate.report.delivery_report import Report
-    from lakegate.verdict.check_status import CheckOutcome
+from lakegate.verdict.check_status import CheckOutcome, Status
 
 # ---- OpenLineage 2-0-2 ----
 # The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery has ended,

@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.registry.contract_versions import ANOTHER_CONTENT, publication_of, published_by, store
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.registry.contract_versions import (
+    ANOTHER_CONTENT,
+    CompiledContract,
+    publication_of,
+    published_by,
+    store,
+)
 from lakegate.gate.registry.publish_contract import refuse, write_with_lines
-from lakegate.gate.registry.registry_rows import Proposal
+from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading_its_routes
-from lakegate.gate.registry.withdraw_version import planned_withdrawal, withdraw
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import CompiledContract
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
-    from lakegate.gate.registry.withdraw_version import Withdrawal
-
+from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal, withdraw
 
 # ---- Publishing by two people ----
 # 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from lakegate.aws.open_stack import opened
+from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.publish_command import (
@@ -19,12 +18,14 @@ from lakegate.cli.contracts.publish_command import (
 )
 from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.terminal import Grid
-from lakegate.errors import InputError
+from lakegate.errors import InputError, Problem
 from lakegate.features.proposals.proposal import approve, approve_withdrawal, propose, propose_withdrawal
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, effects_of, planned, referred_of
-from lakegate.gate.registry.registry_rows import WITHDRAWN
+from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal
 from lakegate.published_contracts import (
     NewProposal,
     ProposedVersion,
@@ -33,13 +34,6 @@ from lakegate.published_contracts import (
     proposed_version,
 )
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.errors import Problem
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.contract_versions import CompiledContract
-    from lakegate.gate.registry.registry_rows import Proposal
 
 # ---- `lakegate proposals` ----
 

@@ -6,24 +6,18 @@ What a server answers is hostile text: of its headers only those are kept that h
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from http.client import HTTPException
-from typing import TYPE_CHECKING, Final
+from http.client import HTTPException, HTTPResponse
+from typing import Final
 from urllib.parse import urljoin
 
 from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
+from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import PortError, Throttled, Unanswered
-from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, SourceChanged, SourceIdentity
-from lakegate.https_client import read_whole, split
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from http.client import HTTPResponse
-
-    from lakegate.contract.delivery_policy import Pull
-    from lakegate.features.pull.pull_sources import PullAccess
-    from lakegate.https_client import Web
+from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
+from lakegate.https_client import Web, read_whole, split
 
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

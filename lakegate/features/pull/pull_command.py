@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import Line, OfLines
-from lakegate.features.pull.pull_task import pulls_of, run_now
+from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
 from lakegate.features.pull.pulled_line import PulledLine, pulled_line
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.json_codec import decode, encode
 from lakegate.stack import in_utc, known_form
@@ -19,11 +22,6 @@ from lakegate.text import counted
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.features.pull.pull_task import PullingLine
-    from lakegate.gate.dependencies import Dependencies
     from lakegate.stack import LineSection, RemoteStack, StackFacade
 
 app = typer.Typer(no_args_is_help=True, help="Data that is fetched by a schedule.", pretty_exceptions_enable=False)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.contract.contract_model import Contract, Dataset, Rule
+from lakegate.contract.delivery_policy import DeliveryUnit, Pull
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
 from lakegate.contract.service_levels import LEVELS_IN_TIME, MINUTE, promises_of
-from lakegate.lints.findings import Lint, LintLevel, extensions_of
+from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
+from lakegate.plan.plan import Plan
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract, Dataset, Rule
-    from lakegate.contract.delivery_policy import Pull
-    from lakegate.contract.documents.document_tree import Document, Place
-    from lakegate.lints.findings import Finding
-    from lakegate.plan.plan import Plan
 
 
 def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.aws.clients import port_errors
+from lakegate.aws.secrets import Secrets
 from lakegate.errors import ConditionFailed, PortError
 from lakegate.https_client import read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from lakegate.aws.secrets import Secrets
     from lakegate.contract.delivery_policy import Pull
 
 

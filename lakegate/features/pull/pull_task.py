@@ -5,28 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import port_errors
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
-from lakegate.features.pull.pull_sources import SourceChanged, SourceIdentity
+from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, Message
 from lakegate.gate.scheduled_tasks import (
     ENOUGH,
     RETIRED,
     Discovery,
+    LabelledDataset,
     ScheduledTask,
     Turn,
     change_row,
@@ -42,14 +45,6 @@ from lakegate.gate.scheduled_tasks import (
 from lakegate.json_codec import EXTENSIONS, NotEmpty, encode
 from lakegate.plan.plan import Plan
 from lakegate.timestamps import Moment, instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.features.pull.pull_sources import OpenedSource, Transfer
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.scheduled_tasks import LabelledDataset
 
 # ---- The state of a pull, as pure functions ----
 

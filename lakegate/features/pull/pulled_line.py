@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lakegate.features.pull.pull_task import PullingLine
+from lakegate.features.pull.pull_task import PullingLine
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from lakegate.contract.contract_model import is_usable
+from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.pull.pulled_line import pulled_line
 from lakegate.gate.datasets.dataset_names import names_of
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem
+from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem, HttpRequest
 from lakegate.json_codec import encode
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.features.pull.pull_task import PullingLine
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.http_routes import HttpRequest
 
 MOST_LINES: Final = 100
 """Of one request: each is read and written, and a request has seconds."""

@@ -10,6 +10,7 @@ import asyncio
 import re
 import socket
 import time
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,17 +19,13 @@ from urllib.parse import unquote, urlsplit
 import asyncssh
 
 from lakegate.errors import PortError, Unanswered
-from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, SourceChanged, SourceIdentity
-from lakegate.https_client import SECONDS, read_whole
+from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
+from lakegate.https_client import SECONDS, Web, read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
-
     from asyncssh import SFTPAttrs, SFTPClientFile, SSHClientConnection
 
     from lakegate.contract.delivery_policy import Pull
-    from lakegate.features.pull.pull_sources import PullAccess
-    from lakegate.https_client import Web
 
 PORT: Final = 22
 PORTS: Final = frozenset({PORT, 2222})

@@ -7,23 +7,21 @@ import json
 import re
 import tarfile
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from email.message import Message
 from email.parser import HeaderParser
 from pathlib import (
     Path,
     PurePosixPath,
 )
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from email.message import Message
 
 # ---- Contents of an artifact ----
 # An artifact may come from anybody: only files of bounded size are read, and nothing is written or executed.

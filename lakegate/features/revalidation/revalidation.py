@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -26,12 +27,13 @@ from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.delivery.attempt_request import accepted_objects, plan_uri, referred_data
+from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.pin_contract import referred_lines
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
@@ -39,6 +41,7 @@ from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
 from lakegate.gate.scheduled_tasks import (
     Discovery,
+    LabelledDataset,
     ScheduledTask,
     current,
     following,
@@ -54,17 +57,10 @@ from lakegate.stack import in_utc
 from lakegate.text import listed
 from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.check_status import Status
-from lakegate.verdict.verdict import LONGEST_RULE, broken_rules, judge
+from lakegate.verdict.verdict import LONGEST_RULE, BrokenRule, broken_rules, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from lakegate.gate.delivery.attempt_request import AcceptedObject
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.scheduled_tasks import LabelledDataset
     from lakegate.stack import LineSection
-    from lakegate.verdict.verdict import BrokenRule
 
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
     """The content of a record, by the rules that do not hold before it."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from lakegate.lints.findings import Lint, LintLevel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.contract.documents.document_tree import Document
-    from lakegate.lints.findings import Finding
+from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.document_tree import Document
+from lakegate.lints.findings import Finding, Lint, LintLevel
 
 MAX_STALE: Final = 100
 """Rules that a record lists as not holding."""

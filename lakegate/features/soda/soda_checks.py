@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Severity
+from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -38,8 +38,6 @@ from lakegate.rules.service_level_rules import age
 from lakegate.text import limited
 
 if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Field, Rule
-
     Settings = Mapping[str, object]
 
 # ---- Missing and valid values ----

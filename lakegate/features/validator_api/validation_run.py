@@ -6,11 +6,12 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.contract.contract_model import Shape
@@ -21,12 +22,14 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.attempt_request import plan_uri
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, described, row_of
+from lakegate.gate.delivery.delivery_row import SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.submit_run import invoke_judge
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.gate.table import Equals, Put, Row, RowAbsent, found, workloads_key
+from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, found, workloads_key
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -36,15 +39,6 @@ from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import counted
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import judge
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import SourceObject, Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.table import Tables
 
 # ---- Validations of other managers ----
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import ContractError
 from lakegate.gate.effects import run
-from lakegate.http_routes import VALIDATE, Endpoint, HttpAnswer, HttpProblem, document_of
+from lakegate.http_routes import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from lakegate.features.validator_api.validation_run import Observed
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.http_routes import HttpRequest
 
 LARGEST: Final = 256 << 10
 """Bytes of a body."""

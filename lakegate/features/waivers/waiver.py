@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.refusals import code_of
 from lakegate.contract.semantic_versions import ChosenVersion
@@ -12,20 +12,16 @@ from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import Waiver, replay_id
+from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import fresh, named_row, unreplayable
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
 from lakegate.timestamps import instant_of
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- Waivers ----
 # The delivery gets the workload that a replay would get, so that it is either replayed or waived, and accepted once. Its bytes

@@ -9,26 +9,22 @@ of an answer and the end of the time, the first one counts, and the other person
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import InputError
 from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.decide_verdict import decision_of_answer
-from lakegate.gate.delivery.delivery_row import ApprovalAnswer
+from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Workload
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, Outcome, State
 from lakegate.gate.delivery.replay import named_row
 from lakegate.gate.delivery.transition import Observation
-from lakegate.gate.effects import ConcurrentUpdate
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
 from lakegate.timestamps import moment
 from lakegate.verdict.reasons import APPROVAL_EXPIRED
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 
 def approve(dependencies: Dependencies, workload: str) -> Steps[Workload]:

@@ -11,18 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.errors import LakegateError
-from lakegate.gate.channel_ports import CallbackInvitation
+from lakegate.gate.channel_ports import CallbackInvitation, Channels
 from lakegate.gate.delivery.protocol import CALLBACK, State
-from lakegate.gate.effects import Alarm, Effect, perform
-from lakegate.gate.table import Put, Row, found, instant, workloads_key
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
+from lakegate.gate.table import Put, Row, Tables, found, instant, workloads_key
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
-    from lakegate.gate.channel_ports import Channels
     from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.table import Tables
 
 # ---- Tokens ----
 

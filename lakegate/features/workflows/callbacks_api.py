@@ -5,18 +5,14 @@ The one route without an authorizer. Who has no token learns nothing: every refu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from lakegate.errors import InputError
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, document_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.http_routes import HttpRequest
+from lakegate.http_routes import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
 
 LARGEST: Final = 4_096
 """Bytes of a body: a token and a reason."""

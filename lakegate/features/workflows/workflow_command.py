@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command, extended, render, stack_command
 from lakegate.cli.options import AsJson
@@ -18,18 +20,21 @@ from lakegate.features.workflows.workflow_document import (
     published_workflows,
     read_workflow,
 )
-from lakegate.gate.delivery.protocol import CALLBACK, END_STATES, PUSH, Bound, Outcome, State, workflow_of
+from lakegate.gate.delivery.protocol import (
+    CALLBACK,
+    END_STATES,
+    PUSH,
+    Bound,
+    Outcome,
+    State,
+    Transition,
+    Workflow,
+    workflow_of,
+)
 from lakegate.gate.effects import run
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.plan.planned_workflow import PlannedWorkflow
+from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from lakegate.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.aws.open_stack import DeployedStack
-    from lakegate.gate.delivery.protocol import Transition, Workflow
-    from lakegate.plan.planned_workflow import PlannedTransition
 
 REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}

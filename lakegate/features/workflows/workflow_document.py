@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import PublishAs
-from lakegate.contract.documents.document_tree import Notes
+from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.errors import ContractError, InputError, Problem
@@ -22,6 +23,8 @@ from lakegate.gate.delivery.protocol import (
     State,
     choices,
 )
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
@@ -32,20 +35,10 @@ from lakegate.gate.registry.contract_versions import (
     write,
 )
 from lakegate.gate.registry.publish_contract import PublishedPlans
-from lakegate.gate.registry.registry_rows import Publication
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from lakegate.text import listed, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.contract.documents.document_tree import Place
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import RegistrySnapshot
-
 
 # ---- Reading of a workflow ----
 

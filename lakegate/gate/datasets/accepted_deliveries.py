@@ -8,23 +8,20 @@ chain is read.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lakegate.errors import InputError, NotFound
 from lakegate.extension_points import names
 from lakegate.gate.datasets.manifest_documents import ManifestHead, ManifestSegment
 from lakegate.gate.lake_layout import SEGMENTS, erased_of, is_published, manifest_key, segment_key
-from lakegate.gate.ledger.blocks import BlockKind, Record, deliveries
-from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of
+from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerObject, LedgerSlice, Record, deliveries
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
 from lakegate.gate.ports import Address
 from lakegate.json_codec import decode_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
-    from lakegate.gate.ledger.stored_objects import Erasures
 
 T = TypeVar("T", ManifestHead, ManifestSegment)
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import message_row, producer_key
+from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
-from lakegate.gate.table import Put, Row, StoredRecord, at_revision, due_at, found, instant, workloads_key
+from lakegate.gate.ports import Message
+from lakegate.gate.table import (
+    Put,
+    Row,
+    StoredRecord,
+    Tables,
+    Write,
+    at_revision,
+    due_at,
+    found,
+    instant,
+    workloads_key,
+)
 from lakegate.json_codec import EXTENSIONS, decode, encode
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.ports import Message
-    from lakegate.gate.table import Tables, Write
 
 
 class LineStatus(StrEnum):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate import lake_layout
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.text import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Publication
 
 DAYS: Final = 7
 """Chains of unrouted deliveries, one a day, that are searched."""

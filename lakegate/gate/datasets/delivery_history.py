@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of
@@ -15,10 +16,7 @@ from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import Block
     from lakegate.gate.ledger.ledger_store import HistoryEntry
 
 # ---- A page of the history ----

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
+from lakegate.contract.service_levels import Promise
 from lakegate.errors import AccessDenied, NotFound
 from lakegate.gate.datasets.dataset_lines import Pledge, PromisingLine
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
 from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
 from lakegate.timestamps import Moment, instant_of, moment
-
-if TYPE_CHECKING:
-    from lakegate.contract.service_levels import Promise
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- Deadlines as pure functions ----
 # A deadline of frequency or freshness begins with an accepted delivery: within `seconds` after it, the next one has to be

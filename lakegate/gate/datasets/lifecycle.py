@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.datasets import readers_manifest
@@ -19,8 +20,9 @@ from lakegate.gate.datasets.dataset_lines import (
     ParentNotice,
     StatusChange,
 )
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.outbox import EventSubscriber
@@ -30,13 +32,6 @@ from lakegate.json_codec import OMITTED, NotEmpty, encode
 from lakegate.text import counted, listed
 from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Record
 
 # ---- The lifecycle of a dataset ----
 # A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The status at any

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import Pause
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- Pause and resume ----
 # Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its line is not paused.

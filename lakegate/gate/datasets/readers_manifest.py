@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, Manifest
 from lakegate.gate.delivery.delivery_terms import terms_of
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.lake_layout import (
     SEGMENTS,
     erased_of,
@@ -24,20 +26,11 @@ from lakegate.gate.lake_layout import (
     segment_folder,
     segment_key,
 )
-from lakegate.gate.ledger.blocks import Block, BlockKind, Record, deliveries, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deliveries, stored_block
 from lakegate.gate.ledger.record_contents import LifecycleState
-from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
-from lakegate.gate.ports import Address
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded
+from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.json_codec import decode_document, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ledger.stored_objects import Erasures
-    from lakegate.gate.ports import ObjectVersion
 
 # ---- The manifest: a head and segments ----
 # A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,

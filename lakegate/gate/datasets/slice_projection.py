@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import InputError
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 NOTHING: Final = -1
 """The height of a line in which nothing was accepted yet."""

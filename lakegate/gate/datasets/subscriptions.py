@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import InputError
 from lakegate.extension_points import names
 from lakegate.gate.channel_ports import MOST_CHANNELS, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Subscription
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})

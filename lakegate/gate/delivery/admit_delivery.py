@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lakegate.admission.multi_file_delivery import COMPLETED_BY
 from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
@@ -16,22 +15,17 @@ from lakegate.gate.datasets.lifecycle import refusal, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.attempts import measured_row
 from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source
-from lakegate.gate.delivery.delivery_row import Decision
+from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload
+from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.pin_contract import with_references
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import VANISHED, Observation, move
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.text import counted
 from lakegate.verdict.reasons import WAIVER_EXPIRED
 from lakegate.verdict.verdict import ACCEPTING, Verdict
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
-    from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ports import ObjectVersion
-
 
 AGAIN = "deliver all parts again"
 MAX_REASONS_OF_REFUSAL = 10

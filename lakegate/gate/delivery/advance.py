@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
 from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
@@ -19,21 +19,16 @@ from lakegate.gate.delivery.decide_verdict import (
     schedule,
 )
 from lakegate.gate.delivery.delivery_objects import UnreadableSource
-from lakegate.gate.delivery.delivery_row import TERMINAL
+from lakegate.gate.delivery.delivery_row import TERMINAL, Workload
 from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version
-from lakegate.gate.delivery.protocol import PUSH, Bound, Operation, Outcome, State
+from lakegate.gate.delivery.protocol import PUSH, Bound, Operation, Outcome, State, Transition
 from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
 from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
 from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
-from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, Steps, perform
 from lakegate.gate.ports import names_invocation
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.protocol import Transition
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- Observers, by state ----
 

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.extension_points import loaded
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.accepted_deliveries import newest_accepted
+from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.delivery_terms import terms_of
-from lakegate.gate.effects import Effect, perform
-from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
+from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
+from lakegate.plan.result import Result
+from lakegate.plan.slice_order import SliceOrder, WrittenRun, WrittenSlice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock
-    from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
-    from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
-    from lakegate.plan.slice_order import SliceOrder, WrittenRun, WrittenSlice
 
 
 class Publisher(Protocol):

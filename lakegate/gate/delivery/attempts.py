@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,21 +13,16 @@ from lakegate.errors import ConditionFailed, LakegateError, NotFound
 from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import move
+from lakegate.gate.delivery.transition import Observation, move
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.outbox import message
-from lakegate.gate.ports import Address, JobState
+from lakegate.gate.ports import Address, JobRun, JobState
+from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.transition import Observation
     from lakegate.gate.dependencies import Dependencies, Timing
-    from lakegate.gate.ports import JobRun
-    from lakegate.plan.billed_cost import BilledCost
 
 
 def spent(workload: Workload, found: Observation) -> BilledCost | None:

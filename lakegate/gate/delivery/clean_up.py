@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.delivery_row import TERMINAL, archived_bytes
+from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Workload, archived_bytes
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, result_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import move
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.ledger_store import HistoryEntry
 from lakegate.gate.ledger.stored_objects import versions_of
 from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.ledger_store import HistoryEntry
-    from lakegate.plan.billed_cost import BilledCost
-    from lakegate.report.delivery_report import PastDelivery
+from lakegate.plan.billed_cost import BilledCost
+from lakegate.report.delivery_report import PastDelivery
 
 # ---- The HTML report ----
 # It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is replaced by a

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.contract.delivery_policy import Mode
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.extension_points import registered
 from lakegate.gate.datasets.lifecycle import warned
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.attempt_request import publisher_of
+from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.attempts import (
     Lost,
     cause_of_run,
@@ -24,30 +25,21 @@ from lakegate.gate.delivery.attempts import (
     spent,
 )
 from lakegate.gate.delivery.delivery_objects import content
-from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause
-from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause, Workload
+from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.ledger.stored_objects import versions_of
 from lakegate.gate.outbox import message
 from lakegate.gate.ports import names_invocation
-from lakegate.plan.billed_cost import cost_of_job
+from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE
 from lakegate.verdict.verdict import ACCEPTING, Verdict, broken_rules, counts_of, judge, reason_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.errors import LakegateError
-    from lakegate.gate.delivery.attempt_request import Publisher
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery.protocol import State
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.plan.billed_cost import BilledCost
 
 # ---- The decision of a person ----
 # While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -25,18 +26,13 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import IDENTIFYING, FailureCause, PartList, SourceObject, Workload, workload_id
-from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.delivery_terms import BatchLimits, Terms
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Alarm, Effect, perform
-from lakegate.gate.ports import Address
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
+from lakegate.gate.ports import Address, ObjectVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.gate.delivery.delivery_terms import Terms
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import ObjectVersion
 
 
 IDENTIFIER: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)

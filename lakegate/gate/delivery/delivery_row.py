@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
@@ -18,9 +19,6 @@ from lakegate.json_codec import EXTENSIONS, NotEmpty, decoder, encode
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import BrokenRule, Counts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # ---- Failure causes ----
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStrategy, Mode, OnReject, Policy, PublishAs
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import Promise
-from lakegate.gate.delivery.protocol import PUSH, workflow_of
+from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
 from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.gate.delivery.protocol import Workflow
 
 
 class BatchLimits(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from heapq import merge, nlargest
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
@@ -16,20 +17,14 @@ from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.decide_verdict import reported
 from lakegate.gate.delivery.delivery_objects import content, row_of
-from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id, workload_id
+from lakegate.gate.delivery.delivery_row import TERMINAL, SourceObject, Workload, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import ObjectVersion
+from lakegate.report.delivery_report import Report
 from lakegate.text import counted, did_you_mean, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date
-
-    from lakegate.gate.delivery.delivery_row import SourceObject, Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ports import ObjectVersion
-    from lakegate.report.delivery_report import Report
 
 # ---- One delivery with its row, block and result ----
 

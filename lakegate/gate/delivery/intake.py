@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
@@ -14,18 +14,12 @@ from lakegate.extension_points import registered
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_objects import is_unfinished, row_of
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
-from lakegate.gate.delivery.delivery_terms import terms_of
+from lakegate.gate.delivery.delivery_terms import Terms, terms_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion
 from lakegate.gate.registry.routes import candidates, covering
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.delivery_terms import Terms
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 
 def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "", size: int = 0) -> Steps[None]:

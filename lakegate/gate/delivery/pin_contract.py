@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from lakegate.contract.contract_model import parts_of
 from lakegate.errors import ConditionFailed, NotFound
@@ -12,22 +13,16 @@ from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_objects import collected, data_of, described
-from lakegate.gate.delivery.delivery_row import Pin, Referred
+from lakegate.gate.delivery.delivery_row import Pin, Referred, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED, terms_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import VANISHED, Observation, OutcomeChanged, move
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.registry.contract_owners import are_named
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering, leading
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
 
 
 def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:

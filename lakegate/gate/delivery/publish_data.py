@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
@@ -13,34 +14,24 @@ from lakegate.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.attempt_request import publisher_of
+from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
-from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject
+from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, is_same_write, move
 from lakegate.gate.delivery_store import Expected
-from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject
+from lakegate.gate.ledger.blocks import Block, BlockKind, Head, LedgerObject
 from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.outbox import EventSubscriber, message
-from lakegate.gate.ports import Address, agree
-from lakegate.plan.result import Result, Shares
+from lakegate.gate.ports import Address, ObjectVersion, agree
+from lakegate.plan.result import Result, Shares, WrittenObject
+from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 from lakegate.timestamps import moment
 from lakegate.verdict.verdict import ACCEPTING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.attempt_request import Publisher
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import Head
-    from lakegate.gate.ports import ObjectVersion
-    from lakegate.plan.result import WrittenObject
-    from lakegate.plan.slice_order import WrittenRun, WrittenSlice
 
 # ---- Copies of objects, slices and shares ----
 

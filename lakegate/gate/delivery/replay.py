@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
@@ -12,20 +12,16 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.delivery_objects import described
-from lakegate.gate.delivery.delivery_row import Workload, replay_id
+from lakegate.gate.delivery.delivery_row import SourceObject, Workload, replay_id
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation
-from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.text import counted, listed, shown
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import SourceObject
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- The contract version of a replay ----
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -12,17 +13,13 @@ from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
 from lakegate.gate.delivery.delivery_objects import group_of, limits_of
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery_store import Batch, Member
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 # ---- Batches ----
 # An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared. Batches of a

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.admit_delivery import TAKEN
 from lakegate.gate.delivery.delivery_objects import address, described, duplicate, staging_key
-from lakegate.gate.delivery.delivery_row import Decision
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import OutcomeChanged, move
+from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import SourceObject, Workload
-    from lakegate.gate.delivery.transition import Observation
-    from lakegate.gate.dependencies import Dependencies
 
 
 def stage(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,7 +23,7 @@ from lakegate.gate.delivery.attempts import (
     spent,
     uncounted,
 )
-from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, job_token
+from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, job_token
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, is_to_start, join
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
@@ -32,10 +33,6 @@ from lakegate.gate.ports import Address, invocation, is_invocation
 from lakegate.plan.request import BatchRequest, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
     from lakegate.gate.dependencies import Dependencies, JobSettings
 
 # ---- The session policy of a job run ----

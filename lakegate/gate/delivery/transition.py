@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import ConditionFailed, LakegateError
-from lakegate.gate.delivery.delivery_row import UNANSWERED, Decision, FailureCause, Pin, SourceObject
-from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery.delivery_row import (
+    UNANSWERED,
+    ApprovalAnswer,
+    Decision,
+    FailureCause,
+    PartList,
+    Pin,
+    SourceObject,
+    Workload,
+)
+from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
-from lakegate.gate.effects import ConcurrentUpdate, Effect, perform
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Message
+from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from lakegate.contract.semantic_versions import ChosenVersion
-    from lakegate.gate.delivery.delivery_row import ApprovalAnswer, PartList, Workload
-    from lakegate.gate.delivery.protocol import State
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.plan.billed_cost import BilledCost
 
 
 class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened

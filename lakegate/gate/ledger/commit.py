@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.errors import ConditionFailed, TransactionConflict
-from lakegate.gate.effects import Alarm, Effect, perform
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
+from lakegate.gate.ports import SigningKey, SigningKeys
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ports import SigningKey, SigningKeys
 
 # ---- A record at the head of a chain ----
 

@@ -8,35 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
+from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, deliveries, stored_block
-from lakegate.gate.ledger.stored_objects import erasures_of, is_recorded, versions_of
-from lakegate.gate.ports import Address, agree
+from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, deliveries, stored_block
+from lakegate.gate.ledger.stored_objects import Erasures, erasures_of, is_recorded, versions_of
+from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.verdict.verdict import ACCEPTING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import LedgerObject
-    from lakegate.gate.ledger.stored_objects import Erasures
-    from lakegate.gate.ports import ObjectVersion
 
 # ---- Objects compared with the ledger ----
 # Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept in memory

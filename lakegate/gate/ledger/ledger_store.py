@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
 from lakegate.errors import ConditionFailed, UnreadableItem
 from lakegate.extension_points import registered
-from lakegate.gate.delivery.delivery_row import Enforced, workload_row
-from lakegate.gate.delivery_store import fenced, message_row
-from lakegate.gate.ledger.blocks import GENESIS, Block, Head, canonical, from_json
+from lakegate.gate.delivery.delivery_row import Decision, Enforced, Workload, workload_row
+from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
 from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
-from lakegate.gate.ports import UNSIGNED
+from lakegate.gate.ports import UNSIGNED, Message, SigningKey, SigningKeys
 from lakegate.gate.table import (
     HEAD,
     MOST_WRITES,
     AllOf,
+    Condition,
     Equals,
     Put,
     Row,
@@ -28,20 +30,13 @@ from lakegate.gate.table import (
     RowKey,
     StoredRecord,
     TableName,
+    Tables,
+    Write,
     all_readable,
     found,
 )
 from lakegate.json_codec import MAX_INTEGER
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
-    from lakegate.gate.delivery_store import Expected, RowConditions
-    from lakegate.gate.ledger.blocks import AnyBlock, Record
-    from lakegate.gate.ports import Message, SigningKey, SigningKeys
-    from lakegate.gate.table import Condition, Tables, Write
 
 # ---- The index of finished deliveries: rows of the ledger's table beside the blocks, written in the commit ----
 #

@@ -6,28 +6,22 @@ import hashlib
 import json
 import sys
 from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain as joined
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
-from lakegate.contract.documents.yaml_writer import Items, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Items, Node, YamlEntry, written
 from lakegate.errors import ContractError, InputError
-from lakegate.gate.ledger.blocks import GENESIS, canonical_json, from_json, stored_block
-from lakegate.gate.ledger.signatures import Signature, SignedText, signature_document, signature_from
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Head, canonical_json, from_json, stored_block
+from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText, signature_document, signature_from
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from lakegate.contract.documents.yaml_writer import Node
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, Head
-    from lakegate.gate.ledger.signatures import Signatures
 
 # ---- Files of `lakegate log --yaml` and `verify --yaml` ----
 

@@ -7,20 +7,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.errors import InputError, NotFound
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.ledger.blocks import deliveries, event_id
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
+from lakegate.gate.ledger.blocks import LedgerObject, deliveries, event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
-from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.ledger.blocks import LedgerObject
-    from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.ports import Address, ObjectVersion
 
 FOLDERS: Final = 3
 """Of a key: `accepted`, the contract and the line."""

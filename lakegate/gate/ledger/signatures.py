@@ -9,18 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.errors import InputError
-from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ledger.blocks import AnyBlock, Record
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.ledger.blocks import AnyBlock
 
 KEY: Final = "key"
 """The kind of the record that names a key."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.gate.delivery.delivery_terms import terms_of
-from lakegate.gate.ledger.blocks import LedgerObject, Record
+from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record
+from lakegate.gate.ports import ObjectVersion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from lakegate.gate.ports import ObjectVersion
 
 # ---- Erasures and restorations ----
 # An erasure has two records: `erasure` is appended before anything is changed and states the digest of what will be left of

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
+    AnyBlock,
     Block,
     Record,
     canonical_json,
     from_json,
 )
-from lakegate.gate.ledger.signatures import SHORT
+from lakegate.gate.ledger.signatures import SHORT, Signature, Signatures, SignedText
 from lakegate.gate.ledger.watermarks import NONE, watermark_fault
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText
 
 
 class Wrong(StrEnum):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Result
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Result
 
 NONE: Final = ""
 """Of a line that has no watermark yet: earlier than every text of a time."""

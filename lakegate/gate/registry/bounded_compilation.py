@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import InputError, Problem
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
 from lakegate.inheritance import ParentDocument
 from lakegate.lints.linter import Examined
@@ -23,7 +24,6 @@ from lakegate.lints.linter import Examined
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from lakegate.gate.registry.contract_versions import CompiledContract
 
 SECONDS: Final = 20
 """Below the 29 seconds of a request to the API."""

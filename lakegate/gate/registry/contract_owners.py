@@ -5,10 +5,8 @@ Such patterns are in policies of IAM (tenant.yaml), in the claim of a token and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from typing import Final
 
 EVERY_CONTRACT: Final = ("*",)
 

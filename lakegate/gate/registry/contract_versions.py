@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import ConditionFailed, ContractError, InputError, Problem
-from lakegate.gate.effects import Effect, perform
+from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address
@@ -18,12 +21,7 @@ from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, SeenParent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from lakegate.diff.metadata_changes import ContractVersion
-    from lakegate.gate.datasets.dataset_lines import Ending
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
     from lakegate.inheritance import Parents, PinnedDocument
 
 

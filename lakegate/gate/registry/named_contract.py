@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
-from lakegate.gate.registry.registry_rows import WITHDRAWN
+from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.text import did_you_mean
 
 if TYPE_CHECKING:
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
     from lakegate.gate.registry.registry_store import Registry
 
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.contract.contract_model import is_usable, line_of, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.errors import AccessDenied, ContractError, InputError
-from lakegate.gate.datasets.dataset_lines import ParentNotice
+from lakegate.errors import AccessDenied, ContractError, InputError, Problem
+from lakegate.gate.datasets.dataset_lines import Line, ParentNotice
 from lakegate.gate.datasets.lifecycle import PARENT, change, parent_announced
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.gate.registry.contract_versions import document_key, newest_release, pinned_parents
-from lakegate.inheritance import ParentDocument, identity_of, pinned, resolve
+from lakegate.gate.registry.contract_versions import CompiledContract, document_key, newest_release, pinned_parents
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
+from lakegate.inheritance import ParentDocument, Parents, PinnedDocument, identity_of, pinned, resolve
 from lakegate.text import printable
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.errors import Problem
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import CompiledContract
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
-    from lakegate.inheritance import Parents, PinnedDocument
 
 # ---- Parents and children ----
 # A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version

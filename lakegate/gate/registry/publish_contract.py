@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from lakegate.contract.contract_model import NOTICE_DAYS, is_usable, labels_of, line_of, parts_of, refuse_unusable
+from lakegate.contract.contract_model import (
+    NOTICE_DAYS,
+    Contract,
+    Dataset,
+    is_usable,
+    labels_of,
+    line_of,
+    parts_of,
+    refuse_unusable,
+)
 from lakegate.contract.documents.unknown_keys import is_misspelt
 from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.diff.change_kinds import VersionComparison
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
+from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate
 from lakegate.gate.delivery.delivery_terms import referred_lines
 from lakegate.gate.delivery.protocol import PUSH
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.contract_versions import (
+    Act,
     CompiledContract,
     publication_of,
     published_by,
@@ -31,6 +44,7 @@ from lakegate.gate.registry.contract_versions import (
     write,
 )
 from lakegate.gate.registry.parent_contracts import (
+    BrokenChild,
     announce,
     children_to_notify,
     parents_of,
@@ -38,7 +52,7 @@ from lakegate.gate.registry.parent_contracts import (
     refuse_other_parent,
     weaker_later,
 )
-from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication
+from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading, leading_its_routes
 from lakegate.inheritance import (
     Parents,
@@ -46,23 +60,11 @@ from lakegate.inheritance import (
     pinned,
     resolve,
 )
+from lakegate.lints.linter import Examined
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import counted, limited_hints, listed, shown
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset
-    from lakegate.diff.change_kinds import VersionComparison
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.contract_versions import Act
-    from lakegate.gate.registry.parent_contracts import BrokenChild
-    from lakegate.gate.registry.registry_rows import RegistrySnapshot
-    from lakegate.lints.linter import Examined
 
 # ---- Compilation, and what has to be confirmed ----
 

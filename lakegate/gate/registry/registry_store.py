@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
-from lakegate.gate.ledger.blocks import contract_chain
+from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.ledger_store import head_key, record_reasons, record_writes
 from lakegate.gate.registry.registry_rows import (
     Proposal,
@@ -24,6 +25,7 @@ from lakegate.gate.table import (
     AllOf,
     AnyOf,
     CheckRow,
+    Condition,
     Delete,
     Equals,
     Put,
@@ -32,17 +34,13 @@ from lakegate.gate.table import (
     RowKey,
     StoredRecord,
     TableName,
+    Tables,
+    Write,
     all_readable,
     at_revision,
     found,
 )
 from lakegate.json_codec import canonical, decode, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from lakegate.gate.ledger.blocks import Record
-    from lakegate.gate.table import Condition, Tables, Write
 
 PAGE_ITEMS: Final = 500
 """Rows of a page; DynamoDB reads at most one MB of them."""

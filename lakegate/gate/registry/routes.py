@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
+from lakegate.gate.dependencies import Dependencies, Places
+from lakegate.gate.effects import Steps
 from lakegate.gate.registry.contract_versions import write
-from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Route
+from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot, Route
 from lakegate.text import shown
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from lakegate.gate.dependencies import Dependencies, Places
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 
 # ---- Statuses of versions ----
 

@@ -10,23 +10,20 @@ The version stays in the registry under its number, which is not used again. The
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major, precedence
+from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
 from lakegate.errors import InputError
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.contract_versions import published_by, read_published, write
-from lakegate.gate.registry.registry_rows import WITHDRAWN
+from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading, routed
 from lakegate.text import listed
-
-if TYPE_CHECKING:
-    from lakegate.diff.change_kinds import Change
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
 
 ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
 """Kinds of change that give consumers something to read, whether or not they allow more."""

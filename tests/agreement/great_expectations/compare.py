@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from infra.setup.environments import program
+from lakegate.contract.contract_model import Contract
 from lakegate.plan.metrics import Number
+from lakegate.plan.result import Result
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import judge
+from tests.agreement.great_expectations.cases import AgreedCase
 from tests.reference.cases import contract_of, rule_of
 from tests.reference.evaluator import measure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.result import Result
-    from tests.agreement.great_expectations.cases import AgreedCase
 
 ENVIRONMENT = "great-expectations"
 JUDGE = Path(__file__).with_name("great.py")

@@ -8,11 +8,12 @@ import ssl
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -22,7 +23,7 @@ from lakegate.aws.secrets import Secrets
 from lakegate.features.external_validators.registered_validators import add_validator, service_of
 from lakegate.features.external_validators.validator_client import HttpsValidators
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -34,16 +35,11 @@ from lakegate.https_client import Web
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
+from lakegate.report.delivery_report import Report
 from tests.agreement.great_expectations.compare import ENVIRONMENT
 from tests.deliveries.delivery import measure_natively
 from tests.fakes.receiver import certificate
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment, key_of, request_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.report.delivery_report import Report
 
 SERVICE = Path(__file__).with_name("service.py")
 KEY = f"{PREFIX}sums.csv"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,12 +11,8 @@ from lakegate.features.workflows.workflow_document import publish_workflow
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
+from tests.e2e.deployed import Deployed
 from tests.e2e.running import CONTRACTS, publish_contract, running
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.e2e.deployed import Deployed
 
 pytestmark = pytest.mark.full
 """A stack for two tests. Per commit, the simulation plays batches with faults, and `tests/engine/test_batch.py` runs the job."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,22 +14,18 @@ from lakegate.aws.clients import client
 from lakegate.extension_points import ROOT
 from lakegate.features.pull.pull_task import run_now
 from lakegate.gate.datasets.dataset_names import published_lines
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.routes import add_route
-from tests.e2e.deployed import until
+from tests.e2e.deployed import Deployed, until
 from tests.e2e.probe_service import probing
 from tests.e2e.running import lakegate
 from tests.e2e.test_api import answered
 from tests.fakes.receiver import certificate, receiving
 from tests.reference.sampling import FULL
 from tests.unit.features.pull.test_pull_sources import answer
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.e2e.deployed import Deployed
 
 ROWS = b"id,name\n1,abc\n2,x\n3,def\n"
 """The second record breaks the contract of `rows/`, which keeps bad records apart."""

@@ -10,10 +10,11 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import boto3
 import pytest
@@ -21,9 +22,6 @@ from botocore.config import Config
 from moto.server import ThreadedMotoServer
 
 from infra.local.aws.guard import HEADER, VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).parents[3]

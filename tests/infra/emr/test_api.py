@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import boto3
 import pytest
@@ -13,13 +14,8 @@ from botocore.validate import ParamValidator
 from infra.local.aws.guard import HEADER
 from infra.local.emr.api_shapes import model, routes
 from infra.local.emr.server import OPERATIONS
-from tests.infra.emr.conftest import ROLE, send, until
+from tests.infra.emr.conftest import ROLE, Aws, Emr, send, until
 from tests.infra.emr.programs import FOREVER, NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.infra.emr.conftest import Aws, Emr
 
 
 def asked(emr: Emr, **changes: Any) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.infra.emr.conftest import order, until
+from tests.infra.emr.conftest import Aws, Emr, order, until
 from tests.infra.emr.programs import ANSWERING, NOTHING
-
-if TYPE_CHECKING:
-    from tests.infra.emr.conftest import Aws, Emr
 
 pytestmark = pytest.mark.usefixtures("no_orders")
 ALL_IS_WELL = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS"]

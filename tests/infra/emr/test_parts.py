@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.local.emr.__main__ import MODES, arguments
-from infra.local.emr.api_shapes import now, read_parameters
+from infra.local.emr.api_shapes import Stop, now, read_parameters
 from infra.local.emr.faults import WORDS, EventDelivery, RunEnd
 from infra.local.emr.job_runs import Application, Run
-from infra.local.emr.run_life import Life, Reporter
+from infra.local.emr.run_life import Event, Life, Reporter
 from infra.local.emr.server import OPERATIONS
 from infra.local.emr.spark_processes import FileCache, JobAttempt, Needs, added_jars
 from lakegate.spark.local_spark import pinned_jars
 from tests.infra.emr.conftest import ROLE, ROOT, until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
-    from infra.local.emr.api_shapes import Stop
-    from infra.local.emr.run_life import Event
 
 GUIDE = (ROOT / "docs" / "local-emr.md").read_text()
 

@@ -8,18 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.local.aws.guard import VARIABLE
-from tests.infra.emr.conftest import PATIENCE_SECONDS, ROLE, ROOT, client, descendants, running, service, until
+from tests.infra.emr.conftest import PATIENCE_SECONDS, ROLE, ROOT, Aws, client, descendants, running, service, until
 from tests.infra.emr.programs import FOREVER, STUBBORN
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.infra.emr.conftest import Aws
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import ClientError
@@ -10,13 +10,8 @@ from botocore.exceptions import ClientError
 from infra.local.emr.api_shapes import ThrottlingError
 from infra.local.emr.quotas import RATES, CallRate, TokenBuckets, read_rates
 from lakegate.errors import SetUpError
-from tests.infra.emr.conftest import service
+from tests.infra.emr.conftest import Aws, Emr, service
 from tests.infra.emr.programs import FOREVER, NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.infra.emr.conftest import Aws, Emr
 
 SMALL = "--conf spark.driver.cores=1 --conf spark.driver.memory=2g --conf spark.executor.cores=1 "
 SMALL += "--conf spark.executor.memory=2g --conf spark.executor.instances=1 "

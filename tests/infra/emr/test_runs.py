@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from lakegate.aws.lambda_events import JobMoved, decode
-from tests.infra.emr.conftest import descendants, running, service, until
+from tests.infra.emr.conftest import Aws, Emr, descendants, running, service, until
 from tests.infra.emr.programs import ENVIRONMENT, FOREVER, HELLO, THIRD_TIME_LUCKY
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.infra.emr.conftest import Aws, Emr
 
 ALL_IS_WELL = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS"]
 AWS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")

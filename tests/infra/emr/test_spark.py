@@ -6,9 +6,10 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,8 @@ from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Result
 from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, request_for, rule
-from tests.infra.emr.conftest import BUCKET, ROOT, descendants, running, service, until
+from tests.infra.emr.conftest import BUCKET, ROOT, Aws, Emr, descendants, running, service, until
 from tests.infra.emr.programs import ENDLESS, FOREVER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.infra.emr.conftest import Aws, Emr
 
 pytestmark = pytest.mark.spark
 

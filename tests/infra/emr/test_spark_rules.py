@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from botocore.exceptions import ClientError
 
@@ -16,10 +14,8 @@ from infra.local.emr.spark_rules import (
     start_refusal,
     worker_memory,
 )
+from tests.infra.emr.conftest import Aws, Emr
 from tests.infra.emr.programs import HELLO
-
-if TYPE_CHECKING:
-    from tests.infra.emr.conftest import Aws, Emr
 
 ALLOCATION = "spark.dynamicAllocation."
 REFUSED = (

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from infra.setup import classes
 from lakegate.spark import local_spark
 from lakegate.spark.local_spark import archive
-
-if TYPE_CHECKING:
-    from tests.infra.conftest import MakeJava
+from tests.infra.conftest import MakeJava
 
 
 @pytest.fixture(autouse=True)

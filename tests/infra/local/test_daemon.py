@@ -3,17 +3,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from infra.local import local_stack
 from infra.local.local_stack import Daemon
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 READY = "print('ready', flush=True); "
 WAIT = "import signal; signal.pause()"

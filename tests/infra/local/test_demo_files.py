@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from infra.samples.demo import PULLED, UPLOADS, write_uploads
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_seven_files_are_as_the_demo_describes_them(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import socket
 import subprocess
 import time
 import zipfile
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from botocore.session import Session
@@ -16,9 +16,6 @@ from infra.local import local_stack
 from infra.local.aws.launcher import AT_ONCE, CODE, KEPT_SECONDS, LinkedBundle, bounded, copying, named, trusting
 from lakegate import extension_points
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_socket_is_bound_to_this_machine_alone() -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import fcntl
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,10 +14,6 @@ from infra.local import local_stack
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli.main import app
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 WAIT = "import signal; signal.pause()"
 EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'

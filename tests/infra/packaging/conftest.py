@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from infra.packaging import bundles
 from infra.packaging.bundles import bundle_job
 from lakegate.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["build", "built", "stack"]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
 from infra.setup.environments import program
 from lakegate.errors import SetUpError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PROGRAM = """
 import json, sys

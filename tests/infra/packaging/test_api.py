@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from lakegate.http_routes import CALLBACK_ROUTE
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ISSUER = {"JwtIssuer": "https://issuer.example", "JwtAudience": "lakegate"}
 

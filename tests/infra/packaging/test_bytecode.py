@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from infra.packaging.bundles import KEPT_SECONDS, compile_all, compile_changed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULES = {"a.py": "A = 1\n", "inner/b.py": "def b() -> int:\n    return 2\n"}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -26,10 +27,6 @@ from lakegate.plan.request import Request, StagedPart
 from lakegate.spark.spark_tasks import MEMORY
 from tests.sam.built import Stack
 from tests.sam.other_values import OTHER_VALUES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 GIB = 1 << 30
 BESIDE_DUCKDB = 512

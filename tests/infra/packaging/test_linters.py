@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from infra.setup.environments import program
 from lakegate.errors import SetUpError
 from tests.sam.built import run, sam
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_sam_finds_no_mistake(built: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +20,6 @@ from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack
 from tests.sam.other_values import OTHER_VALUES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ACTIONS = {
     "abort_multipart_upload": {"s3:AbortMultipartUpload"},

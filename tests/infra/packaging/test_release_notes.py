@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from infra.packaging.release import make_release, notes, version_of
 from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.features.release_check.verify_release_command import files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n- new\n\n## [0.1.0] - 2026-01-02\n\n### Added\n\n- first\n\n## [0.0.1]\n\n- old\n"
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.features.doctor.examination import ADMINISTRATOR, CAUSES, POLICIES, rights_for
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMAND = re.compile(r"aws [a-z0-9-]+ [a-z-]+|lakegate (?:stack |route |validator |local )?[a-z]+")
 FREE = {"aws sso login", "lakegate local status", "lakegate doctor"}

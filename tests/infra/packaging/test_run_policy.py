@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lakegate.gate.delivery.submit_run import run_policy
 from lakegate.gate.dependencies import JobSettings
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import Stack
 from tests.unit.gate.delivery.test_submit_run_policy import ENTRY, PARAMETERS, WORKLOAD, request
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OTHER = "1e" * 32
 OWN = (

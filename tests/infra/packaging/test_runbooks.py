@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from lakegate.extension_points import ROOT
+from tests.sam.built import Stack
 from tests.unit.docs.page_commands import commands, sections
-
-if TYPE_CHECKING:
-    from tests.sam.built import Stack
 
 MESSAGE = "Message workload failed"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from lakegate.gate.delivery.submit_run import EXECUTORS
 from lakegate.gate.dependencies import Timing
 from lakegate.spark.spark_session import SETTINGS
 from tests.sam.built import ARNS, Stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from infra.packaging.bundles import FUNCTIONS, PULL, own_files
 from lakegate.gate import table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = "eu-west-1:123456789012"
 OWNERS = {

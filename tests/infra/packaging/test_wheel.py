@@ -10,9 +10,9 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Sequence
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -22,9 +22,6 @@ from infra.setup.environments import install
 from infra.setup.schemas import pinned_schemas
 from lakegate.extension_points import ROOT
 from tests.simulation.contract import PLANS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
 PLAIN = ("duckdb", "flatbuffers", "jinja2", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")

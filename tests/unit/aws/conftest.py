@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from tests.fakes.quick_moto import client, quick_aws
 from tests.unit.cli.conftest import fresh_clients, lakegate  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -24,9 +25,6 @@ from lakegate.aws.clients import BY_CODE, port_errors, session, translated
 from lakegate.aws.wiring import EventBridgeNotifier, SystemClock
 from lakegate.errors import ConditionFailed, PortError, Throttled, Unanswered
 from lakegate.gate.ports import Message
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_descriptions_of_services_are_read_once() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import botocore.session
 import pytest
@@ -20,6 +22,7 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.json_codec import canonical
@@ -29,14 +32,8 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result
+from tests.unit.aws.conftest import Cloud
 from tests.unit.gate.ledger.ledger_chain import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
-
-    from lakegate.gate.dependencies import Dependencies
-    from tests.unit.aws.conftest import Cloud
 
 FIELDS = (PlanField("id", "c0", LogicalType.STRING), PlanField("amount", "c1", LogicalType.INTEGER))
 REQUIRED = Check("id/required", "id", "required", ("id",), Metric.FAILING_ROWS, Unit.ROWS, Tier(NONE, Present("id")))

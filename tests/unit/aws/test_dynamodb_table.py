@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.stub import Stubber
@@ -43,9 +43,7 @@ from lakegate.gate.table import SHARDS, Delete, Row, RowKey, TableName, shards
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.verdict.verdict import Counts
 from tests.fakes.identity import ALICE
-
-if TYPE_CHECKING:
-    from tests.unit.aws.conftest import Cloud
+from tests.unit.aws.conftest import Cloud
 
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 SOURCE = SourceObject("landing", "in/orders.csv", "v1", '"etag"', 12, "crc32:AAAAAA==")

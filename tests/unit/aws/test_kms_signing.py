@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import boto3
 import pytest
@@ -12,9 +13,6 @@ from lakegate.aws.kms_signing import KmsKey, kms_keys
 from lakegate.errors import PortError, SigningDenied, Throttled, Unanswered
 from lakegate.gate.ports import UNSIGNED
 from tests.unit.gate.ledger.signing import ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ARN = "arn:aws:kms:us-east-1:123456789012:key/1"
 SIGN = {"KeyId": ARN, "Message": b"text", "MessageType": "RAW", "SigningAlgorithm": "ED25519_SHA_512"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,7 @@ from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.errors import AccessDenied, InputError
 from lakegate.features.proposals.proposal import propose
 from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish
@@ -21,13 +22,8 @@ from lakegate.gate.registry.routes import add_route, remove_route
 from lakegate.gate.table import Row, RowKey, TableName
 from tests.fakes.moto_state import MotoState
 from tests.simulation.environment import LANDING, Environment
+from tests.unit.aws.conftest import Cloud
 from tests.unit.diff.builder import document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.gate.dependencies import Dependencies
-    from tests.unit.aws.conftest import Cloud
 
 ITEMS = (
     "contract#shop",

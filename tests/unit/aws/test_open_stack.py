@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import boto3
 import pytest
@@ -13,11 +13,7 @@ from lakegate.aws.open_stack import SENTENCES, LocalState, opened, readable_erro
 from lakegate.cli.main import app
 from lakegate.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from tests.fakes.quick_moto import REGION, quick_aws
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 COMMANDS = (
     ["contracts"],

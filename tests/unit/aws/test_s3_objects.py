@@ -6,10 +6,11 @@ import io
 import json
 import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.response import StreamingBody
@@ -18,13 +19,8 @@ from urllib3.exceptions import ProtocolError
 from urllib3.exceptions import ReadTimeoutError as UrllibTimeout
 
 from lakegate.errors import AccessDenied, Archived, ConditionFailed, NotFound, PortError, Unanswered
-from lakegate.gate.ports import Address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.ports import ObjectVersion
-    from tests.unit.aws.conftest import Cloud
+from lakegate.gate.ports import Address, ObjectVersion
+from tests.unit.aws.conftest import Cloud
 
 KEYS = sorted(
     {key for kind in json.loads((Path(__file__).with_name("keys.json")).read_text()).values() for key in kind}

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
 
 from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address
+from tests.unit.aws.conftest import Cloud
 from tests.unit.aws.test_s3_objects import TO, body_of, landed, recorded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.aws.conftest import Cloud
-
 
 PART = 5 * 1024 * 1024
 

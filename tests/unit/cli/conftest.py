@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -20,8 +22,10 @@ from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
 from lakegate.cli.main import app
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
@@ -37,13 +41,8 @@ from tests.unit.features.http_api.api_server import server  # noqa: F401 - likew
 from tests.unit.features.http_api.conftest import serve  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-    from pathlib import Path
-
     from click.testing import Result as CliResult
 
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
 
 CONTRACT = """\
 apiVersion: v3.1.0

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
+from lakegate.diff.change_kinds import Change, VersionComparison
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import read_version
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.diff.change_kinds import Change, VersionComparison
-    from lakegate.diff.metadata_changes import ContractVersion
+from lakegate.diff.metadata_changes import ContractVersion, read_version
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 COLUMN: Final = {"name": "id", "logicalType": "integer"}

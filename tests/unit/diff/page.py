@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lakegate.diff.change_kinds import KINDS, Bump, Change
 from tests.unit.diff.builder import CASES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[3] / "docs/compatibility.md"
 BEGIN, END = "<!-- begin of the generated table -->", "<!-- end of the generated table -->"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lakegate.diff.change_kinds import KINDS
+from lakegate.diff.change_kinds import KINDS, VersionComparison
 from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError
 from lakegate.extension_points import ROOT
@@ -21,11 +22,6 @@ from tests.reference.cases import only_plan
 from tests.reference.evaluator import measure
 from tests.reference.sampling import sampled
 from tests.unit.diff.builder import CASES, compared, document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.diff.change_kinds import VersionComparison
 
 Path = tuple[str | int, ...]
 DOCUMENTS: dict[str, Any] = {

@@ -6,13 +6,11 @@ import json
 import re
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 from lakegate.gate.registry import publish_contract
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 PAGE = (Path(__file__).parents[3] / "docs/consumer.md").read_text()
 CONTRACT = """\

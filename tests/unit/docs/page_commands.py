@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import subprocess
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
@@ -13,8 +14,6 @@ from botocore import xform_name
 from lakegate.extension_points import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from botocore.model import Shape
 
 

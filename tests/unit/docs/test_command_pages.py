@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from lakegate.gate.registry.publish_contract import status_of
 from lakegate.lints.lifecycle_lints import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typer._click import Command  # what typer's own commands are
 
 ROOT = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ import glob
 import re
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -15,9 +15,6 @@ from infra.samples.__main__ import main as write_samples
 from lakegate.cli import terminal
 from lakegate.cli.main import app
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SESSION = ROOT / "docs/authoring.md"
 """A page whose commands need what those before them wrote."""

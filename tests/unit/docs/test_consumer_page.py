@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from lakegate.json_schemas import load
 from tests.published_schemas import validate
-from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.conftest import Lakegate, with_segments
 from tests.unit.cli.deployed_stack import LAKE
 from tests.unit.docs.consumer_page import BY_COUNTRY, PAGE, fill, manifest_of_the_page, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 
 @pytest.fixture(params=[100, 2, 1], ids=["in the head", "in a segment", "in two segments"])

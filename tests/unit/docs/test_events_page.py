@@ -7,7 +7,7 @@ import re
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from moto.events.models import EventPattern
@@ -17,16 +17,14 @@ from lakegate.errors import InputError
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import Effect
+from lakegate.gate.ports import Message
 from lakegate.json_schemas import load
 from tests.fakes.jobs import Ending
 from tests.published_schemas import validate
 from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, following
-
-if TYPE_CHECKING:
-    from lakegate.gate.ports import Message
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 PAGE = (Path(__file__).parents[3] / "docs/events.md").read_text()
 SAMPLE, RULE = map(json.loads, re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))

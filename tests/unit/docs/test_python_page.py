@@ -7,7 +7,8 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -19,10 +20,6 @@ from lakegate import contract_files
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from tests.published_schemas import validate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PAGE = (ROOT / "docs/python.md").read_text()
 HOSTILE = '<img src=x onerror="alert(1)">'

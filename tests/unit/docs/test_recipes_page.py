@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,9 +14,6 @@ import yaml
 import lakegate
 from lakegate.extension_points import ROOT
 from lakegate.verdict.verdict import Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = (ROOT / "docs/recipes.md").read_text(encoding="utf-8")
 RECIPE = re.compile(r"^### [0-9]+\. (?P<title>.+)$\n(?P<body>(?s:.*?))(?=^##|\Z)", re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 
@@ -12,12 +12,10 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
 from tests.fakes.quick_moto import REGION
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
 from tests.unit.cli.stack.test_unreadable_items import AheadClock
 from tests.unit.docs.page_commands import aws, commands, sections
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 PAGE = sections("restore.md")
 FUNCTIONS = {f"{name}Function": "intake" for name in ("Intake", "Completion", "Sweep", "Notify")}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from infra.site.pages import OUTSIDE, copied, place_of, relinked
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Loader(yaml.SafeLoader):

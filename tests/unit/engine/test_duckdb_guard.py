@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -14,15 +13,13 @@ from hypothesis import strategies as st
 
 from lakegate.engine.duckdb_guard import FUNCTIONS, KINDS, NODES, unsafe
 from lakegate.engine.evaluate.typed_values import sql_type
+from lakegate.plan.check import Query
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError
 from tests.reference.cases import good_cases
 from tests.reference.queries import in_utc
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES
 from tests.unit.sql.test_typed_sql import CASES, translated
-
-if TYPE_CHECKING:
-    from lakegate.plan.check import Query
 
 NOW = "2026-07-01T00:00:00Z"
 MORE = (

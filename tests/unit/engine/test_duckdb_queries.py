@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,22 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.engine import duckdb_guard, duckdb_queries
-from lakegate.engine.duckdb_queries import QueryTables
+from lakegate.engine.duckdb_queries import Accepted, QueryTables
 from lakegate.engine.measure.duckdb_tables import database
-from lakegate.plan.result import Measured
+from lakegate.plan.check import Check
+from lakegate.plan.plan import Plan
+from lakegate.plan.result import Measured, Measurement
 from lakegate.verdict.measured_values import FAILED, REFUSED, SEVERAL_ROWS, TOO_LARGE, TOO_SLOW
 from tests.reference.queries import run as run_reference
 from tests.reference.queries import type_of
 from tests.reference.sampling import sampled
 from tests.spark.test_queries import QUERIES, ROWS, plan_of_queries, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.engine.duckdb_queries import Accepted
-    from lakegate.plan.check import Check
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.result import Measurement
 
 NOW = "2026-07-01T00:00:00Z"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import duckdb
 import pytest
 
@@ -11,9 +9,11 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, R
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine import duckdb_queries
-from lakegate.engine.duckdb_queries import QueryTables
+from lakegate.engine.duckdb_queries import Accepted, QueryTables
 from lakegate.errors import InputError
+from lakegate.plan.check import QueryColumn
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.plan.result import Measured, Measurement
 from lakegate.rules.compile_plan import compile_plan
@@ -21,11 +21,6 @@ from lakegate.verdict.measured_values import UNREAD, lacking, seconds_each
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.engine.test_duckdb_queries import NOW, answer_all, answers, judged, nothing_accepted
-
-if TYPE_CHECKING:
-    from lakegate.engine.duckdb_queries import Accepted
-    from lakegate.plan.check import QueryColumn
-    from lakegate.plan.plan import Plan
 
 QUERY_METRICS = (Metric.ANSWER, Metric.UNMATCHED_ROWS)
 CASES = [case for case in good_cases() if any(check.query for check in case.plan.checks)]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.gate.registry import publish_contract
 from tests.fakes import beginnings
 from tests.fakes.beginnings import Beginning, Snapshot
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LANDING
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 
 class Stage:

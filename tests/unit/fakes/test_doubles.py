@@ -9,10 +9,11 @@ a gap of moto's that is named here.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -21,11 +22,7 @@ from hypothesis import strategies as st
 from lakegate.errors import ConditionFailed, PortError
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage
 from tests.fakes import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.aws.conftest import Cloud
+from tests.unit.aws.conftest import Cloud
 
 EXAMPLES = 300 if "LAKEGATE_FULL" in os.environ else 8
 ONE_CLOUD = settings(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.utils
 import pytest
@@ -25,9 +25,6 @@ from lakegate.aws.dynamodb_table import DEFINITIONS
 from tests.fakes import quick_moto
 from tests.fakes.quick_moto import PUBLISHED, QUICKER, client, quick_aws
 from tests.reference.sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SERVICES = ("cloudformation", "dynamodb", "s3", "sqs")
 BUCKET, TABLE, STACK = "lake", "workloads", "lakegate"

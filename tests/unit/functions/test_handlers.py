@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Workloads
 from lakegate.gate.ports import Address, Message
 from tests.fakes import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CANARY = "Erika.Mustermann@example.com"
 KEYS = json.loads((Path(__file__).parents[1] / "aws/keys.json").read_text())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.features.revalidation.revalidation_stage import measured_hourly
 from tests.unit.functions.test_handlers import Context
 from tests.unit.gate.datasets.test_pauses import held, resumed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def test_a_sweep_counts_how_measurements_ended(

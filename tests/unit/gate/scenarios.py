@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from lakegate.errors import LakegateError
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
-from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Call, Effect, Steps, run
 from lakegate.gate.ports import Address
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Call, Steps
 
 KEY = f"{PREFIX}day.csv"
 

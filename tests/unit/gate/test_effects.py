@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from lakegate.errors import ConditionFailed, Throttled, TransactionConflict
-from lakegate.gate.effects import RETRIES, Effect, perform, run
+from lakegate.errors import ConditionFailed, PortError, Throttled, TransactionConflict
+from lakegate.gate.effects import RETRIES, Effect, Steps, perform, run
 from tests.fakes import VirtualClock
-
-if TYPE_CHECKING:
-    from lakegate.errors import PortError
-    from lakegate.gate.effects import Steps
 
 
 class Flaky:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 import pytest
 
 from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, UnreadableItem
-from lakegate.gate.effects import run
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps, run
 from lakegate.gate.scheduled_tasks import TRIES, ScheduledTask, Turn, change_row, run_due, run_row
 from lakegate.timestamps import instant_of, moment
 from tests.simulation.environment import Environment
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
 
 
 @dataclass(frozen=True)

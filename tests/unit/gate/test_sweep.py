@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import AccessDenied, Throttled
 from lakegate.gate.delivery import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Agenda
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ports import Address, Message, VersionPage
 from lakegate.gate.send_messages import notify
@@ -25,10 +26,6 @@ from tests.unit.gate.scenarios import (
     drive,
     refused_at,
 )
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.dependencies import Dependencies
 
 
 def test_a_sweep_reports_its_errors_and_continues() -> None:

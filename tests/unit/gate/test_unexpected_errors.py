@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.contract.contract_model import REVALIDATED
-from lakegate.errors import Throttled, UnreadableItem
+from lakegate.errors import LakegateError, Throttled, UnreadableItem
 from lakegate.features.notifications import notices
 from lakegate.features.pull import pull_task
 from lakegate.features.revalidation import revalidation
@@ -30,11 +31,6 @@ from tests.unit.features.revalidation.revalidation_stage import measured_hourly
 from tests.unit.gate.datasets.test_freshness_deadlines import late, promising
 from tests.unit.gate.delivery.test_small_file_batches import LIMITS, arrived, finished, rows
 from tests.unit.gate.scenarios import drive, quarantined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.errors import LakegateError
 
 SECRET = "what a producer wrote"
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import yaml
 
-from lakegate.inheritance import pinned, resolve
+from lakegate.inheritance import Resolved, pinned, resolve
 from tests.unit.diff.builder import document
-
-if TYPE_CHECKING:
-    from lakegate.inheritance import Resolved
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from lakegate.contract.contract_model import Contract
 from lakegate.errors import InputError
 from lakegate.inheritance import MAX_PARENTS, ParentDocument, pinned, resolve
 from lakegate.inherited_parts import DeclaringVersion, source_of
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.inheritance.families import CASES, child_of, parent_of, resolved
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples/inheritance"
 ENTERPRISE, SALES, PURCHASES = (

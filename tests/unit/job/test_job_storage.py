@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -13,10 +15,6 @@ from lakegate.errors import InputError
 from lakegate.job import job_storage
 from lakegate.job.job_storage import Buckets
 from tests.fakes.quick_moto import quick_aws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LAKE, URI = "lake", "s3://lake/runs/w/attempt=1/slices/state.bin"
 MIB = 1 << 20

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
 from lakegate.inheritance import pinned, resolve
+from lakegate.lints.linter import Examined
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
-
-if TYPE_CHECKING:
-    from lakegate.lints.linter import Examined
 
 CASES: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 BASES = {

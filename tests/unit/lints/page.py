@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.lints.lint_codes import CODES, FAMILIES
 from tests.unit.lints import examples
 from tests.unit.lints.examples import CASES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[3] / "docs/codes.md"
 LONGEST_PART = 260

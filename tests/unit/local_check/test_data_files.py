@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.errors import InputError
 from lakegate.local_check.data_files import DataFile, files_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from lakegate.api import check
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import InputError
 from lakegate.local_check.data_files import complete, files_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTRACT = """\
 apiVersion: v3.1.0

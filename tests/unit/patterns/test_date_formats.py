@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 from lakegate.patterns.date_formats import compile_format
 from tests.reference.sampling import sampled
 from tests.unit.patterns.strptime import reads
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 SEPARATORS = st.sampled_from(["-", "/", ":", ".", " ", "T", "", "  ", "[", "年", "%%"])
 NUMBERS = {"Y": 9999, "y": 99, "m": 13, "d": 32, "H": 25, "I": 13, "M": 61, "S": 62, "f": 10**7}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,6 +15,7 @@ from lakegate.plan.check import (
     EPSILON,
     ID,
     NONE,
+    Check,
     Interval,
     Keys,
     Population,
@@ -35,10 +35,6 @@ from lakegate.plan.predicates import Not, Present
 from tests.reference.sampling import sampled
 from tests.reference.strategies import intervals
 from tests.unit.verdict.test_verdict import check
-
-if TYPE_CHECKING:
-    from lakegate.plan.check import Check
-
 
 ONE, FIVE = Decimal(1), Decimal(5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +16,6 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Measured, Measurement
 from lakegate.verdict.measured_values import concealed, shows_values
 from tests.reference.sampling import sampled
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 NUMBERS = st.decimals(-1000, 1000, places=2)
 INTERVALS = st.builds(Interval, st.none() | NUMBERS, st.none() | NUMBERS, st.booleans(), st.booleans(), st.booleans())

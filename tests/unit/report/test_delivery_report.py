@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -22,9 +22,6 @@ from lakegate.plan.predicates import Present
 from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
 from lakegate.verdict.verdict import Verdict, judge
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VOID = {"meta", "rect", "line"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tests.unit.repository import remaining
 from tests.unit.repository.layers import (
@@ -20,9 +20,6 @@ from tests.unit.repository.layers import (
     product,
     tree_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 IMPURE_MODULES = {"os", "socket", "subprocess", "time", "random", "secrets", "urllib", "http", "tempfile"}
 IMPURE_CALLS = {"now", "utcnow", "today", "getenv"}

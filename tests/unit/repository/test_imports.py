@@ -6,14 +6,11 @@ import json
 import subprocess
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HANDLERS = ("intake", "completion", "sweep", "notify", "api")
 HEAVY = {

@@ -5,15 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.extension_points import ROOT
 from tests.unit.repository.layers import imported, product
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLONE = {"functions", "spark_jobs", "infra", "tests"}
 EXTRAS = {

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import ContractError
 from lakegate.features.great_expectations.expectations import EXPECTATIONS
 from lakegate.features.soda.soda_checks import METRICS
+from lakegate.plan.check import Check
 from lakegate.plan.metrics import Metric, Number
-from lakegate.plan.result import Measurement
+from lakegate.plan.result import Measured, Measurement, Result
 from lakegate.rules import rule_kinds
 from lakegate.rules.rule_kinds import RULES
 from lakegate.verdict.check_status import of_header
 from lakegate.verdict.verdict import judge
 from tests.reference.cases import Case, cases, cases_of_parts, good_cases, refused_cases
 from tests.reference.evaluator import measure
-
-if TYPE_CHECKING:
-    from lakegate.plan.check import Check
-    from lakegate.plan.result import Measured, Result
 
 CASES = cases()
 GOOD = [*good_cases(), *cases_of_parts()]

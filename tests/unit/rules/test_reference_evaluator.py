@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 
 from lakegate.contract.logical_types import LogicalType
+from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, Typed
 from lakegate.plan.result import Columns, Result
 from lakegate.verdict.check_status import Status
@@ -18,9 +17,6 @@ from tests.reference.lexical import parse
 from tests.reference.sampling import sampled
 from tests.reference.strategies import results
 from tests.reference.truths import holds
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 
 def plan_of_kind(kind: str = "type", **fields: str) -> Plan:

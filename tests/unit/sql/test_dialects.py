@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +13,6 @@ from tests.deliveries.delivery import JUDGED_AT
 from tests.spark.test_queries import plan_of_queries
 from tests.unit.engine.test_duckdb_queries import answers, answers_of_asked
 from tests.unit.sql.dialects import BY_DIALECT, DIALECTS, FOUR, expected, spelled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PAGE = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
 

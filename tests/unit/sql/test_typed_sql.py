@@ -6,7 +6,6 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -16,14 +15,12 @@ from hypothesis import strategies as st
 from lakegate.contract.contract_model import About, Contract, Dataset, Field, Origin, Rule, Server
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ContractError
+from lakegate.plan.check import Query
 from lakegate.rules.rule_kinds import compile_rule
 from lakegate.sql.sql_select import translate
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError
 from tests.reference.sampling import sampled
 from tests.security.queries import hostile
-
-if TYPE_CHECKING:
-    from lakegate.plan.check import Query
 
 CASES = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 FILES = yaml.load((Path(__file__).parents[2] / "spark" / "queries.yaml").read_text(), yaml.CSafeLoader)

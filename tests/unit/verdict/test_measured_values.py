@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,6 @@ from lakegate.verdict.measured_values import (
     seconds_each,
 )
 from tests.unit.verdict.test_verdict import check
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NUMBER: Any = {"metric": Metric.ANSWER, "unit": Unit.VALUE}
 UNMATCHED: Any = {"metric": Metric.UNMATCHED_ROWS}

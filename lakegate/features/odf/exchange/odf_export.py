@@ -5,24 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.contract.delivery_policy import MergeStrategy
+from lakegate.contract.delivery_policy import MergeStrategy, Policy
 from lakegate.contract.file_formats import Format
 from lakegate.errors import InputError
-from lakegate.features.odf.exchange.odf_repositories import check_file, head_of, is_whole
+from lakegate.features.odf.exchange.odf_repositories import OdfPlace, check_file, head_of, is_whole
 from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,
     AddData,
+    ChainState,
     DataSlice,
+    Event,
     MetadataBlock,
+    Moment,
     OtherEvent,
     Seed,
     SetAttachments,
@@ -32,25 +36,24 @@ from lakegate.features.odf.format.metadata_chain import (
     follow,
     moment_of,
 )
-from lakegate.features.odf.format.odf_names import COMMON, point_of
-from lakegate.gate.ledger.blocks import Block, Record, canonical_json, from_json, stored_block
+from lakegate.features.odf.format.odf_names import COMMON, DatasetId, point_of
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import (
+    AnyBlock,
+    Block,
+    LedgerObject,
+    LedgerSlice,
+    Record,
+    canonical_json,
+    from_json,
+    stored_block,
+)
 from lakegate.gate.ledger.signatures import SignedText, signature_document, signature_from
-from lakegate.gate.ledger.stored_objects import erasures_of
+from lakegate.gate.ledger.stored_objects import Left, erasures_of
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.plan.plan import Plan
 from lakegate.text import shown
 from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from lakegate.contract.delivery_policy import Policy
-    from lakegate.features.odf.exchange.odf_repositories import OdfPlace
-    from lakegate.features.odf.format.metadata_chain import ChainState, Event, Moment
-    from lakegate.features.odf.format.odf_names import DatasetId
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, LedgerSlice
-    from lakegate.gate.ledger.stored_objects import Left
 
 # ---- Events from the plan ----
 

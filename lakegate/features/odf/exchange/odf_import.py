@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from lakegate.aws.open_stack import entered, readable_errors
 from lakegate.cli import terminal
@@ -16,10 +18,13 @@ from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
 from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
 from lakegate.errors import InputError, NotFound
-from lakegate.features.odf.exchange.odf_export import ledger_in, named_plan, odf_blocks, plan_in
+from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock, ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
     FOLDERS,
+    Added,
     FolderPlace,
+    Link,
+    OdfSource,
     SourceError,
     check_file,
     followed,
@@ -28,21 +33,12 @@ from lakegate.features.odf.exchange.odf_repositories import (
     source_of,
     walked,
 )
-from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
-from lakegate.gate.ledger.blocks import stored_block
+from lakegate.features.odf.format.metadata_chain import ChainState, SetAttachments, block_in
+from lakegate.gate.ledger.blocks import Block, stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
+from lakegate.gate.ledger.signatures import Signatures, SignedText
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.text import counted, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock
-    from lakegate.features.odf.exchange.odf_repositories import Added, Link, OdfSource
-    from lakegate.features.odf.format.metadata_chain import ChainState
-    from lakegate.gate.ledger.blocks import Block
-    from lakegate.gate.ledger.signatures import Signatures, SignedText
 
 # ---- Output of `import` and `verify` ----
 

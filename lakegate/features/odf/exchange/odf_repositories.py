@@ -7,11 +7,12 @@ import hashlib
 import os
 import stat
 import time
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from http.client import HTTPException
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path, PurePosixPath
 from queue import Empty, Queue
 from threading import Thread
@@ -25,8 +26,18 @@ from lakegate.aws.clients import client, port_errors
 from lakegate.engine.read.data_source import LocalStore, Share
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.errors import ConditionFailed, InputError, NotFound
-from lakegate.features.odf.format.logical_hash import LogicalHash, statistics_of
-from lakegate.features.odf.format.metadata_chain import AddData, SetDataSchema, block_hash, block_in, follow, link_in
+from lakegate.features.odf.format.logical_hash import LogicalHash, SliceStatistics, statistics_of
+from lakegate.features.odf.format.metadata_chain import (
+    AddData,
+    ChainState,
+    DataSlice,
+    MetadataBlock,
+    SetDataSchema,
+    block_hash,
+    block_in,
+    follow,
+    link_in,
+)
 from lakegate.features.odf.format.multihash import HashCode, hash_in, multihash
 from lakegate.features.odf.slices.slice_writer import bare, odf_fields
 from lakegate.https_client import API_SECONDS, OPENER
@@ -35,14 +46,8 @@ from lakegate.timestamps import moment
 from lakegate.transfer.upload_files import S3
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from io import FileIO
-
     import pyarrow as pa
 
-    from lakegate.features.odf.format.logical_hash import SliceStatistics
-    from lakegate.features.odf.format.metadata_chain import ChainState, DataSlice, MetadataBlock
 
 # ---- A repository by the simple transfer protocol (RFC-007) ----
 # `refs/head` names the last block, `blocks/HASH` and `data/HASH` are the others. A writer writes data, then blocks, then the

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
-from lakegate.contract.contract_model import Shape, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.imported_schema import (
     Converted,
     ExpressedPromises,
@@ -15,18 +16,11 @@ from lakegate.contract.documents.imported_schema import (
     unread_csv,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.yaml_writer import Items, Mapping, YamlEntry, written
+from lakegate.contract.documents.yaml_writer import Items, Mapping, Scalar, YamlEntry, written
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
 from lakegate.text import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.contract.contract_model import Contract, Dataset, Field
-    from lakegate.contract.documents.document_tree import Place
-    from lakegate.contract.documents.yaml_writer import Scalar
 
 # ---- `SetDataSchema` of a dataset (RFC-016) ----
 

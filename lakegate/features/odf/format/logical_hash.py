@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from io import BufferedReader
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +24,6 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from io import BufferedReader
-    from pathlib import Path
-
     from lakegate.gate.ledger.blocks import LedgerSlice
 
 # ---- Types and the bytes that their columns begin with (arrow-digest 60) ----

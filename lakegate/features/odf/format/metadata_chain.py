@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format import odf_flatbuffers
 from lakegate.features.odf.format.multihash import HashCode, base16, decoded, hash_in, multihash
 from lakegate.features.odf.format.odf_flatbuffers import NotOdfError, budget_of, encoded
 from lakegate.features.odf.format.odf_names import DatasetId, dataset_id_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 # ---- Blocks and their names ----
 # A block is a buffer in an envelope that names its kind and version. Times are numbers, as in the schema: they may be finer

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from lakegate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # ---- Multibase (RFC-012) ----
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from struct import calcsize
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from flatbuffers import Builder, number_types
 
 from lakegate.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 # ---- Tables of `opendatafabric.fbs` ----
 # Names, order and defaults are those of the schema: the place of a field in its table is its place in the file. Values are as

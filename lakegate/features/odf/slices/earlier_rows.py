@@ -5,27 +5,25 @@ Offset and content of each are those of the merge state: no value is retracted o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.engine.read.data_source import AddressedFile
+from lakegate.engine.read.data_source import AddressedFile, Store
 from lakegate.errors import InputError
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.merge_state import row_hashes
+from lakegate.plan.slice_order import PublishedSlice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from lakegate.engine.read.data_source import Store
-    from lakegate.plan.slice_order import PublishedSlice
 
 AT_ONCE = 1 << 16
 """Rows that are in memory."""

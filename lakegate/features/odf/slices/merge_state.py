@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +20,7 @@ from numpy.typing import NDArray
 
 from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from lakegate.plan.slice_order import StateRun
+from lakegate.plan.slice_order import StateRun
 
 # ---- Hashes of rows ----
 # A row is hashed as the names and values of its columns that are not null, in the order of their names: a column that a later

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from lakegate.engine.attempt import AcceptedRows, Backend, Workspace
+from lakegate.engine.read.data_source import Store
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
+from lakegate.features.odf.slices.earlier_rows import Content, EarlierRows, earlier_rows
 from lakegate.features.odf.slices.merge_state import (
     HASH_BYTES,
     PLACED,
+    Hashes,
     StateRecords,
     StoredRun,
     complete,
@@ -25,28 +30,20 @@ from lakegate.features.odf.slices.merge_state import (
 from lakegate.features.odf.slices.slice_writer import (
     SLICE_ROWS,
     AcceptedSlices,
+    Begin,
     SharesOfSlice,
     divided,
     event_moments,
     written_slice,
 )
-from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenRun
+from lakegate.plan.request import Request
+from lakegate.plan.slice_order import Merged, MergedSnapshot, MergeOrder, SliceOrder, StateRun, WrittenRun, WrittenSlice
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
     import duckdb
     from numpy.typing import NDArray
 
-    from lakegate.engine.attempt import AcceptedRows, Backend, Workspace
-    from lakegate.engine.read.data_source import Store
-    from lakegate.features.odf.slices.earlier_rows import EarlierRows
-    from lakegate.features.odf.slices.merge_state import Hashes
-    from lakegate.features.odf.slices.slice_writer import Begin
-    from lakegate.plan.request import Request
-    from lakegate.plan.slice_order import MergeOrder, SliceOrder, StateRun, WrittenSlice
 
 # ---- Differences of a snapshot (RFC-015) ----
 # 1. `retract`: rows whose keys the snapshot does not have, in the order of their offsets.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,11 +23,12 @@ from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.engine.evaluate.predicate_sql import SOURCE
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.read.csv import CsvSource
-from lakegate.engine.read.data_source import AT, ROW
+from lakegate.engine.read.data_source import AT, ROW, Chunk, Level, Source
 from lakegate.engine.read.json import JsonSource
 from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import (
     LogicalHash,
+    SliceStatistics,
     is_binary,
     is_list,
     is_text,
@@ -34,23 +37,17 @@ from lakegate.features.odf.format.logical_hash import (
 )
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.plan.slice_order import WrittenSlice
+from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.request import Request
+from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import duckdb
     from numpy.typing import NDArray
 
     from lakegate.engine.attempt import AcceptedRows, Workspace
-    from lakegate.engine.read.data_source import Chunk, Level, Source
-    from lakegate.features.odf.format.logical_hash import SliceStatistics
-    from lakegate.plan.plan import Plan, PlanField
-    from lakegate.plan.request import Request
-    from lakegate.plan.slice_order import SliceOrder
 
 # ---- Typed columns of a slice ----
 # A text that is no value of its field's type is null: only a contract that tolerates it lets it through. Times and timestamps

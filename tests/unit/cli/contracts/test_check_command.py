@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,8 @@ from lakegate.errors import InputError, LakegateError, SetUpError
 from lakegate.extension_points import ROOT
 from lakegate.json_schemas import load
 from lakegate.local_check import check_data
+from lakegate.plan.plan import Plan
+from lakegate.plan.request import Request
 from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.report import verdict_text
 from lakegate.report.delivery_report import Report
@@ -29,12 +32,8 @@ from lakegate.verdict.verdict import judge
 from tests.published_schemas import validate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result as Answer
 
-    from lakegate.plan.plan import Plan
-    from lakegate.plan.request import Request
 
 CONTRACT = """\
 apiVersion: v3.1.0

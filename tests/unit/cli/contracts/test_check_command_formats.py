@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -14,8 +15,6 @@ from lakegate.report.failing_rows_file import cell
 from lakegate.report.github_output import workflow_command
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 CONTRACT = """\

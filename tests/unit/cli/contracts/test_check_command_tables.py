@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -12,14 +13,12 @@ from typer.testing import CliRunner
 from lakegate import contract_files, inheritance
 from lakegate.cli.main import app
 from lakegate.errors import InputError
+from lakegate.inheritance import Parents, Resolved
 from tests.published_schemas import validate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
-    from lakegate.inheritance import Parents, Resolved
 
 CONTRACT = """\
 apiVersion: v3.1.0

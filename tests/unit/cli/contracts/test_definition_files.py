@@ -6,17 +6,15 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from lakegate.api import lint
 from lakegate.cli.main import app
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.diff.builder import document
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 COMMON = (
     "definitions:\n  email: {logicalType: string, classification: confidential, logicalTypeOptions: {maxLength: 254}}\n"

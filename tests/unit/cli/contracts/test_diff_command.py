@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.published_schemas import validate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 WHOLE = {"integer, classification: public": "string, classification: public"}
 CHANGE = "major  orders.amount  type-changed: integer → string"

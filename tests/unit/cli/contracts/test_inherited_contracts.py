@@ -12,12 +12,12 @@ from lakegate.aws.wiring import StsIdentity
 from lakegate.errors import AccessDenied
 from lakegate.gate.datasets import lifecycle
 from tests.fakes.identity import BOB
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.inheritance.families import child_of, parent_of
 
 if TYPE_CHECKING:
     import pytest
 
-    from tests.unit.cli.conftest import Lakegate
 
 SOME = {"id": "some", "metric": "rowCount"}
 

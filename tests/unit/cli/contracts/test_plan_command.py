@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from lakegate.cli.main import main
 from lakegate.extension_points import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 WEATHER = ROOT / "contracts/examples/weather.dcm.yaml"
 ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from lakegate.extension_points import ROOT
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.published_schemas import validate
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LANDING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 DEPLOYED = Publication("shop-of-another", "1.0.0", "active", "contracts/x", (), plans=(("orders", "d" * 64),))
 UNCONFIRMED = "Nothing was changed: confirm it with --yes"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,9 +16,6 @@ from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from lakegate.features.draft.init_command import example
 from lakegate.json_schemas import EDITOR
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXTENSION = {"property": "lakegate", "value": {"format": "csv", "csv": {"delimiter": ";"}}}
 

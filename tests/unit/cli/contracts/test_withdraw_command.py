@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +13,8 @@ from lakegate.features.proposals.proposal import propose_withdrawal
 from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_store import Registry
 from tests.fakes.identity import ALICE, BOB
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.proposals.test_proposals_command import signed_in  # noqa: F401 - a fixture
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.cli.conftest import Lakegate
 
 STRICT = {"integer, classification": "integer, logicalTypeOptions: {maximum: 3}, classification"}
 NOTE = {"classification: public}": "classification: public}\n      - {name: note, logicalType: string}"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,14 +14,8 @@ from lakegate.aws.s3_objects import S3Store
 from lakegate.errors import NotFound
 from lakegate.gate.ports import Address
 from tests.published_schemas import validate
-from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.conftest import Lakegate, with_segments
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 MANIFEST = f"accepted/{LINE}/_manifest.json"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,11 +13,7 @@ from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 NAME = "shop/orders_v1"
 UNCONFIRMED = ". Nothing was changed: confirm it with --yes"

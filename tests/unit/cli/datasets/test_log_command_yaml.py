@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,15 +14,13 @@ from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import advice
 from lakegate.gate.ledger.ledger_yaml import yaml_of
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.gate.ledger.ledger_chain import CHAIN, HEAD, STORED
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO, signed_chain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typer.testing import Result
 
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = CHAIN[0].chain
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 

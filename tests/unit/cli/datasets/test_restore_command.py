@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,8 @@ from lakegate.gate.ledger.restore_object import lost_object, record_restored
 from lakegate.gate.ledger.stored_objects import Erasures, Left, erasures_of
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 MANIFEST = f"accepted/{LINE}/_manifest.json"

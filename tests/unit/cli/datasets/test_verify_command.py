@@ -8,21 +8,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.gate.ledger.ledger_yaml import RESTORE
 from lakegate.gate.ports import Address, SigningKeys
-from tests.unit.cli.conftest import RETENTION
+from tests.unit.cli.conftest import RETENTION, Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 from tests.unit.gate.ledger.signing import ONE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 
 @pytest.fixture

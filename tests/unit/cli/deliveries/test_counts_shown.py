@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,8 @@ from lakegate.gate.ports import Address
 from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, Result
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 BY_ROWS = """logicalType: object
     quality: [{type: text, description: Looks like orders.}]

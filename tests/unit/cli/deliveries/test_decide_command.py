@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.protocol import State
 from lakegate.stack import account
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 WORKFLOW = """\
 workflow: asking

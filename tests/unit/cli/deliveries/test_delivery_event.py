@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 
 def message(lakegate: Lakegate) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -14,12 +14,8 @@ import lakegate as api
 from lakegate.cli.main import app
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.http_routes import HttpRequest
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 POLICY = "customProperties: [{property: lakegate, value: {onReject: rows, maxRejectedShare: 0.5}}]\nschema:\n"
 CONTRACT = f"""\

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.gate.delivery import find_deliveries
 from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.find_deliveries import Delivery
 from lakegate.gate.delivery.protocol import State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.delivery.find_deliveries import Delivery
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 KEY = "orders/bad.csv"
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.errors import InputError
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.protocol import State
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 
 def body(number: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -15,12 +15,8 @@ from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, repla
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import attempt_prefix, row_key
 from lakegate.gate.ports import Address
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 BAD = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
 

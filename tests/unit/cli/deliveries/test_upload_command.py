@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +19,8 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
 from lakegate.transfer import upload_files
 from lakegate.transfer.upload_files import To, read, send
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import ACCOUNT, LANDING, lose_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 LINES = b"id,amount\n" + b"a,1\n" * 2_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
@@ -14,9 +14,7 @@ from functions import completion_handler, intake_handler
 from lakegate.aws.lambda_events import decode
 from tests.fakes.quick_moto import REGION
 from tests.simulation.environment import Environment
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 EVENTS = Path(__file__).parents[2] / "aws/events"
 QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +15,7 @@ from lakegate.aws.stack_operations import delete_bucket, own_parameters
 from lakegate.cli.stack import stack_command
 from lakegate.errors import SetUpError
 from tests.fakes.cloudformation import TABLES, CloudFormation, Resource
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 QUEUE = {"QueueConfigurations": [{"QueueArn": "arn:aws:sqs:::theirs", "Events": ["s3:ObjectCreated:*"]}]}
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -18,16 +19,12 @@ from lakegate.features.doctor.examination import ExaminedStack
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.dependencies import Dependencies
-    from tests.unit.cli.conftest import Lakegate
 
 LINE, OTHER = "shop/orders_v1", "depot/orders_v1"
 TABLES: Final = ("registry", "workloads", "ledger")

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lakegate.contract.contract_model import Dataset, Rule
+from lakegate.errors import Problem
 from lakegate.lints.linter import examine, read
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Dataset, Rule
-    from lakegate.errors import Problem
 
 DOCUMENT = """\
 dataContractSpecification: {version}

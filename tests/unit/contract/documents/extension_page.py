@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lakegate.cli.contracts.explain_command import settings
-
-if TYPE_CHECKING:
-    from lakegate.cli.contracts.explain_command import SettingExplanation
+from lakegate.cli.contracts.explain_command import SettingExplanation, settings
 
 PAGE = Path(__file__).parents[4] / "docs/contracts.md"
 BEGIN, END = "<!-- contracts.md#extension -->", "<!-- end -->"

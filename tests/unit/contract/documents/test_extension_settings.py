@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -25,9 +26,6 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.json_schemas import load
 from lakegate.lints.linter import examine
 from tests.unit.contract.documents.extension_page import PAGE, generated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCHEMA: dict[str, Any] = load("lakegate-extension")
 JUDGE = Draft7Validator({**SCHEMA["definitions"]["extension"], "definitions": SCHEMA["definitions"]})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,9 +16,6 @@ from lakegate.extension_points import ROOT
 from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
 from tests.simulation.environment import Environment
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EXAMPLES = ROOT / "contracts/examples"
 ORDERS = EXAMPLES / "orders.odcs.yaml"

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.read_document import parse
 from lakegate.lints.linter import read
+from lakegate.plan.check import Check
 from tests.golden.cases import FILES, golden
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.check import Check
 
 FULL = 20_000 if os.environ.get("LAKEGATE_FULL") else 60
 DCS_TYPES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
@@ -25,9 +25,6 @@ from tests.security.exploding import corpus
 from tests.security.patterns import patterns, texts
 from tests.security.test_engines import patterns_of
 from tests.unit.patterns.test_date_formats import formats_and_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RULE = Rule("r", "pattern", Origin("$"))
 

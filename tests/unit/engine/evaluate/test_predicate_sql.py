@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import pytest
 
-from lakegate.contract.contract_model import Contract, Dataset, Field, Origin
+from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.evaluate.predicate_sql import program
+from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.read.data_source import Expression
 from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Compare, Relation
 from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import plan_of, rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from lakegate.contract.contract_model import Rule
-    from lakegate.engine.evaluate.predicate_sql import Program
 
 FIELDS = {"count": "integer", "sum": "integer", "share": "number", "price": "decimal", "name": "string"}
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from lakegate.engine.read.data_source import LocalStore
+from lakegate.engine.read.data_source import Chunk, Level, LocalStore, Share, Source
 from lakegate.engine.read.open_delivery import open_source
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
-    from lakegate.engine.read.data_source import Chunk, Level, Share, Source
-    from lakegate.plan.plan import Plan
 
 Row = dict[str, Any]
 DATABASE = duckdb.connect(config={"threads": 1})

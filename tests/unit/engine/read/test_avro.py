@@ -7,7 +7,8 @@ import lzma
 import struct
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,9 +19,6 @@ from lakegate.engine.read import avro
 from tests.deliveries.avro import SYNC, container, long, text, write_avro
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import Read, opened, read
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DOUBLE = struct.Struct("<d").pack
 FLOAT = struct.Struct("<f").pack

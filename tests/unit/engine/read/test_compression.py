@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 import pytest
@@ -18,9 +18,6 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Compression
 from lakegate.engine.read import compression
 from lakegate.engine.read.compression import BROKEN, elements, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
     Compression.NONE: bytes,

@@ -7,7 +7,6 @@ import io
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,15 +18,13 @@ from lakegate.contract.file_formats import Csv, NullWords
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.read.compression import LONGEST_RECORD, record_ends
 from lakegate.engine.read.csv import open_csv
+from lakegate.engine.read.data_source import Malformed
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import plan_of
 from tests.reference.lexical import parse, separated
 from tests.unit.engine.read.opened import read
-
-if TYPE_CHECKING:
-    from lakegate.engine.read.data_source import Malformed
-    from lakegate.plan.plan import Plan
 
 Record = tuple[int, list[str | None]]
 """The line of a record, from 0, and its texts."""

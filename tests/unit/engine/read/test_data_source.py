@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pytest
@@ -13,17 +14,12 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.read.data_source import AddressedFile, LocalStore
 from lakegate.features.drift.schema_drift import OTHER_KIND, SchemaDifference, columns_in, differences
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, IncompatibleType
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.written import STORAGES, written
 from tests.engine.formats import KINDS, NESTED, ROWS, nested_plan
 from tests.unit.engine.read.opened import parts_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
-
-    from lakegate.plan.plan import Plan
 
 TABLES = (Format.PARQUET, Format.ORC, Format.AVRO)
 JSONS = [each for each in STORAGES if each.format in {Format.JSON, Format.JSONL}]

@@ -6,7 +6,8 @@ import json
 import random
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,11 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.engine.read import json as json_module
 from lakegate.engine.read.json import SHARE_BYTES, learned
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
 from tests.unit.engine.read.opened import opened, read, read_all
 from tests.unit.rules.test_nested_fields import nested_plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
 
 FIELDS = {"id": "integer", "name": "string", "ok": "boolean", "share": "number"}
 LINES = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,17 +14,13 @@ from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.errors import InputError
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.refusal import refusal_of
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, MIXED, PACKED, PIECES, WRONG_CODEC
 from tests.deliveries.written import as_parquet, packed
 from tests.unit.engine.read.opened import opened, read
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
 
 
 def plan(storage: Storage) -> Plan:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from tests.deliveries.delivery import plan_of
 from tests.unit.engine.read.opened import opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_object_without_a_byte_has_no_records(tmp_path: Path) -> None:

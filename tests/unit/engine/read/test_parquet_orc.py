@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,18 +21,13 @@ from lakegate.engine.read.compression import unreadable
 from lakegate.engine.read.stored_columns import count_inside
 from lakegate.errors import SetUpError
 from lakegate.lints.linter import read as contract_of
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, IncompatibleType
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet, written
 from tests.engine.formats import FIELDS, KINDS, NESTED, ROWS, TABLE, nested_plan
 from tests.reference.cases import only_plan
 from tests.unit.engine.read.opened import opened, read, read_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.plan.plan import Plan
 
 CODES_OF_NESTED = "codes: {type: array, items: {type: long, maximum: 9}}"
 FORMATS = [Format.PARQUET, Format.ORC, Format.AVRO]

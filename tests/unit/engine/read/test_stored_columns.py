@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,9 +13,6 @@ from lakegate.contract.file_formats import Format, Storage
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import as_parquet
 from tests.unit.engine.read.opened import read
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAYS = [0, -1, 11016, 2932896, 2932897, -719528, -719529, 3_000_000, -800_000]
 DOUBLES = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 from lakegate.cli.datasets.chain_proofs import verifies
 from lakegate.features.anchors.anchors import (
@@ -15,12 +15,8 @@ from lakegate.features.anchors.anchors import (
     to_json,
     with_signature,
 )
+from tests.fakes.signing import MemoryKey
 from tests.unit.gate.ledger.signing import ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tests.fakes.signing import MemoryKey
 
 Documents = list[tuple[str, bytes]]
 """Key and text of each."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,9 +28,6 @@ from lakegate.json_schemas import load
 from tests.reference.sampling import FULL
 from tests.unit.features.anchors.anchor_days import Documents, day, digest_of, documents_of, found, signed, verified
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DAYS = (
     {"_contracts/a": 0, "a/x_v1": 2},

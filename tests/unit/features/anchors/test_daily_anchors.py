@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,24 +15,19 @@ from functions import anchor_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.errors import Unanswered
-from lakegate.features.anchors.anchors import AnchorPass, AnchorStore, from_json, keep_anchor_of_today
+from lakegate.features.anchors.anchors import Anchor, AnchorPass, AnchorStore, from_json, keep_anchor_of_today
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address, SigningKeys
 from lakegate.gate.registry.registry_rows import Publication
 from tests.fakes import Memory
+from tests.fakes.signing import MemoryKey
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.unit.features.anchors.anchor_days import found, verified
 from tests.unit.functions.test_handlers import Context
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO
 from tests.unit.gate.scenarios import resumed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.anchors.anchors import Anchor
-    from tests.fakes.signing import MemoryKey
 
 BUCKET = "anchors"
 CHAINS = [f"c{number}/rows_v1" for number in range(5)]

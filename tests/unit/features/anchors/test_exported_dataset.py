@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256 as of_bytes
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,23 +24,18 @@ from lakegate.gate.ledger.blocks import (
     BlockKind,
     LedgerObject,
     LedgerSlice,
+    Record,
     canonical,
     digest,
     from_json,
 )
 from lakegate.gate.ledger.ledger_yaml import yaml_of
 from lakegate.gate.ledger.signatures import SignedText
+from tests.fakes.signing import MemoryKey
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.anchors.anchor_days import day, signed
 from tests.unit.gate.ledger.ledger_chain import RECORD, a_block
 from tests.unit.gate.ledger.signing import FORGER, ONE, key_record, signature_by
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from lakegate.gate.ledger.blocks import Record
-    from tests.fakes.signing import MemoryKey
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = RECORD.chain
 Chain = list[SignedText]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,15 +18,9 @@ from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import GENESIS, canonical, digest, from_json
 from lakegate.gate.ledger.signatures import signed_text
 from lakegate.gate.ports import SigningKeys
+from tests.fakes.signing import MemoryKey
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.gate.ledger.signing import ONE, TWO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-    from pathlib import Path
-
-    from tests.fakes.signing import MemoryKey
-    from tests.unit.cli.conftest import Lakegate
 
 BUCKET, LINE = "anchors", "shop/orders_v1"
 HERE = ["--stack", "anchored"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,9 +17,7 @@ from lakegate.gate.effects import run
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX
 from tests.simulation.stage import Fault, Stage, settle
-
-if TYPE_CHECKING:
-    from tests.unit.features.http_api.conftest import Answer, Api
+from tests.unit.features.http_api.conftest import Answer, Api
 
 ANNOUNCE, NOTIFY = "POST /api/v1/workload", "POST /api/v1/workload/notify/{id}"
 OF_CONTRACT = "POST /api/v1/data-contract/{id}/workload"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,13 +12,11 @@ from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.features.announcements.data_summary import SummaryRefusal, read_summary, summary_refusals
 from lakegate.json_codec import canonical
 from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import Verdict, judge
 from tests.reference.cases import Case, good_cases, only_plan
 from tests.reference.evaluator import measure
 from tests.reference.lexical import parse
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 CONTRACT = b"""apiVersion: v3.1.0
 kind: DataContract

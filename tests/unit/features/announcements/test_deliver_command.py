@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,11 +13,7 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.errors import InputError, LakegateError
 from lakegate.features.http_api import api_client
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.features.http_api.api_server import Server
+from tests.unit.features.http_api.api_server import Server
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,8 +18,6 @@ from lakegate.extension_points import ROOT
 from tests.deliveries.written import written
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 RECORD_SCHEMA = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb as engine
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment, nodes
 from jsonschema import Draft202012Validator
 
-from lakegate.contract.contract_model import Rule
+from lakegate.contract.contract_model import Contract, Rule
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.errors import InputError
@@ -25,9 +25,6 @@ from lakegate.features.convert.json_schema import json_schema
 from lakegate.features.convert.sql_ddl import athena, duckdb
 from lakegate.features.odf.exchange.odf_schema import odf
 from lakegate.lints.linter import read
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
 
 HOSTILE = "a\"b`c'; DROP TABLE x"
 DOCUMENT: dict[str, Any] = {

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from lakegate.contract.contract_model import Contract
 from lakegate.errors import ContractError, InputError
 from lakegate.features.convert import dbt_manifest, json_schema, sql_ddl
 from lakegate.features.convert.odcs_export import odcs_of_schema
 from lakegate.lints.linter import examine
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
 
 HOSTILE = "a\"b`c'; DROP TABLE x --"
 

@@ -6,13 +6,14 @@ import json
 import os
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.contract.contract_model import Contract
 from lakegate.contract.logical_types import LogicalType
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion, read_version
@@ -22,6 +23,7 @@ from lakegate.features.convert.odcs_export import odcs, settled
 from lakegate.features.convert.odcs_writer import server_settings
 from lakegate.lints.linter import examine
 from lakegate.plan.metrics import Metric
+from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import judge
@@ -31,10 +33,6 @@ from tests.agreement.rows import rows_of
 from tests.golden.cases import golden
 from tests.reference.cases import only_plan
 from tests.reference.evaluator import measure
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
-    from lakegate.plan.plan import Plan
 
 ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 25

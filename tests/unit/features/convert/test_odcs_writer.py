@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,14 +14,10 @@ from hypothesis import strategies as st
 
 from lakegate.contract.documents.key_table import CONSTRAINTS, MOMENTS, NUMBERS, ODCS_TYPES, TEXTS
 from lakegate.contract.logical_types import LogicalType
-from lakegate.diff.metadata_changes import read_version
+from lakegate.diff.metadata_changes import ContractVersion, read_version
 from lakegate.errors import LakegateError
 from lakegate.features.convert.odcs_export import odcs
-from tests.golden.cases import FILES, golden
-
-if TYPE_CHECKING:
-    from lakegate.diff.metadata_changes import ContractVersion
-    from tests.golden.cases import Golden
+from tests.golden.cases import FILES, Golden, golden
 
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 40
 NOT_COMPARED = ("origin", "format", "sections")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,7 @@ from lakegate.errors import InputError
 from lakegate.features.convert import dbt_manifest
 from lakegate.features.convert.dbt_manifest import DeclaredRoute, declared_routes
 from lakegate.gate.registry import routes
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 DATA = Path(__file__).parent / "dbt"
 MANIFESTS = sorted(DATA.glob("manifest-*.json"))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from lakegate.plan.billed_cost import BilledCost
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 KNOWN = BilledCost(60.0, 210.0, 0.0012, "USD", "2026-11-22")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from lakegate.features.cost.costs_by_group import NOBODY, Spent, spent_by
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of
 from lakegate.gate.ports import Address
 from lakegate.plan.billed_cost import PRICES, BilledCost, cost_of_job
@@ -16,9 +16,6 @@ from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import KEY
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 RUN = cost_of_job(PRICES, 0.5, 1.75)
 """What a run of the in-memory EMR Serverless is billed."""

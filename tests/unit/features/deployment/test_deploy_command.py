@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,14 +15,12 @@ from lakegate.aws import open_stack, stack_operations
 from lakegate.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import DeployableCloudFormation, refusal
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
-    from tests.unit.cli.conftest import Lakegate
 
 BUCKET = "lakegate-artifacts-123456789012-us-east-1"
 TEMPLATE = """\

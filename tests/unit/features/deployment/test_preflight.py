@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from lakegate.features.deployment.parameter_values import DeploymentProfile, par
 from lakegate.features.deployment.preflight import CHECKS, ENDPOINTS, PUBLISHERS, Planned, preflight
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TEMPLATE = ReleaseFolder(ROOT).template
 ZONES = {"AvailabilityZoneId": "use1-az1", "VpcId": "vpc-1"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from lakegate.errors import SetUpError
 from lakegate.features.deployment import deploy_command, smoke_command
 from lakegate.features.deployment.smoke_command import SmokeTest, smoke_test
 from tests.unit.features.deployment.test_deploy_command import Deployer, deployer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["deployer"]
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.aws.dynamodb_table import item_of
 from lakegate.gate.delivery.delivery_row import workload_row
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.table import instant
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
 from tests.unit.features.doctor.causes_of_stack import Case, log
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.cli.conftest import Lakegate
-    from tests.unit.features.doctor.stack_in_order import World
+from tests.unit.features.doctor.stack_in_order import World
 
 KEY = "orders/day.csv"
 LATER = timedelta(minutes=30)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from botocore.exceptions import (
     EndpointConnectionError,
@@ -17,12 +18,7 @@ from lakegate.gate.delivery_store import message_row
 from lakegate.gate.ports import Message
 from lakegate.gate.table import instant
 from tests.unit.cli.deployed_stack import LAKE, LANDING, lose_table
-from tests.unit.features.doctor.stack_in_order import UUID, encrypted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.features.doctor.stack_in_order import World
+from tests.unit.features.doctor.stack_in_order import UUID, World, encrypted
 
 STACK = ("cloudformation", "describe_stacks")
 CONFIGURATION = ("lambda", "get_function_configuration")

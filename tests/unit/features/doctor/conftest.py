@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.features.doctor import doctor_command
 from lakegate.features.doctor.examination import StackReader
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.features.doctor.stack_in_order import World, in_order
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ AWS does not have. Buckets and tables are those of moto.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,12 @@ from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
 from tests.fakes.quick_moto import REGION
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import ACCOUNT, LAKE, LANDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from botocore.model import OperationModel
 
-    from tests.unit.cli.conftest import Lakegate
 
 SESSION = botocore.session.get_session()
 REAL = frozenset({"s3", "dynamodb"})

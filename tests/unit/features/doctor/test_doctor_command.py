@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,9 +15,7 @@ from lakegate.features.doctor.examination import CAUSES, CauseFinding, Level, Pr
 from tests.unit.features.doctor import causes_of_deliveries, causes_of_stack
 from tests.unit.features.doctor.causes_of_stack import CONFIGURATION, GATEWAY, STACK, Case, private
 from tests.unit.features.doctor.page import PAGE, generated
-
-if TYPE_CHECKING:
-    from tests.unit.features.doctor.stack_in_order import World
+from tests.unit.features.doctor.stack_in_order import World
 
 CASES = (*causes_of_stack.CASES, *causes_of_deliveries.CASES)
 LOGS = "please check complete logs in configured logging destination"

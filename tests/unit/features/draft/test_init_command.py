@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +13,6 @@ from lakegate.cli.main import app, main
 from lakegate.lints.linter import examine
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 

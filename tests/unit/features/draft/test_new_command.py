@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +12,6 @@ from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.features.draft.init_command import example
 from lakegate.lints.linter import examine
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", ["payments", "a: b # 'x' \"y\"\n- z", "@OWNER@", "…", ""])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,9 +33,6 @@ from lakegate.features.draft.suggestions import (
     why_personal,
 )
 from tests.unit.features.draft.columns import ROWS, column, of
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 NUMBERS = st.decimals(-(10**12), 10**12, allow_nan=False, places=3)
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,11 +14,8 @@ from lakegate.features.drift.schema_drift import DriftReport, EngineSchemas, dri
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.effects import run
 from tests.published_schemas import validate
-from tests.unit.cli.conftest import with_segments
+from tests.unit.cli.conftest import Lakegate, with_segments
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 UNROUTED = f"_unrouted/{datetime.now(UTC):%Y-%m-%d}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from functions import drift_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.contract.semantic_versions import major
-from lakegate.features.drift.schema_drift import EngineSchemas, check_lines
+from lakegate.features.drift.schema_drift import DriftCheck, EngineSchemas, check_lines
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
@@ -22,11 +23,6 @@ from lakegate.gate.registry.registry_rows import Publication
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.functions.test_handlers import Context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.drift.schema_drift import DriftCheck
 
 PLAN = plan_of({"id": "integer", "name": "string"})
 SECRET = "Erika.Mustermann@example.com"

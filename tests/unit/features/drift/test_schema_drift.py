@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,9 +18,6 @@ from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
 from tests.deliveries.written import written
 from tests.fakes import Memory
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLAN = plan_of({"id": "integer", "name": "string"})
 TABLE = pa.table({"id": [1, 2]})

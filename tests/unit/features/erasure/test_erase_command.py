@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.aws.wiring import SystemClock
 from lakegate.gate.ledger.blocks import Record, deliveries
 from lakegate.gate.ports import Address
-from tests.unit.cli.conftest import RETENTION
+from tests.unit.cli.conftest import RETENTION, Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 WHERE = ("--where-key", "id=b", "--reason", "ticket 318", "--yes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,19 +13,15 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import job_request
 from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.lake_layout import manifest_key
-from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.gate.ledger.commit import TRIES, append
 from lakegate.gate.ledger.compare_objects import Damage
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
-from tests.simulation.environment import LAKE, LINE
+from tests.simulation.environment import LAKE, LINE, Environment
 from tests.simulation.promises import manifest_deliveries
 from tests.unit.gate.ledger.test_compare_objects import finished, found
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import Block
-    from tests.simulation.environment import Environment
 
 WHY = Why("a ticket", ("id",))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contract.contract_model import Contract
 from lakegate.errors import InputError
 from lakegate.features.external_validators.external_rules import LONGEST_RULE, bound_rules, with_validators
 from lakegate.features.external_validators.registered_validators import ValidatorService, read_service, service_of
@@ -16,9 +16,6 @@ from lakegate.plan.external_rule import AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
 
 ANSWERED = {"greatexpectations": AnsweredTechnology("GreatExpectations", "gx")}
 INCREASING = "expect_column_values_to_be_increasing"

@@ -14,6 +14,7 @@ from jsonschema.validators import Draft202012Validator
 from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
+from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.decisions import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.attempts import keep
@@ -28,6 +29,7 @@ from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
 from lakegate.json_schemas import load, problems
 from lakegate.local_check.check_result import checks
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Unreadable
 from lakegate.report.dcm_results import results_of as results_of_report
 from tests.decisions import replay
@@ -37,8 +39,6 @@ from tests.simulation.environment import LAKE
 from tests.simulation.validated import KEY, PLAN, SERVICE, Line, broken
 
 if TYPE_CHECKING:
-    from lakegate.features.external_validators.validator_client import ExternalValidation
-    from lakegate.plan.plan import Plan
     from tests.simulation.validated import Answer
 
 C = FailureCause

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.errors import InputError
 from lakegate.features.external_validators.registered_validators import (
+    ValidatorService,
     add_validator,
     remove_validator,
     service_of,
     validator_named,
     validators,
 )
+from lakegate.gate.effects import Call, Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
@@ -24,15 +26,11 @@ from lakegate.gate.registry.publish_contract import (
     publish,
     referred_of,
 )
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.diff.builder import document
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.features.external_validators.registered_validators import ValidatorService
-    from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.registry.registry_rows import Publication
 
 GX = service_of("gx", "https://gx.example.com", ["GreatExpectations"], "gx")
 RULE = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,13 +20,8 @@ from lakegate.features.external_validators.registered_validators import Validato
 from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
 from lakegate.gate.ports import Address
 from lakegate.https_client import Web
-from tests.fakes.receiver import receiving
+from tests.fakes.receiver import Receiver, receiving
 from tests.unit.features.pull.test_pull_sources import Vault, answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.receiver import Receiver
 
 DATA = Address("lake", "staging/w/part 0.csv", "v1")
 VALIDATION = ExternalValidation("f" * 64, ('{"id": "order"}',), DATA, {"format": "csv", "compression": "none"}, 3600)

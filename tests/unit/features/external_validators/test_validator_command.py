@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 GX = {"name": "gx", "url": "https://gx.example.com", "technologies": ["GreatExpectations"], "secret": "gx"}
 ADD = ("validator", "add", "gx", "https://gx.example.com/", "--technology", "GreatExpectations", "--secret", "gx")

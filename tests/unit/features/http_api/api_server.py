@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import pytest
@@ -13,12 +13,7 @@ import pytest
 from lakegate.features.http_api.api_routes import ROUTES
 from tests.simulation.environment import Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.unit.features.http_api.conftest import token_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.unit.features.http_api.conftest import Api
+from tests.unit.features.http_api.conftest import Api, token_of
 
 TOKEN = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "producer", "lakegate_contracts": "orders"}}}
 

@@ -6,8 +6,9 @@ import base64
 import io
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -18,9 +19,6 @@ from lakegate.features.http_api.api_routes import ROUTES
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import Environment
 from tests.unit.features.http_api.openapi import document as description
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 CONTRACT = """apiVersion: v3.1.0
 kind: DataContract

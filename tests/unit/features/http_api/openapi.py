@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.extension_points import ROOT
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.contracts_api import WARNINGS
-from lakegate.http_routes import JSON, PROBLEM
-
-if TYPE_CHECKING:
-    from lakegate.http_routes import Endpoint
+from lakegate.http_routes import JSON, PROBLEM, Endpoint
 
 FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "lakegate/schemas/api.json"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.unit.features.http_api.conftest import CONTRACTS, document
+from tests.simulation.environment import Environment
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, document
 from tests.unit.gate.scenarios import landed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.simulation.environment import Environment
-    from tests.unit.features.http_api.conftest import Api
 
 OF_CONTRACT = f"GET {CONTRACTS}/{{id}}/workload/{{workload}}"
 

@@ -7,7 +7,8 @@ import json
 import re
 from datetime import timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -23,14 +24,10 @@ from tests.simulation.contract import PLANS
 from tests.simulation.environment import PREFIX
 from tests.simulation.stage import settle
 from tests.simulation.workflows import ASKING, following
+from tests.unit.features.http_api.api_server import Server
 from tests.unit.features.http_api.conftest import document
 from tests.unit.features.pull.pull_stage import LINE as PULLED
 from tests.unit.features.pull.pull_stage import PullStage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.features.http_api.api_server import Server
 
 TOKEN = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "producer", "lakegate_contracts": "[orders shop]"}}}
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from urllib.request import Request
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -19,17 +21,12 @@ from lakegate.gate.effects import run
 from lakegate.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
 from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 from tests.fakes.pulls import MemorySource
+from tests.simulation.environment import Environment
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deliveries.test_decide_command import WORKFLOW
 from tests.unit.features.http_api.api_server import routed
 from tests.unit.features.http_api.conftest import Api, signed
 from tests.unit.features.pull.test_pull_command import PULL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from urllib.request import Request
-
-    from tests.simulation.environment import Environment
-    from tests.unit.cli.conftest import Lakegate
 
 URL = "https://api.example.com"
 BAD = b"id,amount\n,1\nb,2\nc,3\nd,4\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,15 +20,10 @@ from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.diff.builder import COLUMN, document
-from tests.unit.features.http_api.conftest import CONTRACTS, encoded, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, encoded, signed
 from tests.unit.gate.delivery.test_attempt_request_references import published
 from tests.unit.gate.scenarios import drive
 from tests.unit.inheritance.families import parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.features.http_api.conftest import Answer, Api
 
 VICTIM = "orders/lines_v1"
 """The line whose accepted data somebody else wants to compare with."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,11 +17,8 @@ from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import referred_of
 from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
-from tests.unit.features.http_api.conftest import CONTRACTS, document, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, signed
 from tests.unit.gate.registry.test_parent_contracts import policy, product
-
-if TYPE_CHECKING:
-    from tests.unit.features.http_api.conftest import Answer, Api
 
 DCM = (ROOT / "contracts/examples/weather.dcm.yaml").read_text()
 DCM_ID = "brazil-se-weather-contract-inmet-weather-domain-1.0.0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,10 +11,7 @@ from lakegate.errors import PortError, Throttled, TransactionConflict, Unanswere
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.http_routes import CALLBACK_ROUTE, LARGEST_BODY
-from tests.unit.features.http_api.conftest import CONTRACTS, document
-
-if TYPE_CHECKING:
-    from tests.unit.features.http_api.conftest import Api
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, document
 
 CANARY = "Erika.Mustermann@example.com"
 IDS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,10 +11,7 @@ from lakegate.errors import ConditionFailed
 from lakegate.features.announcements.announced_delivery import WantedDelivery, announce
 from lakegate.gate.effects import run
 from tests.fakes.identity import BOB
-from tests.unit.features.http_api.conftest import CONTRACTS, document, signed
-
-if TYPE_CHECKING:
-    from tests.unit.features.http_api.conftest import Answer, Api
+from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, signed
 
 ANNOUNCE = "POST /api/v1/workload"
 SHA = "sha256:" + "A" * 43 + "="

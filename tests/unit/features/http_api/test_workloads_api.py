@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,8 @@ from lakegate.report.dcm_results import severity_of
 from lakegate.verdict.check_status import CheckOutcome, Status
 from tests.simulation.environment import PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
+from tests.unit.features.http_api.conftest import Api
 from tests.unit.gate.scenarios import landed, swapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.features.http_api.conftest import Api
 
 
 def settled(body: bytes) -> tuple[Environment, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,22 +15,17 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
+from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.timestamps import moment
 from tests.decisions import replay
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, following
-from tests.unit.features.http_api.conftest import CONTRACTS, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, signed
 from tests.unit.features.http_api.test_access import limited
 from tests.unit.features.waivers.test_waiver import REASON, rejected
 from tests.unit.gate.scenarios import KEY, landed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.plan.planned_workflow import PlannedWorkflow
-    from tests.unit.features.http_api.conftest import Answer, Api
 
 TRANSITION = "POST /api/v1/workload/{id}/transition"
 OF_CONTRACT = f"POST {CONTRACTS}/{{id}}/workload/{{workload}}/transition"

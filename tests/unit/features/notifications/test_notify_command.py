@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.features.notifications import notify_command
 from lakegate.features.notifications.notices import TRIES, ChannelNotice, Occurrence, failed, occurred
 from lakegate.timestamps import moment
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 CHANNEL = "slack:lakegate-channel-orders"
 

@@ -7,11 +7,12 @@ import hashlib
 import hmac
 import json
 import ssl
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
@@ -27,13 +28,8 @@ from lakegate.features.notifications.webhook import signature
 from lakegate.gate.channel_ports import CallbackInvitation, Notification
 from lakegate.https_client import Web, is_public
 from tests.fakes.quick_moto import quick_aws
-from tests.fakes.receiver import receiving
+from tests.fakes.receiver import Receiver, receiving
 from tests.published_schemas import validate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.receiver import Receiver
 
 KEY = "whsec_" + base64.b64encode(b"k" * 32).decode()
 HOSTILE = "<!channel> & <https://evil.example|click> [x](https://evil.example) \u202e\x1b[31m"

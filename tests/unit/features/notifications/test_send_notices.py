@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,19 +15,15 @@ from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliv
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
-from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.outbox import message
 from lakegate.gate.ports import Message
-from lakegate.gate.send_messages import notify
+from lakegate.gate.send_messages import Notified, notify
 from lakegate.verdict.verdict import Counts
 from tests.simulation.environment import PREFIX
 from tests.unit.gate.scenarios import landed
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.send_messages import Notified
 
 LINE = "orders/lines_v1"
 OPERATOR, CONSUMER, PRODUCER = "pagerduty:operator", "slack:consumer", "teams:producer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,15 +19,13 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
 from tests.published_schemas import validate
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.sliced import PLAN, SIMPLE, Line, settled, with_watermark
 from tests.unit.features.odf.format.blocks import field
 from tests.unit.gate.ledger.ledger_chain import verify_stored
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 PLANS = {"original": SIMPLE, "slices": PLAN, "watermark": with_watermark()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,8 +17,6 @@ from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import LogicalHash
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 TABLE = pa.table({"id": pa.array([1, 2, None]), "name": ["a", None, "c"]})

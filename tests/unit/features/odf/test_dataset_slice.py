@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,8 +15,6 @@ from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import digest_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 CONTRACT = """\

@@ -6,9 +6,11 @@ import base64
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -23,13 +25,8 @@ from lakegate.gate.ports import Address
 from tests.deliveries.parquet_footers import TEXT, Fields, put, value, with_footer
 from tests.deliveries.written import as_parquet
 from tests.published_schemas import validate
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/sales_v1"
 DAY = datetime(2026, 11, 1, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,12 +13,9 @@ from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.ledger.blocks import Block, Record
 from tests.simulation.environment import LINE, PREFIX
-from tests.simulation.sliced import PLAN, judged, settled, with_watermark
+from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
 from tests.unit.gate.ledger.ledger_chain import verify
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from tests.simulation.sliced import Line
 
 MAY = "2024-05-20T00:00:00.000000Z"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,22 +14,16 @@ from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.slice_comparisons import REPLAY
 from lakegate.features.odf.verify_slices import read_slices, replayed_slices
-from lakegate.gate.ledger.blocks import Head, LedgerObject, LedgerSlice
+from lakegate.gate.ledger.blocks import AnyBlock, Block, Head, LedgerObject, LedgerSlice
+from lakegate.gate.ledger.compare_objects import Compared
 from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 from tests.unit.gate.ledger.ledger_chain import a_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from lakegate.gate.ledger.compare_objects import Compared
-    from lakegate.plan.plan import Plan
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/visits_v1"
 ORIGINAL = "part-00000-694bbcf4-c774-4add-9f0c-7e7a2f6ec555-c000.txt"

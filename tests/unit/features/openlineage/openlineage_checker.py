@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OFFICIAL = Path(__file__).parent / "official"
 OWN = Path(__file__).parents[4] / "lakegate/schemas/openlineage-contract.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,13 +23,10 @@ from lakegate.features.openlineage.openlineage_events import (
     UsedEngine,
     events,
 )
-from tests.fakes.receiver import receiving
+from tests.fakes.receiver import Receiver, receiving
 from tests.reference.sampling import sampled
 from tests.unit.features.notifications.test_open_channels import BARE, HOSTILE
 from tests.unit.features.openlineage.openlineage_checker import FORMATS, facets, mistakes
-
-if TYPE_CHECKING:
-    from tests.fakes.receiver import Receiver
 
 LINES = LineageColumn("lines", "list", (LineageColumn("_element", "record", (LineageColumn("sku", "string"),)),))
 ACCEPTED = JudgedDelivery(

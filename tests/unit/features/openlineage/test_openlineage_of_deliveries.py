@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,7 +24,7 @@ from lakegate.features.openlineage.openlineage_events import (
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.outbox import message
@@ -33,15 +32,11 @@ from lakegate.gate.send_messages import notify
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.rules.compile_plan import compile_plan
-from tests.simulation.environment import LAKE, LANDING, LINE
+from tests.simulation.environment import LAKE, LANDING, LINE, Environment
 from tests.unit.features.notifications.test_send_notices import OPERATOR, Gate
 from tests.unit.features.openlineage.openlineage_checker import mistakes
 from tests.unit.gate.delivery.test_delivery_report import finished
 from tests.unit.gate.scenarios import KEY, swapped
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.simulation.environment import Environment
 
 BACKEND = "openlineage:backend"
 

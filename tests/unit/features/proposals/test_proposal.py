@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.proposals.proposal import PROPOSAL_LIFETIME, approve, not_apart, propose
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, publish
+from lakegate.gate.registry.registry_rows import Proposal, Publication
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.gate.registry.test_publish_contract import COMPILED, NOTE, published, records, route, text
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.registry.registry_rows import Proposal, Publication
 
 NEXT = replace(COMPILED, version="1.1.0", document=text("1.1.0", NOTE))
 CHANGED = replace(NEXT, document=text("1.1.0", NOTE | {"name": "other"}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -10,11 +10,7 @@ from lakegate import extension_points
 from lakegate.aws.wiring import StsIdentity
 from lakegate.errors import SetUpError
 from tests.fakes.identity import ALICE, BOB
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 
 @pytest.fixture

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from lakegate.contract.delivery_policy import Policy, Pull
-from lakegate.features.pull.pull_task import tick
-from lakegate.gate.effects import run
+from lakegate.features.pull.pull_task import PullEnd, PullingLine, tick
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.gate.scheduled_tasks import Turn
 from lakegate.timestamps import instant_of
 from tests.deliveries.delivery import plan_of
 from tests.fakes.pulls import MemoryLandingParts, MemorySource
 from tests.simulation.environment import LAKE, LANDING, Environment
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from lakegate.features.pull.pull_task import PullEnd, PullingLine
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.scheduled_tasks import Turn
 
 LINE = "partner/rows_v1"
 PREFIX = "partner/rows/"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +11,7 @@ from lakegate.features.pull.pull_task import leased, tick
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 PULL = """\
 customProperties: [{property: lakegate, value: {pull: {source: "https://example.com/[red]day.csv", schedule: rate(1 day)}}}]

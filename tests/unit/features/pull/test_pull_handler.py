@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,6 @@ from lakegate.features.pull.sftp_source import SftpSource
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
 from tests.unit.functions.test_handlers import Context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.errors import PortError
 from lakegate.features.pull.pull_task import LEASE
 from lakegate.gate.datasets.dataset_lines import LineRows
-from lakegate.gate.effects import Effect
+from lakegate.gate.effects import Call, Effect, Steps
+from lakegate.gate.scheduled_tasks import Turn
 from tests.simulation.environment import LANDING
-from tests.unit.features.pull.pull_stage import LINE, scheduled
-
-if TYPE_CHECKING:
-    from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.scheduled_tasks import Turn
-    from tests.unit.features.pull.pull_stage import PullStage
+from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
 
 SMALL, LARGE = b"id", b"id\n1\n2\n3\n4"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,7 @@ from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity
 from lakegate.https_client import Web
-from tests.fakes.receiver import receiving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fakes.receiver import Receiver
+from tests.fakes.receiver import Receiver, receiving
 
 ETAG, DATE = '"v1"', "Mon, 05 Jan 2026 12:00:00 GMT"
 NOTHING = SourceIdentity()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
@@ -10,16 +10,12 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import ConditionFailed, NotFound, PortError, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, S3Source, SourceChanged, SourceIdentity, TransferByScheme
-from lakegate.features.pull.pull_task import S3LandingParts
+from lakegate.features.pull.pull_task import LandingParts, S3LandingParts
 from lakegate.gate.ports import Address
 from tests.fakes import FaultInjector, VirtualClock
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.pulls import MemoryLandingParts
-from tests.unit.aws.conftest import ACCOUNT
-
-if TYPE_CHECKING:
-    from lakegate.features.pull.pull_task import LandingParts
-    from tests.unit.aws.conftest import Cloud
+from tests.unit.aws.conftest import ACCOUNT, Cloud
 
 PULL = Pull("s3://partner-exports/a/rows 1?.csv".replace(" ", "%20"), "rate(1 hour)")
 KEY = "a/rows%201?.csv"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,23 +15,17 @@ from lakegate.aws.wiring import detail
 from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.notifications.notices import noted
 from lakegate.features.pull import pull_task
-from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullOutcome, message_of
+from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullingLine, PullOutcome, message_of
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.effects import run
+from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
+from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
 from lakegate.timestamps import moment
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE
 from tests.unit.features.pull.pull_stage import LINE, PART, PREFIX, PullStage, scheduled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.features.pull.pull_task import PullingLine
-    from lakegate.gate.effects import Steps
-    from lakegate.gate.scheduled_tasks import Turn
 
 SMALL, LARGE, WHOLE = b"id", b"id\n1\n2\n3\n4", b"id\n1\n2\n3"
 """Less than a part, several and a rest, several."""

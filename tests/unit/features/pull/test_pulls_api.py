@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -10,15 +10,10 @@ from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.pull import pulls_api
 from lakegate.features.pull.pull_task import leased
 from lakegate.timestamps import moment
-from tests.unit.features.http_api.conftest import CONTRACTS
+from tests.simulation.environment import Environment
+from tests.unit.features.http_api.conftest import CONTRACTS, Api
 from tests.unit.features.http_api.test_access import limited, token
 from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.simulation.environment import Environment
-    from tests.unit.features.http_api.conftest import Api
 
 ROUTE = f"POST {CONTRACTS}/{{id}}/pull"
 ENDED = b"id\n1"

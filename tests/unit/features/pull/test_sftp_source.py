@@ -6,10 +6,12 @@ import asyncio
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import asyncssh
 import pytest
@@ -21,10 +23,6 @@ from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, Sourc
 from lakegate.features.pull.sftp_source import SftpSource
 from lakegate.https_client import Web
 from tests.unit.features.pull.test_pull_sources import Vault
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BODY = bytes(range(256)) * 1_000
 MODIFIED = 1_767_614_400

@@ -8,7 +8,9 @@ import io
 import json
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,10 +18,6 @@ from typer.testing import CliRunner
 from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.features.release_check.verify_release_command import BILLS, MAX_BYTES, SUMS, Difference, verify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FUNCTIONS, JUDGE, PULL, JOB, WHEEL = BILLS
 BUNDLE = "build/lambda/functions.zip"

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.features.revalidation.revalidation import KIND
+from lakegate.features.revalidation.revalidation import KIND, RevalidatedLine
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address, JobState
-from lakegate.gate.sweep import sweep
+from lakegate.gate.sweep import Swept, sweep
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, ScheduledCheck
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result
 from lakegate.timestamps import moment
-from tests.fakes.jobs import Ending
+from tests.fakes.jobs import Ending, Run
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lakegate.features.revalidation.revalidation import RevalidatedLine
-    from lakegate.gate.sweep import Swept
-    from tests.fakes.jobs import Run
 
 HOURLY, DAILY = "cron(0 * * * ? *)", "cron(30 6 * * ? *)"
 ONCE = Check("once", "once", "unique", ("name",), Metric.DUPLICATE_ROWS, Unit.ROWS, Tier(NONE))

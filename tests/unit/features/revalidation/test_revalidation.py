@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,11 +17,12 @@ from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.effects import Effect, run
-from lakegate.gate.ledger.blocks import deliveries
+from lakegate.gate.effects import Call, Effect, Steps, run
+from lakegate.gate.ledger.blocks import AnyBlock, deliveries
 from lakegate.gate.ledger.commit import TRIES
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import RegistryPage
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
@@ -46,11 +47,6 @@ from tests.unit.features.revalidation.revalidation_stage import (
     plan_with,
 )
 from tests.unit.gate.scenarios import drive, resumed
-
-if TYPE_CHECKING:
-    from lakegate.gate.effects import Call, Steps
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.registry.registry_rows import RegistryPage
 
 
 def test_everything_accepted_is_measured_by_the_schedule() -> None:

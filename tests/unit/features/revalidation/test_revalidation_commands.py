@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +19,8 @@ from lakegate.job import job_storage
 from lakegate.job.job_storage import asked, versions_of, write
 from lakegate.job.judge_function import measure
 from tests.published_schemas import validate
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 QUALITY = """\

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,15 +21,10 @@ from lakegate.plan.result import Measured, Measurement, Result, Unreadable
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.unit.features.http_api.conftest import signed
+from tests.unit.features.http_api.conftest import Answer, Api, signed
 from tests.unit.features.http_api.test_access import limited
 from tests.unit.features.waivers.test_waiver import rejected
 from tests.unit.gate.scenarios import KEY, landed, swapped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.features.http_api.conftest import Answer, Api
 
 START = "POST /v1/validation/start"
 READ = "GET /v1/validation/{workloadId}"

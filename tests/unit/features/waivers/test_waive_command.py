@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.effects import run
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 ROOT = "arn:aws:sts::123456789012:user/moto"
 REASON = "the supplier corrects it"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import AccessDenied, ConditionFailed, InputError
 from lakegate.features.waivers.waiver import LONGEST
 from lakegate.gate.datasets.pauses import pause, resume
-from lakegate.gate.delivery.delivery_row import Waiver, replay_id
+from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, from_json, to_json
@@ -26,9 +25,6 @@ from tests.simulation.lifecycle import command
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import KEY, drive, resumed
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 REASON = "the supplier corrects it on Monday"
 

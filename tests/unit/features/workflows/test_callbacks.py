@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,8 +13,10 @@ from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, c
 from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.sweep import sweep
+from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import LINE, Environment
@@ -23,10 +24,6 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, following
 from tests.unit.gate.delivery.test_decide_verdict import approved, records
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.plan.planned_workflow import PlannedWorkflow
 
 CALLING = replace(ASKING, waits_for="callback")
 ERP, OTHER, PEOPLE = "webhook:lakegate-channel-erp", "webhook:lakegate-channel-other", "slack:lakegate-channel-people"

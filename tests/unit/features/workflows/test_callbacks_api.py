@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from lakegate.features.workflows.callbacks_api import LARGEST
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.http_routes import CALLBACK_ROUTE
+from tests.simulation.environment import Environment
+from tests.unit.features.http_api.conftest import Answer, Api
 from tests.unit.features.http_api.test_workloads_api_transitions import swept
 from tests.unit.features.workflows.test_callbacks import ERP, asked, called, records, token_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.simulation.environment import Environment
-    from tests.unit.features.http_api.conftest import Answer, Api
 
 WRONG = "A" * 43
 

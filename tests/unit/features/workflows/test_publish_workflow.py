@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +11,7 @@ from lakegate.features.workflows.workflow_document import publish_workflow, publ
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import DocumentRefused, compile_document, publish, referred_of
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, Environment
@@ -19,9 +19,6 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import following
 from tests.unit.diff.builder import document
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.registry.registry_rows import Publication
 
 
 def strict(version: str = "1.0.0", attempts: int = 3, *rows: str) -> bytes:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lakegate.extension_points import ROOT
 from lakegate.gate.delivery.protocol import PUSH
-
-if TYPE_CHECKING:
-    from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate
 
 EXAMPLE = str(ROOT / "contracts/examples/workflows/once.yaml")
 ONCE = {

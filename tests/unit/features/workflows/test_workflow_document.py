@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
 
 import pytest
 
+from lakegate.contract.documents.document_tree import Scalar
 from lakegate.errors import ContractError
 from lakegate.extension_points import ROOT
 from lakegate.features.workflows.workflow_command import diagram, rows
@@ -26,9 +26,6 @@ from lakegate.gate.delivery.protocol import (
 )
 from lakegate.json_codec import decode, encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
-
-if TYPE_CHECKING:
-    from lakegate.contract.documents.document_tree import Scalar
 
 EXAMPLE = ROOT / "contracts/examples/workflows/once.yaml"
 ONCE = PlannedWorkflow(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,6 @@ from tests.simulation.sliced import settled as finished
 from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, RevalidationStage
 from tests.unit.gate.delivery.test_attempt_request_references import referring
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 YOUNG = 200
 HEIGHTS = [pytest.param(1_000, id="1000"), pytest.param(100_000, id="100000", marks=pytest.mark.full)]

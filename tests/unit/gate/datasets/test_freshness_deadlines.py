@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,17 +17,14 @@ from lakegate.gate.datasets.dataset_lines import Line, LineRows, LineStatus, Ple
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Pin
 from lakegate.gate.effects import run
+from lakegate.gate.ports import Message
 from lakegate.gate.send_messages import notify
 from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
 from tests.published_schemas import validate
 from tests.unit.features.notifications.test_send_notices import LINE, OPERATOR, Gate
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Pin
-    from lakegate.gate.ports import Message
 
 DAY = Promise("frequency", 86_400)
 

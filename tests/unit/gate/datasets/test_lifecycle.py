@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -33,9 +33,6 @@ from lakegate.gate.datasets.lifecycle import (
 )
 from lakegate.gate.datasets.subscriptions import MOST, subscribed, teams, unsubscribed
 from lakegate.timestamps import instant_of, moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NAME = "shop/orders_v1"
 START = datetime(2026, 1, 1, tzinfo=UTC)

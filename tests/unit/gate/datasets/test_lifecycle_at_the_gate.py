@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,7 +14,7 @@ import pytest
 from lakegate.aws.wiring import detail, detail_type
 from lakegate.contract.delivery_policy import Mode, Policy
 from lakegate.errors import ConditionFailed, InputError, Unanswered
-from lakegate.gate.datasets.dataset_lines import Ending, LineStatus, Notice
+from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import (
     TASK,
     TRIES,
@@ -29,6 +30,7 @@ from lakegate.gate.datasets.lifecycle import (
 )
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect, run
@@ -43,11 +45,6 @@ from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.gate.delivery.delivery_row import Workload
-
     Decide = Callable[[Line, str], Line]
 
 S = LineStatus

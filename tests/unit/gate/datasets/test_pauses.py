@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +14,7 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
+from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from tests.decisions import replay
 from tests.fakes import Memory
@@ -22,9 +22,6 @@ from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.pauses import LINE
 from tests.unit.gate.scenarios import drive, quarantined, refused_at
 from tests.unit.gate.scenarios import resumed as continued
-
-if TYPE_CHECKING:
-    from lakegate.gate.ports import Address
 
 
 def held(*names: str, lag: float = 0.0) -> Environment:

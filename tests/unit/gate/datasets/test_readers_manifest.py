@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,6 @@ from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import answered, drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WHERE = Address(LAKE, manifest_key(LINE))
 

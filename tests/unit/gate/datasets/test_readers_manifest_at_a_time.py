@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from lakegate.gate.datasets.readers_manifest import CLOCKS, published_since, read_manifest, whole
 from lakegate.gate.datasets.slice_projection import Projection, select
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.lake_layout import manifest_key
+from lakegate.gate.ports import Address
 from tests.reference.sampling import sampled
 from tests.simulation.environment import LINE, PREFIX
 from tests.simulation.sliced import PLAN, Line, settled
-
-if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ports import Address
 
 
 class Asked:

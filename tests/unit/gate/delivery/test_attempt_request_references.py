@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.attempt_request import job_request
-from lakegate.gate.delivery.delivery_row import Referred, workload_of, workload_row
+from lakegate.gate.delivery.delivery_row import Referred, Workload, workload_of, workload_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.ledger.blocks import BlockKind
 from lakegate.gate.table import Row
@@ -18,9 +17,6 @@ from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 UNKNOWN = "nobody/nothing_v1"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.gate.delivery.advance import completion, observe, pause_of
 from lakegate.gate.delivery.attempts import back_off
-from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation
@@ -20,9 +19,6 @@ from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.gate.scenarios import KEY, drive, landed, refused_at
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def submitted(*endings: Ending, body: bytes = b"good:1") -> tuple[Environment, Workload]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import AccessDenied, NotFound, UnreadableItem
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -23,9 +23,6 @@ from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import KINDS, Fault, Stage, settle
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 KEPT = timedelta(days=400)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES, STAGED_FOR
-from lakegate.gate.delivery.delivery_row import ApprovalAnswer, replay_id
+from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Decision, Workload, replay_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
@@ -27,11 +27,6 @@ from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, following
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.delivery_row import Decision, Workload
 
 REASON = "the totals are those of last month"
 DAY = 24 * 60

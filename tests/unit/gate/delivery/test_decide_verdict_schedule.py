@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,7 @@ from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.delivery import decide_verdict
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State, workflow_of
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
@@ -26,11 +27,6 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import DATED, following
 from tests.unit.gate.delivery.test_decide_verdict import later
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.delivery.delivery_row import Workload
 
 LATER = PlannedWorkflow(
     "later@1.0.0",

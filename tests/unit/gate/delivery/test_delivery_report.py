@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import AccessDenied, Throttled
+from lakegate.errors import AccessDenied, PortError, Throttled
 from lakegate.gate.delivery import clean_up
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import delivery_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
@@ -22,10 +22,6 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.delivery.test_multi_file_deliveries import environment, finish, only
 from tests.unit.gate.scenarios import KEY, answered, drive, refused_at
 from tests.unit.report.test_delivery_report import Page
-
-if TYPE_CHECKING:
-    from lakegate.errors import PortError
-    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def finished(body: bytes, key: str = KEY, *more: bytes) -> tuple[Environment, Workload]:

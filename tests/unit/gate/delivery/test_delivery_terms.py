@@ -5,10 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +22,6 @@ from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import BrokenRule
 from tests.reference.cases import only_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PLAN = Plan("orders", "1.0.0", "lines", (), ())
 BYTES = canonical(PLAN)

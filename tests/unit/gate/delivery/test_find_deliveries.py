@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -18,17 +18,14 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Agenda, Workloads
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.commit import append
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, VersionPage
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.fakes.jobs import Ending
+from tests.fakes.objects import MemoryObjects
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.ports import VersionPage
-    from tests.fakes.objects import MemoryObjects
 
 PLANS = (("lines", DIGESTS["1.0.0"]),)
 DUPLICATED = {"first": b"good:1", "again": b"good:1", "bad": b"bad:1", "refused": b"%PDF:1"}

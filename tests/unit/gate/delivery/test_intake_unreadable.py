@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.errors import AccessDenied, Archived
+from lakegate.errors import AccessDenied, Archived, PortError
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -16,9 +15,6 @@ from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, Environment, Upload
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from lakegate.errors import PortError
 
 REFUSALS = [(AccessDenied, FailureCause.ACCESS_DENIED), (Archived, FailureCause.ARCHIVED)]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.errors import NotFound
 from lakegate.gate.delivery.advance import advance, invocation_ended
-from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Timing
@@ -20,9 +19,6 @@ from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.gate.scenarios import KEY, drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 
 def invoked(*endings: Ending, body: bytes = b"good:1", small: int = 1_000) -> tuple[Environment, Workload]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
 from lakegate.errors import AccessDenied, InputError, NotFound
 from lakegate.gate.datasets.pauses import pause, resume
-from lakegate.gate.delivery.delivery_row import replay_id
+from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import admit, intake
 from lakegate.gate.delivery.protocol import State
@@ -28,9 +27,6 @@ from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environmen
 from tests.simulation.parts import FOLDER, complete
 from tests.simulation.stage import Fault, Stage
 from tests.unit.gate.scenarios import drive, refused_at, resumed
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 SUCCESS, MANIFEST, QUIET = DeliveryUnit.SUCCESS, DeliveryUnit.MANIFEST, DeliveryUnit.QUIET
 

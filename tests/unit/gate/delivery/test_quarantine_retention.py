@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.contract.delivery_policy import QUARANTINE_DAYS, Policy
 from lakegate.errors import InputError
+from lakegate.gate.ledger.blocks import LedgerObject
 from lakegate.gate.ledger.compare_objects import Damage, damages
 from lakegate.gate.ports import Address
 from tests.decisions import replay
@@ -17,9 +17,6 @@ from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import LedgerObject
 
 DAY = timedelta(days=1)
 KEPT = 30 * DAY

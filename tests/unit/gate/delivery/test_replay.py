@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +12,7 @@ from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.commit import TRIES
 from lakegate.gate.ports import Address
@@ -35,9 +34,6 @@ from tests.unit.gate.scenarios import (
     quarantined,
     refused_at,
 )
-
-if TYPE_CHECKING:
-    from lakegate.gate.effects import Call, Steps
 
 
 def test_a_quarantined_delivery_is_judged_again_under_the_contract_of_now() -> None:

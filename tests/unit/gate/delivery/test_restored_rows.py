@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lakegate.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, with_slices
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import TERMINAL, workload_of
+from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.publish_data import _commit
 from lakegate.gate.effects import Effect, run
@@ -20,9 +18,6 @@ from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, waiting
 from tests.unit.gate.scenarios import decided, drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
 
 BODIES = {"accepted": b"good:1", "rejected": b"bad:1", "split": b"split:12", "refused": b"%PDF:1"}
 

@@ -7,7 +7,6 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,11 +14,11 @@ from lakegate.contract.delivery_policy import Policy
 from lakegate.errors import Throttled, Unfinished, UnreadableItem
 from lakegate.gate.delivery import small_file_batches
 from lakegate.gate.delivery.advance import completion
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery_store import Batches, Workloads
+from lakegate.gate.delivery_store import Batch, Batches, Member, Workloads
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, JobState
 from lakegate.gate.sweep import sweep
@@ -29,10 +28,6 @@ from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, PREFIX, Environment
 from tests.unit.gate.scenarios import drive
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.delivery_store import Batch, Member
 
 LIMITS = BatchLimits(3, 1_000, 60)
 COUNTED = [FailureCause.RUN_FAILED] * 3

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.gate.ledger.blocks import (
     GENESIS,
+    AnyBlock,
     Block,
     BlockKind,
     LedgerObject,
@@ -18,13 +19,7 @@ from lakegate.gate.ledger.blocks import (
     stored_block,
 )
 from lakegate.gate.ledger.signatures import SignedText
-from lakegate.gate.ledger.verification import verify_signed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ledger.verification import ChainFault
+from lakegate.gate.ledger.verification import ChainFault, verify_signed
 
 
 def a_block(height: int = 0, previous: str = GENESIS) -> Block:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from lakegate.extension_points import ROOT
 from lakegate.gate.ledger import blocks
 from lakegate.json_schemas import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = ROOT / "docs/ledger.md"
 BEGIN, END = "<!-- kinds -->", "<!-- end -->"

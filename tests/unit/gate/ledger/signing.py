@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lakegate.gate.ledger.blocks import GENESIS, Block, Record, canonical, digest, event_id
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Record, canonical, digest, event_id
 from lakegate.gate.ledger.signatures import Signature, SignedText, key_content, signed_text
 from tests.fakes.signing import MemoryKey
 from tests.unit.gate.ledger.ledger_chain import RECORD, a_block
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lakegate.gate.ledger.blocks import AnyBlock
-
 
 ONE, TWO, FORGER = MemoryKey(1), MemoryKey(2), MemoryKey(9)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from lakegate.gate.ledger.blocks import (
     GENESIS,
     KINDS,
     MAX_INTEGER,
+    AnyBlock,
     Block,
     BlockKind,
     LedgerObject,
@@ -38,11 +40,6 @@ from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 from tests.unit.gate.ledger import ledger_page
 from tests.unit.gate.ledger.ledger_chain import CHAIN, RECORD, STORED, a_block, a_chain, verify_stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lakegate.gate.ledger.blocks import AnyBlock
 
 ROOT = Path(__file__).parents[4]
 VECTORS = json.loads((ROOT / "tests/unit/gate/ledger/vectors.json").read_text())

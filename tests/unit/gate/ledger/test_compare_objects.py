@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,16 +13,13 @@ from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger import compare_objects
-from lakegate.gate.ledger.compare_objects import Damage, damages
+from lakegate.gate.ledger.blocks import LedgerObject
+from lakegate.gate.ledger.compare_objects import Damage, DamagedObject, damages
 from lakegate.gate.ports import Address
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import decided
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import LedgerObject
-    from lakegate.gate.ledger.compare_objects import DamagedObject
 
 FOLDER = f"accepted/{LINE}/"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -14,14 +14,11 @@ from hypothesis import strategies as st
 
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.errors import InputError
-from lakegate.gate.ledger.blocks import MAX_INTEGER, canonical, canonical_json
+from lakegate.gate.ledger.blocks import MAX_INTEGER, Block, canonical, canonical_json
 from lakegate.gate.ledger.ledger_yaml import document_of, texts_of, yaml_of
 from lakegate.gate.ledger.signatures import Signature, SignedText
 from tests.unit.gate.ledger.ledger_chain import CHAIN, RECORD, STORED
 from tests.unit.gate.ledger.test_blocks import EXAMPLES, VECTORS, blocks
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import Block
 
 HOSTILE = (
     "", " ", "~", "null", "NULL", "yes", "No", "on", "OFF", "y", "n", "true", "False", "0o17", "017", "0x1f", "1_000",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,14 +25,10 @@ from lakegate.gate.ledger.signatures import (
     key_of_pem,
 )
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
+from tests.fakes.signing import MemoryKey
 from tests.reference.sampling import FULL
 from tests.unit.gate.ledger.ledger_chain import CHAIN, RECORD, STORED, a_block
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO, key_record, signature_by, signed_chain
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fakes.signing import MemoryKey
 
 LINE = RECORD.chain
 STEPS = ("old", "record", "key", "block", "record", "block", "next", "block", "record")

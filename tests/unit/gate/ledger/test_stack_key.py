@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import SigningDenied
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ledger.ledger_store import Ledger
-from lakegate.gate.ledger.signatures import key_content
+from lakegate.gate.ledger.signatures import Signatures, key_content
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.gate.ports import SigningKeys
 from lakegate.gate.sweep import sweep
@@ -25,10 +25,6 @@ from tests.simulation.environment import LINE, PREFIX, Environment
 from tests.unit.features.waivers.test_waiver import REASON, rejected, until
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO, key_record
 from tests.unit.gate.scenarios import alarm_of, decided, drive, refused_at
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.gate.ledger.signatures import Signatures
 
 
 def signing(env: Environment, *keys: MemoryKey) -> None:

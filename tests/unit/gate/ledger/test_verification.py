@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,6 @@ from lakegate.gate.ledger.blocks import GENESIS, Block, canonical, digest
 from lakegate.gate.ledger.verification import ChainFault, Wrong
 from tests.reference.sampling import FULL
 from tests.unit.gate.ledger.ledger_chain import CHAIN, HEAD, RECORD, STORED, a_block, a_chain, verify, verify_stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def linked(chain: list[Block]) -> list[Block]:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import Pipe
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from lakegate.errors import InputError, Throttled
 from lakegate.gate.registry import bounded_compilation, publish_contract
 from lakegate.gate.registry.bounded_compilation import compile_bounded, compile_there
+from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
 from lakegate.inheritance import ParentDocument
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lakegate.gate.registry.contract_versions import CompiledContract
 
 
 def document(name: str, parent: str = "", more: str = "") -> bytes:

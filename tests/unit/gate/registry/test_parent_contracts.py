@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -22,6 +22,7 @@ from lakegate.gate.registry import contract_versions
 from lakegate.gate.registry.contract_versions import CompiledContract, pinned_parents
 from lakegate.gate.registry.parent_contracts import still_weaker, weaker_later
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, referred_of
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import add_route
 from lakegate.inheritance import resolve
 from lakegate.rules.compile_plan import compile_plan
@@ -31,9 +32,6 @@ from tests.simulation.environment import LAKE, Environment
 from tests.unit.diff.builder import document
 from tests.unit.gate.scenarios import drive, resumed
 from tests.unit.inheritance.families import parent_of
-
-if TYPE_CHECKING:
-    from lakegate.gate.registry.registry_rows import Publication
 
 LINE = "shop/orders_v1"
 SOME = {"id": "some", "metric": "rowCount"}

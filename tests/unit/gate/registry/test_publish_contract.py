@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.gate.datasets.lifecycle import change, drafted
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.effects import Effect
+from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
@@ -37,11 +38,6 @@ from tests.unit.gate.scenarios import (
     resumed,
     swapped,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lakegate.gate.effects import Call, Steps
 
 ROUTE = Route(LANDING, "new/", "new", "lines", 1, "1.0.0", "active", DIGESTS["1.0.0"])
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.unit.features.odf.exchange.shared_dataset import a_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.features.odf.exchange.shared_dataset import Lake
+from tests.unit.features.odf.exchange.shared_dataset import Lake, a_line
 
 
 @pytest.fixture(scope="session")

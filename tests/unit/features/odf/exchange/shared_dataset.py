@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
 from lakegate.errors import NotFound
-from lakegate.features.odf.exchange.odf_export import exported
-from lakegate.features.odf.exchange.odf_import import Proof, imported
+from lakegate.features.odf.exchange.odf_export import Exported, exported
+from lakegate.features.odf.exchange.odf_import import DatasetCopy, Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
-from lakegate.gate.ledger.blocks import GENESIS, BlockKind, Head, LedgerObject, LedgerSlice, canonical
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, BlockKind, Head, LedgerObject, LedgerSlice, canonical
 from lakegate.gate.ledger.signatures import SignedText
+from lakegate.gate.ports import Address
 from lakegate.plan.dataset_about import DatasetAbout, License
+from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.sliced import slices
+from tests.fakes.signing import MemoryKey
 from tests.unit.gate.ledger.ledger_chain import a_block
 from tests.unit.gate.ledger.signing import ONE, key_record, signature_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.features.odf.exchange.odf_export import Exported
-    from lakegate.features.odf.exchange.odf_import import DatasetCopy
-    from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.blocks import AnyBlock
-    from lakegate.gate.ports import Address
-    from lakegate.plan.plan import Plan
-    from tests.fakes.signing import MemoryKey
 
 LINE = "shop/visits_v1"
 POLICY = Policy(publish_as=PublishAs.PARQUET, event_time="at")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,14 +18,8 @@ from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
-from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, bring, one, shorter_line, size_of
+from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake, bring, one, shorter_line, size_of
 from tests.unit.gate.ledger.signing import FORGER, ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.unit.features.odf.exchange.shared_dataset import Lake
 
 
 def run(*words: object, code: int = 0) -> str:

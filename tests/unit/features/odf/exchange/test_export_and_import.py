@@ -5,13 +5,15 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,23 +21,15 @@ from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import exported
 from lakegate.features.odf.exchange.odf_import import Proof, imported
-from lakegate.features.odf.exchange.odf_repositories import FolderPlace, WebSource, place_of, source_of
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfHead, WebSource, place_of, source_of
 from lakegate.features.odf.format.metadata_chain import OtherEvent, block_in, moment_of
-from lakegate.gate.ledger.blocks import event_id
+from lakegate.gate.ledger.blocks import Record, event_id
+from tests.fakes.signing import MemoryKey
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, bring, files_of, shorter_line, size_of
+from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake, bring, files_of, shorter_line, size_of
 from tests.unit.gate.ledger.ledger_chain import RECORD
 from tests.unit.gate.ledger.signing import FORGER, ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from lakegate.features.odf.exchange.odf_repositories import OdfHead
-    from lakegate.gate.ledger.blocks import Record
-    from tests.fakes.signing import MemoryKey
-    from tests.unit.cli.conftest import Lakegate
-    from tests.unit.features.odf.exchange.shared_dataset import Lake
 
 
 def events(folder: Path) -> list[str]:

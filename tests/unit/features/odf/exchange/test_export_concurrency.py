@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,17 +13,10 @@ from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import exported
 from lakegate.features.odf.exchange.odf_import import Proof, imported
-from lakegate.features.odf.exchange.odf_repositories import FolderPlace, place_of
+from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfPlace, place_of
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-from tests.unit.features.odf.exchange.shared_dataset import LINE, bring, files_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lakegate.features.odf.exchange.odf_repositories import OdfPlace
-    from tests.unit.cli.conftest import Lakegate
-    from tests.unit.features.odf.exchange.shared_dataset import Lake
+from tests.unit.features.odf.exchange.shared_dataset import LINE, Lake, bring, files_of
 
 
 class Interrupted:

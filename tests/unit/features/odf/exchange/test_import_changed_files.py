@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from lakegate.errors import InputError
 from tests.unit.features.odf.exchange.shared_dataset import bring, files_of, one
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def removed(kind: str) -> Callable[[Path], None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,10 +18,6 @@ from lakegate.features.odf.exchange.odf_import import Proof, verify_dataset
 from tests.reference.sampling import sampled
 from tests.unit.features.odf.exchange.shared_dataset import Lake, files_of
 from tests.unit.gate.ledger.signing import ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 HIDDEN = 0x20
 """The bit of a letter's case: a hash in the head is the same in both."""

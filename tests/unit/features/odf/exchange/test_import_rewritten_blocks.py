@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,10 +35,6 @@ from lakegate.plan.plan import Plan
 from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, a_line, files_of
 from tests.unit.gate.ledger.ledger_chain import RECORD
 from tests.unit.gate.ledger.signing import FORGER, ONE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Blocks = list[MetadataBlock]
 

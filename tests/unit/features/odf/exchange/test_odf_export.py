@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,18 +20,15 @@ from lakegate.features.odf.format.metadata_chain import (
     block_hash,
     block_in,
 )
-from lakegate.gate.ledger.blocks import GENESIS, BlockKind, LedgerObject, LedgerSlice, canonical
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, BlockKind, LedgerObject, LedgerSlice, canonical
 from lakegate.gate.ledger.signatures import SignedText, signature_document
 from lakegate.plan.dataset_about import DatasetAbout, License
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of
 from tests.unit.features.odf.format.blocks import field
 from tests.unit.features.odf.format.test_metadata_chain import LOGICAL, PHYSICAL
 from tests.unit.gate.ledger.ledger_chain import a_block
 from tests.unit.gate.ledger.signing import ONE, key_record, signature_by
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import AnyBlock, Block
-    from lakegate.plan.plan import Plan
 
 NARROW_PLAN = replace(plan_of({"id": "integer"}), about=DatasetAbout("Visits", ("shop",), License("MIT")))
 WIDE_PLAN = replace(plan_of({"id": "integer", "note": "string"}), about=DatasetAbout("Visits", ("shop",)))

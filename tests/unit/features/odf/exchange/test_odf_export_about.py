@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,14 +24,12 @@ from lakegate.features.odf.exchange.odf_export import (
     source_event,
 )
 from lakegate.features.odf.format.metadata_chain import AddData, OtherEvent, SetAttachments, SetDataSchema, block_in
+from lakegate.gate.ledger.blocks import Block
 from lakegate.plan.dataset_about import DatasetAbout, License
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of
 from tests.unit.features.odf.exchange.test_odf_export import sliced, stored
 from tests.unit.features.odf.format.blocks import field
-
-if TYPE_CHECKING:
-    from lakegate.gate.ledger.blocks import Block
-    from lakegate.plan.plan import Plan
 
 PLAN = plan_of({"id": "integer"})
 ID = field("id", "Int64")

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.contract.contract_model import Contract
 from lakegate.errors import ContractError, InputError
 from lakegate.features.convert.odcs_export import odcs_of_schema
 from lakegate.features.odf.exchange.odf_schema import odf, read
 from lakegate.lints.linter import examine
 from tests.unit.features.convert.test_convert_targets import HOSTILE, converted
 from tests.unit.features.odf.exchange.test_odf_schema import MOMENT, option
-
-if TYPE_CHECKING:
-    from lakegate.contract.contract_model import Contract
 
 COMMON = [
     {"name": "offset", "type": {"kind": "UInt64"}},

@@ -4,8 +4,9 @@ import base64
 import hashlib
 import json
 import struct
+from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,9 +28,6 @@ from lakegate.features.odf.format.odf_flatbuffers import (
     encoded,
 )
 from tests.unit.features.odf.format.blocks import VECTORS, blocks, by_flatc, envelope, field
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STORED = json.loads(VECTORS.read_text())
 BLOCKS = blocks()

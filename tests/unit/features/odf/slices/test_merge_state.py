@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lakegate.engine.native_backend import measure
 from lakegate.features.odf.slice_turns import turn_key
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
@@ -20,13 +21,8 @@ from lakegate.gate.table import Update
 from lakegate.job.job_storage import ANYWHERE
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lakegate.gate.delivery.delivery_row import Workload
-    from tests.unit.cli.conftest import Lakegate
 
 LINE = "shop/orders_v1"
 LEDGER = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,6 +17,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
 from lakegate.timestamps import moment
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
@@ -25,9 +26,6 @@ from tests.simulation.sliced import LEDGER, SNAPSHOTS, Line, judged, settled
 from tests.simulation.sliced_job import NO_DIGEST
 from tests.unit.features.odf.slices.test_sliced_deliveries import only, published
 from tests.unit.gate.scenarios import drive, swapped
-
-if TYPE_CHECKING:
-    from lakegate.plan.plan import Plan
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,11 +13,12 @@ from lakegate.features.erasure.erasure import Why, erase
 from lakegate.features.odf.slice_turns import NextSlice, decided_slices
 from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
+from lakegate.plan.plan import Plan
 from tests.decisions import waive
 from tests.published_schemas import validate
 from tests.simulation.contract import block_digest
@@ -25,10 +26,6 @@ from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries
 from tests.simulation.sliced import PLAN, Line, judged, settled, with_watermark
 from tests.unit.gate.scenarios import alarm_of, drive, swapped
-
-if TYPE_CHECKING:
-    from lakegate.gate.delivery.delivery_row import Workload
-    from lakegate.plan.plan import Plan
 
 
 def published(*bodies: bytes, plan: Plan = PLAN) -> Line:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -17,14 +18,10 @@ from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import deliveries
 from lakegate.gate.ports import Address
 from lakegate.transfer.upload_files import send
+from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 from tests.unit.features.odf.slices.test_merge_state import LINE, delivered, rebuilt
 from tests.unit.repository.layers import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.unit.cli.conftest import Lakegate
 
 SNAPSHOTS = {
     "required: true}": "required: true, primaryKey: true}",

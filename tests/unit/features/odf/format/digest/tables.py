@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DAYS = [date(1970, 1, 1), date(1969, 12, 31), date(2026, 11, 23)]
 _MOMENTS = [datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59, 59), datetime(2026, 11, 23, 1, 2, 3)]  # noqa: DTZ001
