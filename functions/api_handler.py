@@ -20,7 +20,7 @@ from lakegate.aws.lambda_runtime import (
 from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswered
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.idempotency_keys import known_again
-from lakegate.http_routes import GatewayEvent, HttpAnswer, HttpProblem, HttpRequest
+from lakegate.http_messages import GatewayEvent, HttpAnswer, HttpProblem, HttpRequest
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

@@ -27,9 +27,9 @@ from lakegate.features.notifications.message_text import NotificationDocument
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
+from lakegate.gate.event_bodies import LINE_KINDS, DatasetEventDetail, EventDetail
 from lakegate.gate.ledger.blocks import FORMAT, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
-from lakegate.gate.outbox import LINE_KINDS, DatasetEventDetail, EventDetail
 from lakegate.json_codec import (
     DECIMAL,
     KEYWORDS,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.gate.effects import run
-from lakegate.http_routes import (
+from lakegate.http_messages import (
     DELIVER,
     Endpoint,
     HttpAnswer,

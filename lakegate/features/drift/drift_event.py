@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.gate.outbox import EventSubscriber
+from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
 from lakegate.features.http_api.workloads_api import transition, workload
-from lakegate.http_routes import OPERATE, PUBLISH, READ, Endpoint
+from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint
 
 
 def _of_features() -> dict[str, Endpoint]:

@@ -18,7 +18,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import PROPOSALS, WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.http_routes import JSON, HttpAnswer, HttpProblem, HttpRequest, media_type
+from lakegate.http_messages import JSON, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
 from lakegate.timestamps import beginning_of
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from lakegate.errors import ConditionFailed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.table import Put, Row, RowAbsent, Tables, workloads_key
-from lakegate.http_routes import CALLBACK_ROUTE, HttpProblem, HttpRequest
+from lakegate.http_messages import CALLBACK_ROUTE, HttpProblem, HttpRequest
 
 # ---- Idempotency keys ----
 

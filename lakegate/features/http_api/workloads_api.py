@@ -10,7 +10,7 @@ from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import (
+from lakegate.http_messages import (
     AnnouncedWorkload,
     HttpAnswer,
     HttpProblem,

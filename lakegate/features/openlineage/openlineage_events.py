@@ -19,7 +19,7 @@ from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
-from lakegate.gate.outbox import message_id
+from lakegate.gate.event_bodies import message_id
 from lakegate.https_client import Web
 from lakegate.plan.plan import OF_MAPS, Plan, PlanField
 from lakegate.report.delivery_report import Report

@@ -23,7 +23,7 @@ from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.outbox import EventSubscriber
+from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ports import Address, Message
 from lakegate.gate.scheduled_tasks import (
     ENOUGH,

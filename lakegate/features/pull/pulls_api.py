@@ -11,7 +11,7 @@ from lakegate.features.pull.pulled_line import pulled_line
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import DELIVER, Endpoint, HttpAnswer, HttpProblem, HttpRequest
+from lakegate.http_messages import DELIVER, Endpoint, HttpAnswer, HttpProblem, HttpRequest
 from lakegate.json_codec import encode
 from lakegate.text import counted
 

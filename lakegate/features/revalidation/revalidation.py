@@ -34,10 +34,10 @@ from lakegate.gate.delivery.pin_contract import referred_lines
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
-from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Address, JobState, Message, names_invocation
 from lakegate.gate.scheduled_tasks import (
     Discovery,

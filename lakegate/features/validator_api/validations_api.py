@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import ContractError
 from lakegate.gate.effects import run
-from lakegate.http_routes import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
+from lakegate.http_messages import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:

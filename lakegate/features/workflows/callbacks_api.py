@@ -12,7 +12,7 @@ from lakegate.errors import InputError
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_routes import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
+from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
 
 LARGEST: Final = 4_096
 """Bytes of a body: a token and a reason."""

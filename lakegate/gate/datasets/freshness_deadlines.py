@@ -13,7 +13,7 @@ from lakegate.gate.datasets.dataset_lines import Pledge, PromisingLine
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
-from lakegate.gate.outbox import EventSubscriber
+from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
 from lakegate.json_codec import Exact, NotEmpty, Permitted, encode

@@ -22,10 +22,10 @@ from lakegate.gate.datasets.dataset_lines import (
 )
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.record_contents import LifecycleState
-from lakegate.gate.outbox import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask
 from lakegate.json_codec import OMITTED, NotEmpty, encode

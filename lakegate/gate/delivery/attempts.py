@@ -17,7 +17,7 @@ from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAtt
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import Observation, move
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
-from lakegate.gate.outbox import message
+from lakegate.gate.event_bodies import message
 from lakegate.gate.ports import Address, JobRun, JobState
 from lakegate.plan.billed_cost import BilledCost
 

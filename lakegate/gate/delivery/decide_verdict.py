@@ -31,8 +31,8 @@ from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
+from lakegate.gate.event_bodies import message
 from lakegate.gate.ledger.stored_objects import versions_of
-from lakegate.gate.outbox import message
 from lakegate.gate.ports import names_invocation
 from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan

@@ -23,10 +23,10 @@ from lakegate.gate.delivery.transition import Observation, OutcomeChanged, is_sa
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.event_bodies import EventSubscriber, message
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, Head, LedgerObject
 from lakegate.gate.ledger.commit import names_key
-from lakegate.gate.outbox import EventSubscriber, message
 from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.plan.result import Result, Shares, WrittenObject
 from lakegate.plan.slice_order import WrittenRun, WrittenSlice

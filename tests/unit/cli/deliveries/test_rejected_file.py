@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import lakegate as api
 from lakegate.cli.main import app
 from lakegate.features.http_api.api_routes import ROUTES
-from lakegate.http_routes import HttpRequest
+from lakegate.http_messages import HttpRequest
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 

@@ -12,7 +12,7 @@ from typing import Any
 from lakegate.extension_points import ROOT
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.contracts_api import WARNINGS
-from lakegate.http_routes import JSON, PROBLEM, Endpoint
+from lakegate.http_messages import JSON, PROBLEM, Endpoint
 
 FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "lakegate/schemas/api.json"

@@ -11,7 +11,7 @@ import pytest
 from lakegate.contract.contract_model import Severity
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State
-from lakegate.http_routes import STATUSES
+from lakegate.http_messages import STATUSES
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.report.dcm_results import severity_of

@@ -18,7 +18,7 @@ from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
-from lakegate.gate.outbox import message
+from lakegate.gate.event_bodies import message
 from lakegate.gate.ports import Message
 from lakegate.gate.send_messages import Notified, notify
 from lakegate.verdict.verdict import Counts

@@ -27,7 +27,7 @@ from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
-from lakegate.gate.outbox import message
+from lakegate.gate.event_bodies import message
 from lakegate.gate.send_messages import notify
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan, PlanField

@@ -1,4 +1,4 @@
-"""Messages stored with a state, sent afterwards."""
+"""Events and their bodies: messages that are stored with a state and sent afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of routes of the HTTP API: requests, responses, problems, callers; workloads as DCM represents them."""
+"""Requests, responses, problems and callers of the HTTP API; workloads as DCM represents them."""
 
 from __future__ import annotations
 
