@@ -17,7 +17,6 @@ import typer
 from lakegate.aws.open_stack import opened
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.diff.metadata_changes import ContractVersion
 from lakegate.errors import ContractError, InputError, LakegateError
 from lakegate.extension_points import advice, names
 from lakegate.inheritance import ParentDocument, Parents, Resolver, identity_of, resolve
@@ -26,6 +25,7 @@ from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
+    from lakegate.diff.metadata_changes import ContractVersion
     from lakegate.gate.registry.publish_contract import ReferredDocuments
 
 # ---- Documents as a person names them ----

@@ -17,7 +17,7 @@ from lakegate.extension_points import loaded
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.registry_rows import PROPOSALS, WITHDRAWN, Publication, RegistrySnapshot
+from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.http_messages import JSON, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
 from lakegate.timestamps import beginning_of
@@ -71,7 +71,9 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
         place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(loaded(PROPOSALS, "propose")(dependencies, compiled, request.holder), dependencies.clock)
+            proposal = run(
+                loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
+            )
             waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
             if request.flag("details"):
                 waiting |= {"details": encode(new_proposal(proposal, change.warnings))}

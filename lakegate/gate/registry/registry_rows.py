@@ -107,8 +107,8 @@ class Proposal:
 
 
 PROPOSALS: Final = "proposals"
-"""The extension point of the feature that lets a second person approve: the use case `propose`, and the parts of the commands
-`publish`, `withdraw` and `approve` where a stack wants two people."""
+"""The extension point of the feature that lets a second person approve: the parts of the commands `publish`, `withdraw` and
+`approve` where a stack wants two people. The use case `propose` has the point `version approval`: functions have no commands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deployed_stack import LAKE
 
 OBSERVE = "customProperties:\n  - property: lakegate\n    value: {mode: observe}\nschema:\n"
 
@@ -149,6 +150,8 @@ def test_a_row_that_is_gone_hides_only_its_file(kept: Lakegate) -> None:
     """A table restored to an earlier time: the index still lists finished deliveries."""
     for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
+        archived = f"runs/{item['id']['S'].partition('#')[2]}/row.json"
+        kept.clients["s3"].delete_object(Bucket=LAKE, Key=archived)
 
     assert [each["file"] for each in kept.json("history", "orders")["deliveries"]] == [None] * 3
 

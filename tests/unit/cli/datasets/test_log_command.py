@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deployed_stack import LAKE
 
 
 @pytest.fixture
@@ -82,6 +83,8 @@ def test_a_block_whose_row_is_gone_is_listed_without_its_file(kept: Lakegate) ->
     """A table restored to an earlier time: the ledger still lists finished deliveries."""
     for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
+        archived = f"runs/{item['id']['S'].partition('#')[2]}/row.json"
+        kept.clients["s3"].delete_object(Bucket=LAKE, Key=archived)
     listed = kept.json("log", "orders")["blocks"]
 
     assert [(each["file"], each["rows"], each["published_rows"], each["rejected_rows"]) for each in listed] == [
