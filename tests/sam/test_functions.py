@@ -20,7 +20,7 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Result
 from tests.sam.conftest import Environment
 from tests.sam.emulator import Emulator
-from tests.sam.events import by_queue, generated, landed, moved, scheduled
+from tests.sam.events import by_queue, landed, moved, scheduled
 
 PLAN = Plan("orders", "1.0.0", "lines", (PlanField("a", "c0", LogicalType.INTEGER),), ())
 TAKEN = {"batchItemFailures": []}
@@ -63,16 +63,6 @@ def test_a_key_without_a_route_is_quarantined_for_every_kind_of_event(env: Envir
     assert {workload_id("landing", key, version): "QUARANTINED"} == env.deployed.states()
     assert env.deployed.keys("landing") == []
     assert [name for name in env.deployed.keys("lake") if name.startswith("quarantine/_unrouted/ingest_date=")]
-
-
-def test_intake_reads_the_event_that_sam_generates(env: Environment) -> None:
-    """A direct notification, whose key is encoded another way, names the same object."""
-    key = "in/a b+c.csv"
-    version = env.deployed.land(key)
-
-    assert env.intake.invoke(by_queue(generated("s3", "put", "--bucket", "landing", "--key", key))) == TAKEN
-
-    assert {workload_id("landing", key, version): "QUARANTINED"} == env.deployed.states()
 
 
 @pytest.mark.full  # tests/e2e/test_events.py has the same fault
