@@ -94,7 +94,7 @@ def _publish(dependencies: Dependencies) -> dict[str, Route]:
         published = run(publish(dependencies, compiled), dependencies.clock)
         dataset = published.plans[0][0]
         route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
-        _report(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
+        terminal.note(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
         routes[prefix] = route
     return routes
 
@@ -112,11 +112,11 @@ def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Uplo
     try:
         announced = announce(api, contract, path, {"summary": summary(path.read_bytes())})
     except Refused as refused:
-        _report(
+        terminal.note(
             f"{upload.key} ({upload.description}): {REFUSED} after {time.monotonic() - began:.1f} s, nothing was sent"
         )
         for each in refused.errors:
-            _report(f"    {each['message']}")
+            terminal.note(f"    {each['message']}")
         return None
     return _finished(dependencies, upload, send(api, contract, path, announced)["workloadId"], began)
 
@@ -127,7 +127,9 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     try:
         asked("lambda", "invoke", FunctionName=function)  # it finds the new line, which is not due yet
     except NotFound:
-        _report(f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)")
+        terminal.note(
+            f"{PULLED.key} is left out: this stack was started without pulls (`lakegate local down` stops it)"
+        )
         return None
     with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
@@ -154,7 +156,7 @@ def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: 
             spinner.update(f"{upload.key} ({upload.description}): {STANDING[row and row.state]} ({spent:.1f} s)")
             time.sleep(PAUSE_SECONDS)
     one = account(dependencies, named(dependencies, row.id, 0))
-    _report(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
+    terminal.note(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
     return one
 
 
@@ -165,10 +167,6 @@ def _row(dependencies: Dependencies, workload: str) -> Workload | None:
         return dependencies.workloads.get(row.joined) if row.joined else row
     except NotFound:
         return None
-
-
-def _report(text: str) -> None:
-    terminal.errors().print(escaped(text), markup=False)
 
 
 def _show(accounts: list[Account]) -> None:

@@ -26,7 +26,7 @@ QUEUED: Final = ("IntakeFunction", "CompletionFunction")
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
 IDLE: Final = frozenset({"CREATED", "STOPPED", "TERMINATED"})
 CAPABILITIES: Final = ("CAPABILITY_IAM",)
-"""What the template needs of CloudFormation: it makes roles and policies, and names none of them."""
+"""Capabilities that CloudFormation requires of the caller: the template makes roles and policies, and names none of them."""
 LONGEST_WAIT: Final = 3600
 """Seconds: the time limit of a job run."""
 TICK_SECONDS: Final = 1.0
@@ -204,7 +204,7 @@ class ResourceChange:
 
     @property
     def verb(self) -> str:
-        """What is done to the resource, in a sentence."""
+        """The change of the resource, in a sentence."""
         if self.is_replaced or self.may_be_replaced:
             return "replaces" if self.is_replaced else "may replace"
         return _VERBS.get(self.action, self.action)

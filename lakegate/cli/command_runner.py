@@ -25,7 +25,6 @@ from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.cli.terminal import Word
 from lakegate.errors import InputError
 from lakegate.json_codec import encode
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from lakegate.stack import StackFacade
@@ -177,7 +176,7 @@ def confirm(effects: Iterable[str], *, yes: bool) -> None:
     if not is_interactive():
         raise InputError(f"{'; '.join(found)}. Nothing was changed: confirm it with --yes")
     for each in found:
-        terminal.errors().print(escaped(f"  {each}"), markup=False, soft_wrap=True)
+        terminal.note(f"  {each}")
     if not typer.confirm("Continue?", err=True):
         raise InputError("not confirmed: nothing was changed")
 

@@ -38,6 +38,11 @@ def errors() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """Print a line on standard error: progress, a warning, an effect that is to be confirmed. It may have any text."""
+    errors().print(escaped(text), markup=False)
+
+
 def answers() -> Console:
     """Standard output: the answer for people."""
     from rich.console import Console  # noqa: PLC0415 - not for --json

@@ -40,7 +40,6 @@ from lakegate.lints.linter import Examined, lint_report
 from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
 from lakegate.stack import Refused, RemoteStack, StackFacade, known_form
 from lakegate.text import counted, listed
-from lakegate.text import printable as escaped
 
 # ---- Parents, children and workflows in the registry ----
 
@@ -49,7 +48,7 @@ def print_weaker(children: tuple[BrokenChild, ...]) -> None:
     """Print the contracts that are weaker than the new version, with the places in their documents; not into an answer."""
     for each in children:
         for line in _lines(each):
-            terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
+            terminal.note(line)
 
 
 def print_without_notice(dependencies: Dependencies, published: Publication, children: tuple[BrokenChild, ...]) -> None:
@@ -62,7 +61,7 @@ def print_without_notice(dependencies: Dependencies, published: Publication, chi
         text = (
             f"lakegate: {listed(missing)} got no notice: that needs LifecyclePolicy, and publishing the document again"
         )
-        terminal.errors().print(escaped(text), markup=False, soft_wrap=True)
+        terminal.note(text)
 
 
 def _lines(child: BrokenChild) -> Iterator[str]:
@@ -303,7 +302,7 @@ class RemotePublication:
             for child in refused.problem.get("children", ()):
                 lines = (f"  line {each.line}: {each.message}" for each in _remote_problems(child["errors"]))
                 for line in (f"{child['contract']} {child['version']} is weaker:", *lines):
-                    terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
+                    terminal.note(line)
             confirm([str(each) for each in refused.problem.get("effects", ())], yes=False)
         return self.api.publish(self.body, contract, confirmed)
 
@@ -312,7 +311,7 @@ class RemotePublication:
         problem = refused.problem
         if refused.kind not in {"invalid-contract", "incompatible-version"}:
             raise refused
-        terminal.errors().print(escaped(f"lakegate: {refused}"), markup=False, soft_wrap=True)
+        terminal.note(f"lakegate: {refused}")
         if refused.kind == "incompatible-version":
             comparison = problem["comparison"]
             words = _remote_changes(comparison["changes"])

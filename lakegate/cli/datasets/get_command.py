@@ -22,7 +22,6 @@ from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.text import counted, shown
-from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
 
@@ -114,9 +113,9 @@ def get(  # noqa: PLR0913 - a command has these options
     with terminal.bytes_arriving(head["line"], size) as arrived:
         bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
     if text := _ending(head.get("lifecycle"), moment(datetime.now(UTC))):
-        terminal.errors().print(escaped(f"lakegate: warning: {head['line']} {text}"), markup=False, soft_wrap=True)
+        terminal.note(f"lakegate: warning: {head['line']} {text}")
     if fetch.problem:
-        terminal.errors().print(escaped(f"lakegate: {fetch.problem}"), markup=False)
+        terminal.note(f"lakegate: {fetch.problem}")
     found = _fetched(fetch)
     # a part of a name is what one line has today, and may be another one's tomorrow
     first = [f"line  {found.line}"] if line != found.line else []

@@ -24,7 +24,6 @@ from lakegate.gate.datasets.lifecycle import change, warning
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker
-from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
 
 Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
@@ -82,7 +81,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     now = moment(dependencies.clock.now())
     status = after.status_at(now)
     if status is LineStatus.DEPRECATED:
-        terminal.errors().print(escaped(f"lakegate: warning: {warning(after, status)}"), markup=False, soft_wrap=True)
+        terminal.note(f"lakegate: warning: {warning(after, status)}")
     return _outcome(after, now)
 
 

@@ -1,4 +1,4 @@
-"""What a change set does, in words; whether job runs must be paused for it; which alarms roll it back."""
+"""A change set in words, the reasons to pause job runs for it, and the alarms that roll it back."""
 
 from __future__ import annotations
 

@@ -56,7 +56,6 @@ from lakegate.features.deployment.release_folder import (
     upload_job,
 )
 from lakegate.features.deployment.smoke_command import smoke_test
-from lakegate.text import printable as escaped
 
 UNDER_REVIEW: Final = "REVIEW_IN_PROGRESS"
 """The state of a stack that a change set was made for, and that was never created."""
@@ -78,7 +77,7 @@ class Deployment:
     """`refused`, `planned`, `unchanged` or `deployed`."""
     findings: tuple[PreflightFinding, ...]
     parameters: tuple[str, ...] = ()
-    """What changes of them, in words."""
+    """The changes of values, in words."""
     changes: tuple[ResourceChange, ...] = ()
     pauses: tuple[str, ...] = ()
     """Why job runs are paused meanwhile."""
@@ -88,7 +87,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentTarget:
-    """Where a deployment goes."""
+    """The stack, account and region that a deployment goes to, and what it brings."""
 
     name: str
     account: str
@@ -161,7 +160,7 @@ def deploy(  # noqa: PLR0913 - its options
         findings = []
         for each in preflight(planned):
             findings.append(each)
-            _report(f"{each.level:8} {each.check}: {each.text}")
+            terminal.note(f"{each.level:8} {each.check}: {each.text}")
         checked = Deployment(name, target.region, REFUSED, tuple(findings))
         if any(each.level == REFUSED for each in findings):
             return CommandResult(checked, [f"{_sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
@@ -207,7 +206,7 @@ def _planned(
 def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeSet:
     """The change set of a deployment. What it is made of is uploaded before."""
     if ensure_bucket(target.bucket, target.account, target.region, partition=target.partition):
-        _report(f"made the bucket of artifacts {target.bucket}")
+        terminal.note(f"made the bucket of artifacts {target.bucket}")
     template = target.release.deployable(target.bucket)
     key = f"{PREFIX}{sha256(template).hexdigest()}.template"
     upload(target.bucket, key, template, target.account)
@@ -231,7 +230,7 @@ def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeS
 
 
 def _effects(target: DeploymentTarget, shown: Deployment, *, allow_replacement: bool) -> list[str]:
-    """What is confirmed, in words. Raises SetUpError where something that holds data would not be there afterwards."""
+    """The effects that are confirmed, in words. Raises SetUpError where data would be lost."""
     lost = [each.sentence for each in shown.changes if each.loses_data]
     if lost and not allow_replacement:
         raise SetUpError(
@@ -255,24 +254,24 @@ def _withdraw(target: DeploymentTarget, change_set: ChangeSet) -> None:
 def _execute(target: DeploymentTarget, change_set: ChangeSet, shown: Deployment, timeout: float) -> bool:
     """Upload the code and execute the change set, around a pause where it is needed; returns whether the stack stays paused."""
     lake = target.there.output("LakeBucket") if target.there else target.values.effective["ExistingLakeBucket"]
-    upload_bundles(target.release, target.bucket, target.account, _report)
+    upload_bundles(target.release, target.bucket, target.account, terminal.note)
     if lake:
-        upload_job(target.release, lake, target.account, _report)
+        upload_job(target.release, lake, target.account, terminal.note)
     was_paused = target.there is not None and is_paused(target.there)
     if change_set.changes:
         if target.there and shown.pauses:
-            _report("pausing: job runs end, and events wait")
+            terminal.note("pausing: job runs end, and events wait")
             pause_stack(target.there, timeout)
         try:
-            execute(change_set, timeout, _report)
+            execute(change_set, timeout, terminal.note)
         finally:
             if target.there and shown.pauses and not was_paused and not is_changing(change_set.stack):
                 resume_stack(target.there)
     there = deployed_stack(target)
     if not lake:
-        upload_job(target.release, there.output("LakeBucket"), target.account, _report)
+        upload_job(target.release, there.output("LakeBucket"), target.account, terminal.note)
     if target.values.effective["ExistingLandingBucket"] and announce_objects(there.output("LandingBucket")):
-        _report(f"{there.output('LandingBucket')} sends its events to EventBridge now")
+        terminal.note(f"{there.output('LandingBucket')} sends its events to EventBridge now")
     return was_paused
 
 
@@ -294,11 +293,6 @@ def _done(
     if stays_paused:
         lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")
     return CommandResult(found, lines)
-
-
-def _report(text: str) -> None:
-    """Say a line of progress on standard error."""
-    terminal.errors().print(escaped(text), markup=False, soft_wrap=True)
 
 
 def _sentence(text: str) -> str:

@@ -72,7 +72,7 @@ class ParameterValues:
 
     @property
     def changes(self) -> Iterator[str]:
-        """What changes of an existing stack; of a new one, what is not the default."""
+        """Changes of an existing stack, in words; of a new one, the values that are not the default."""
         for name, value in sorted(self.effective.items()):
             was = (self.before or {}).get(name)
             if was is None and name in self.named:
@@ -129,7 +129,7 @@ def parameter_values(
 
 
 def violations(template: Mapping[str, Any], values: ParameterValues) -> Iterator[str]:
-    """What is wrong with values: each by itself, together, and after what the stack has."""
+    """Faults of values: of each by itself, of all together, and after those that the stack has."""
     for name, value in values.named.items():
         yield from (f"{name}: {reason}" for reason in _wrong(template["Parameters"][name], value))
     for rule in template.get("Rules", {}).values():

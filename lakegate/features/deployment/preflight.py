@@ -32,7 +32,7 @@ FEW_EXECUTIONS: Final = 50
 PARTITIONS: Final = ("aws", "aws-us-gov")
 """In China EMR Serverless did not queue runs when that was announced (What's New, October 2024): nothing would bound them."""
 PUBLISHERS: Final = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
-"""Who sends alarms and failed deliveries to the topic."""
+"""The services that send alarms and failed deliveries to the topic."""
 ZONES_WITHOUT_EMR: Final = frozenset({"use1-az3"})
 """AWS general reference, "EMR Serverless endpoints"."""
 LOCATIONS: Final[Mapping[str | None, str]] = {None: "us-east-1", "": "us-east-1", "EU": "eu-west-1"}
@@ -56,7 +56,7 @@ RIGHTS: Final[Mapping[tuple[str, str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PreflightFinding:
-    """What one check found."""
+    """The result of one check."""
 
     check: str
     level: str
@@ -73,7 +73,7 @@ class VpcEndpoint:
     kind: str
     """`Gateway` or `Interface`."""
     without: str
-    """What does not work without it."""
+    """The part of the stack that does not work without it."""
     parameter: str = ""
     """It is needed only with this parameter."""
 

@@ -1,4 +1,4 @@
-"""What is deployed: the template, the bundles of the functions and the release of the job, in a clone or the folder of a release.
+"""The deployed files: the template, the bundles of the functions and the release of the job, of a clone or a release folder.
 
 `sam package` uploads what `CodeUri` names, and puts the address of S3 in its place. So does this module, with the digest of a
 bundle as its key: what is there already has the same bytes. CloudFormation takes no aliases of YAML (user guide, "Template

@@ -23,7 +23,6 @@ from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Local
 from lakegate.errors import SetUpError
-from lakegate.text import printable as escaped
 
 CONTRACT: Final = Path(__file__).with_name("smoke.odcs.yaml")
 LINE: Final = "lakegate-smoke/readings_v1"
@@ -63,7 +62,7 @@ def smoke_test(there: DeployedStack, *, local: bool) -> SmokeTest:
     def report(text: str) -> None:
         steps.append(text)
         line = f"{time.monotonic() - began:5.0f} s  {text}"
-        terminal.errors().print(escaped(line), markup=False, soft_wrap=True)
+        terminal.note(line)
 
     options = ("--stack", there.name, *(("--local",) if local else ()))
     commands = Commands(options, began + SECONDS)
