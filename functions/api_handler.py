@@ -18,7 +18,7 @@ from lakegate.aws.lambda_runtime import (
     sanitize_errors,
 )
 from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswered
-from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.features.http_api.api_routes import endpoint_of
 from lakegate.features.http_api.idempotency_keys import known_again
 from lakegate.http_messages import GatewayEvent, HttpAnswer, HttpProblem, HttpRequest
 
@@ -70,7 +70,8 @@ def _tried(request: HttpRequest) -> HttpAnswer:
     """The response of the route. A refusal by the use case, and a busy service, are responses and no defects."""
     own = replace(dependencies(), identity=RequestCaller(request.caller))
     try:
-        return ROUTES[request.route].answer(own, known_again(own, request))
+        endpoint = endpoint_of(request)
+        return endpoint.answer(own, known_again(own, request))
     except HttpProblem as problem:
         return problem.answer(request.id)
     except InputError as refused:

@@ -6,19 +6,22 @@ import base64
 import binascii
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from lakegate.errors import LakegateError
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
+from lakegate.json_codec import LONGEST
 from lakegate.json_schemas import problems
 from lakegate.report.dcm_results import results_of
+from lakegate.text import did_you_mean, listed
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
@@ -61,6 +64,8 @@ class HttpRequest:
     """Those that a document it publishes may refer to, beside its own and what is shared with it."""
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    repeated: frozenset[str] = frozenset()
+    """Parameters that are given more than once: API Gateway has put commas between their values."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     holder: str = ""
@@ -172,10 +177,15 @@ class GatewayEvent:
             () if authorizer.get("iam") and OF_CONTRACT in route else contracts,
             self.event.get("pathParameters") or {},
             self.event.get("queryStringParameters") or {},
+            self._repeated(),
             headers,
             self._body(),
             holder_of(authorizer),
         )
+
+    def _repeated(self) -> frozenset[str]:
+        names = Counter(name for name, _ in parse_qsl(self.event.get("rawQueryString") or "", keep_blank_values=True))
+        return frozenset(name for name, count in names.items() if count > 1)
 
     def _body(self) -> bytes:
         text = self.event.get("body") or ""
@@ -295,6 +305,23 @@ class Endpoint:
     """Parameters that are `true` or `false`."""
     takes: str = ""
     """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
+
+    def refuse_unknown(self, request: HttpRequest) -> None:
+        """Raise HttpProblem for parameters of the query that it does not have, and for one that is there twice."""
+        known = (*self.query, *self.flags)
+        errors = [
+            {"path": f"?{name[:LONGEST]}", "message": f"There is no such parameter.{did_you_mean(name, known)}"}
+            for name in request.query
+            if name not in known
+        ]
+        errors += [
+            {"path": f"?{name}", "message": "It is given more than once."}
+            for name in sorted(request.repeated & set(known))
+        ]
+        if errors:
+            names = listed(each["path"].removeprefix("?") for each in errors)
+            detail = f"These parameters are not understood, and nothing was done: {names}."
+            raise HttpProblem(400, "invalid-parameter", detail, errors=errors[:MAX_ERRORS])
 
 
 # ---- Workloads in DCM's representation (DCM 3.2.3) ----

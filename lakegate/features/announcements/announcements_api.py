@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from lakegate.contract.contract_model import is_usable
 from lakegate.gate.effects import run
 from lakegate.http_messages import (
     DELIVER,
+    JSON,
     Endpoint,
     HttpAnswer,
     HttpProblem,
     HttpRequest,
     document_of,
     found,
+    media_type,
     representation,
 )
 from lakegate.timestamps import instant_of
@@ -56,12 +60,24 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     return HttpAnswer(200, representation(dependencies, there, announced))
 
 
+def _bare_id(request: HttpRequest) -> str:
+    """The id of a contract without the quotation marks of JSON, which "a plain string" of DCM may be; empty for other bodies."""
+    body = request.body.decode(errors="replace").strip()
+    if body[:1] in set('{["') or "\ufffd" in body or not is_usable(body) or media_type(request) != JSON:
+        return ""
+    try:
+        json.loads(body)
+    except ValueError:
+        return body
+    return ""
+
+
 def _wanted(request: HttpRequest) -> WantedDelivery:
     """The contract's id alone, as DCM has it, or an object."""
     from lakegate.features.announcements.announced_delivery import LARGEST_PUT, WantedDelivery  # noqa: PLC0415 - likewise
     from lakegate.features.announcements.data_summary import read_summary  # noqa: PLC0415 - as above
 
-    body: Any = document_of(request, "WantedDelivery")
+    body: Any = _bare_id(request) or document_of(request, "WantedDelivery")
     document: dict[str, Any] = {"contract": body} if isinstance(body, str) else body
     contract = document.get("contract", request.path.get("id"))
     if contract is None:

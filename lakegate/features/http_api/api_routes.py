@@ -8,7 +8,7 @@ from typing import Final
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
 from lakegate.features.http_api.workloads_api import transition, workload
-from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint
+from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
 
 
 def _of_features() -> dict[str, Endpoint]:
@@ -101,3 +101,12 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
     **_of_features(),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""
+
+
+def endpoint_of(request: HttpRequest) -> Endpoint:
+    """The responder of a request. Raises HttpProblem for a route that fits none, and for parameters that it does not have."""
+    endpoint = ROUTES.get(request.route)
+    if endpoint is None:
+        raise HttpProblem(404, "not-found", "No endpoint has this method and address; no id in it has a slash.")
+    endpoint.refuse_unknown(request)
+    return endpoint

@@ -14,6 +14,7 @@ from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack
 
+NO_SUCH_ROUTE = "$default"
 ISSUER = {"JwtIssuer": "https://issuer.example", "JwtAudience": "lakegate"}
 
 
@@ -23,8 +24,8 @@ def routes(stack: Stack) -> dict[str, dict[str, Any]]:
 
 
 def test_the_template_has_the_routes_that_the_code_answers(stack: Stack) -> None:
-    """No more and no fewer, all of them answered by the function."""
-    assert set(routes(stack)) == set(ROUTES)
+    """No more and no fewer, all of them answered by the function; what fits none of them is answered as well."""
+    assert set(routes(stack)) == {*ROUTES, NO_SUCH_ROUTE}
     assert {each["Target"] for each in routes(stack).values()} == {"integrations/ApiIntegration"}
     assert stack.resources("AWS::ApiGatewayV2::Integration")["ApiIntegration"]["PayloadFormatVersion"] == "2.0"
 
@@ -48,6 +49,7 @@ def test_with_an_issuer_every_route_asks_for_a_token_with_its_scope(built: Path)
     guarded = {key: each for key, each in routes(stack).items() if key != CALLBACK_ROUTE}
     assert {each["AuthorizationType"] for each in guarded.values()} == {"JWT"}
     assert {each["AuthorizerId"] for each in guarded.values()} == {"ApiAuthorizer"}
+    assert "AuthorizationScopes" not in guarded.pop(NO_SUCH_ROUTE)
     assert {key: each["AuthorizationScopes"] for key, each in guarded.items()} == {
         key: [each.scope] for key, each in ROUTES.items() if key != CALLBACK_ROUTE
     }

@@ -72,9 +72,10 @@ def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> No
     }
 
 
-def test_the_id_of_a_contract_alone_is_an_announcement(served: Api) -> None:
-    """As DCM has it: the answer names a key to upload to with rights of one's own, and no URL."""
-    answer = served.call(ANNOUNCE, b'"orders"')
+@pytest.mark.parametrize("written", [b'"orders"', b"orders", b" orders\n"])
+def test_the_id_of_a_contract_alone_is_an_announcement(served: Api, written: bytes) -> None:
+    """As DCM has it, "a plain string": the answer names a key to upload to with rights of one's own, and no URL."""
+    answer = served.call(ANNOUNCE, written)
     workload = answer.body["workloadId"]
 
     assert answer.status == 200

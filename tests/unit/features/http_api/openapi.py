@@ -16,11 +16,11 @@ from lakegate.http_messages import JSON, PROBLEM, Endpoint
 
 FILE = ROOT / "docs/openapi.json"
 SCHEMAS = ROOT / "lakegate/schemas/api.json"
-EVERYWHERE = (401, 500, 503)
+EVERYWHERE = (400, 401, 500, 503)
 """Statuses that every route may answer."""
 OPEN = (500, 503)
 """Those of a route without an authorizer."""
-OF_KEYS = (400, 422)
+OF_KEYS = (422,)
 """Those of routes that take an idempotency key."""
 MEANINGS = {
     200: "Done",

@@ -203,9 +203,35 @@ def test_what_went_wrong_inside_is_not_told(
         assert "RuntimeError" in served.log.getvalue()
 
 
-def test_an_unknown_route_is_an_error(served: Api) -> None:
-    """A route that the template has and the code does not is a defect, and shown as one."""
-    assert served.call("GET /api/v1/else").status == 500
+@pytest.mark.parametrize("route", ["$default", "GET /api/v1/else"])
+def test_what_fits_no_route_is_404(served: Api, route: str) -> None:
+    """Such as an address with an id that has a slash: a problem document, as every refusal."""
+    answered = served.call(route)
+
+    refused(answered, served)
+    assert (answered.status, answered.body["type"]) == (404, "urn:lakegate:problem:not-found")
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route != CALLBACK_ROUTE])
+def test_an_unknown_parameter_is_refused_by_its_name(served: Api, route: str) -> None:
+    """Before anything is done: a misspelt one was meant, too."""
+    answered = served.call(route, b'"orders"', path="orders / orders", query={"detials": "true", "x\ny": CANARY})
+
+    refused(answered, served)
+    assert (answered.status, answered.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
+    assert [each["path"] for each in answered.body["errors"]] == ["?detials", "?x\ny"]
+    assert ("Did you mean `details`?" in answered.text) == ("details" in ROUTES[route].flags)
+
+
+def test_a_parameter_is_given_once(served: Api) -> None:
+    """API Gateway puts commas between the values of two, which would be one value that nothing has."""
+    answered = served.call(f"GET {CONTRACTS}", query={"tag": "a,b"}, rawQueryString="tag=a&tag=b")
+
+    assert (answered.status, answered.body["errors"]) == (
+        400,
+        [{"path": "?tag", "message": "It is given more than once."}],
+    )
+    assert served.call(f"GET {CONTRACTS}", query={"tag": "a,b"}, rawQueryString="tag=a%2Cb").status == 200
 
 
 def test_every_request_is_one_line_with_route_status_and_a_fingerprint(served: Api) -> None:
