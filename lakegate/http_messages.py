@@ -372,7 +372,7 @@ def found(
 
     Until its contract is pinned, a workload belongs to the one that it was announced for.
     """
-    name = request.path.get("workload", request.path.get("id", ""))
+    name = asked_for(request)
     is_id = IDENTIFIER.fullmatch(name) is not None
     row = row_of(dependencies, name) if is_id else None
     if row is not None and row.joined:
@@ -396,11 +396,20 @@ def _is_visible(request: HttpRequest, contract: str) -> bool:
     return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
 
 
+def asked_for(request: HttpRequest) -> str:
+    """The id of a workload or announcement in an address."""
+    return request.path.get("workload", request.path.get("id", ""))
+
+
 def representation(
-    dependencies: Dependencies, row: Workload | AnnouncedWorkload, announced: AnnouncedWorkload | None = None
+    dependencies: Dependencies,
+    row: Workload | AnnouncedWorkload,
+    announced: AnnouncedWorkload | None = None,
+    asked: str = "",
 ) -> dict[str, object]:
     """A workload as DCM has it; before its pin, with the contract that it was `announced` for.
 
+    Its id is the one that was `asked` for, so that an announcement has one id to its result; `deliveryId` is that of events.
     Raises Alarm where the result is not the one that was decided on.
     """
     if not isinstance(row, Workload):
@@ -408,6 +417,7 @@ def representation(
         info = {"dataSummary": None, "errors": [EXPIRED], "results": [], "success": "fail"}
         return {
             "workloadId": row.id,
+            "deliveryId": None,
             "dataContractId": row.contract,
             "dataContractVersion": row.version,
             "status": "Expired" if expired else STATUSES[State.RECEIVED],
@@ -416,7 +426,8 @@ def representation(
         }
     source = row.pin or announced
     return {
-        "workloadId": row.id,
+        "workloadId": asked or row.id,
+        "deliveryId": row.id,
         "dataContractId": source.contract or None if source else None,
         "dataContractVersion": source.version or None if source else None,
         "status": STATUSES[row.state],

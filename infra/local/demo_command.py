@@ -20,7 +20,7 @@ from lakegate.aws.open_stack import DeployedStack, asked, opened
 from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import table
 from lakegate.errors import NotFound, SetUpError
-from lakegate.features.announcements.deliver_command import announce, send
+from lakegate.features.announcements.deliver_command import announce, known_id, send
 from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
 from lakegate.gate.delivery.delivery_row import Workload, workload_id
@@ -118,7 +118,7 @@ def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Uplo
         for each in refused.errors:
             terminal.note(f"    {each['message']}")
         return None
-    return _finished(dependencies, upload, send(api, contract, path, announced)["workloadId"], began)
+    return _finished(dependencies, upload, known_id(send(api, contract, path, announced)), began)
 
 
 def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> Account | None:

@@ -16,6 +16,7 @@ from lakegate.http_messages import (
     HttpAnswer,
     HttpProblem,
     HttpRequest,
+    asked_for,
     document_of,
     found,
     media_type,
@@ -57,7 +58,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     there, announced = found(dependencies, request)
     if isinstance(there, Announcement):
         run(available(dependencies, there), dependencies.clock)
-    return HttpAnswer(200, representation(dependencies, there, announced))
+    return HttpAnswer(200, representation(dependencies, there, announced, asked_for(request)))
 
 
 def _bare_id(request: HttpRequest) -> str:

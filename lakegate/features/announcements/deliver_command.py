@@ -62,7 +62,8 @@ def deliver(  # noqa: PLR0913 - a command has these options
         if wait:
             found = _followed(there, workload, contract, found, timeout)
         code = ENDS.get(found["status"], WaitExit.NO_VERDICT) if wait else WaitExit.ACCEPTED
-        return CommandResult({**found, "announced": workload}, tuple(_in_words(file, found)), code)
+        found = {**found, "workloadId": known_id(found), "announced": workload}
+        return CommandResult(found, tuple(_in_words(file, found)), code)
 
 
 def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -82,6 +83,11 @@ def send(api: RemoteStack, contract: str, file: Path, announced: Mapping[str, An
     with file.open("rb") as body:
         api.upload(upload["url"], upload["headers"], body)
     return api.notify(str(announced["workloadId"]), contract)
+
+
+def known_id(found: Mapping[str, Any]) -> str:
+    """The id by which other commands find a delivery; of an announcement that nothing has landed for, its own."""
+    return str(found["deliveryId"] or found["workloadId"])
 
 
 def _summary(place: Path) -> object:

@@ -15,6 +15,7 @@ from lakegate.http_messages import (
     HttpAnswer,
     HttpProblem,
     HttpRequest,
+    asked_for,
     document_of,
     found,
     representation,
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/workload/{id}, and …/data-contract/{id}/workload/{workload} for those of one contract: status and result.
 
-    Of a part of a delivery, and of an announcement whose data landed, those of the delivery.
+    Of a part of a delivery, and of an announcement whose data landed, those of the delivery, under the id that was asked for.
     """
     row, announced = found(dependencies, request)
-    body = representation(dependencies, row, announced)
+    body = representation(dependencies, row, announced, asked_for(request))
     return HttpAnswer(200, body | _details(request, lambda: _status(dependencies, row)))
 
 
@@ -69,7 +70,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     row, announced = found(dependencies, request)
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
     if not isinstance(row, Workload) or wanted not in possible:
-        kind, body, refusal = kind_of(wanted), representation(dependencies, row, announced), ""
+        kind, body, refusal = kind_of(wanted), representation(dependencies, row, announced, asked_for(request)), ""
         if isinstance(row, Workload) and kind is not None:
             if kind.is_made(row):
                 return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
@@ -81,7 +82,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     at_once = dependencies.without_lease()
     steps = carried_out(at_once, wanted, row.id, **_given(request, wanted, document))
     after = run(steps, dependencies.clock)
-    body = representation(dependencies, after)
+    body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
     return HttpAnswer(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
 
 

@@ -52,6 +52,7 @@ def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> No
     assert answer.status == 200
     assert answer.body == {
         "workloadId": workload,
+        "deliveryId": None,
         "dataContractId": "orders",
         "dataContractVersion": "1.0.0",
         "status": "Created",
@@ -141,7 +142,9 @@ def test_an_announcement_becomes_the_workload_of_what_lands_at_its_key(served: A
     after = served.workload(made["workloadId"]).body
 
     assert before == {name: value for name, value in made.items() if name != "upload"}
-    assert (after["workloadId"], after["status"]) == (upload.workload, "Accepted")
+    assert (after["workloadId"], after["deliveryId"]) == (made["workloadId"], upload.workload)
+    assert after["status"] == "Accepted"
+    assert served.workload(upload.workload).body == after | {"workloadId": upload.workload}
 
 
 def test_an_announcement_that_nothing_landed_for_expires(served: Api) -> None:
@@ -158,7 +161,7 @@ def test_an_announcement_that_nothing_landed_for_expires(served: Api) -> None:
     assert before["status"] == "Created"
     info = {"dataSummary": None, "errors": ["announcement-expired"], "results": [], "success": "fail"}
     assert after == {**before, "status": "Expired", "result": {"result": "NOK", "info": info}}
-    assert (found["workloadId"], found["status"]) == (late.workload, "RuntimeValidationInProgress")
+    assert (found["deliveryId"], found["status"]) == (late.workload, "RuntimeValidationInProgress")
 
 
 def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(served: Api) -> None:
@@ -178,7 +181,7 @@ def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(se
         served.env.memory.clock.sleep(3 * 86_400)  # later than the announcement would expire
 
     del made["upload"]
-    assert answers == [made | {"workloadId": upload.workload}] * 2
+    assert answers == [made | {"deliveryId": upload.workload}] * 2
     assert served.call(route, path=made["workloadId"], authorizer=other).status == 404
 
 
@@ -194,7 +197,7 @@ def test_a_notification_gives_intake_the_hint_that_an_event_gives(served: Api) -
     late = served.call(NOTIFY, path=made["workloadId"])
 
     assert [each.body["status"] for each in answers] == ["Created", "Created"]
-    assert (late.body["workloadId"], late.body["status"]) == (upload.workload, "RuntimeValidationInProgress")
+    assert (late.body["deliveryId"], late.body["status"]) == (upload.workload, "RuntimeValidationInProgress")
     assert (hints, served.env.inbox) == ([("landed", key)] * 2, [])
 
 
@@ -230,7 +233,7 @@ def test_a_second_version_at_the_key_is_a_workload_of_its_own(served: Api) -> No
     second = served.env.upload(key, b"good:2")
     take_in(served, key)
 
-    assert served.workload(made["workloadId"]).body["workloadId"] == first.workload
+    assert served.workload(made["workloadId"]).body["deliveryId"] == first.workload
     assert served.workload(second.workload).status == 200
 
 
@@ -241,7 +244,7 @@ def test_a_key_that_only_looks_announced_is_a_key_like_any_other(served: Api) ->
         take_in(served, served.env.upload(key, b"good:1").version.key)
 
     assert served.workload("0" * 64).status == 404
-    assert served.workload(made["workloadId"]).body["workloadId"] == made["workloadId"]
+    assert served.workload(made["workloadId"]).body["deliveryId"] is None
 
 
 @pytest.mark.parametrize(

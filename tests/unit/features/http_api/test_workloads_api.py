@@ -42,6 +42,7 @@ def test_a_running_workload_has_no_result_yet(serve: Callable[[Environment], Api
     assert answer.status == 200
     assert answer.body == {
         "workloadId": row.id,
+        "deliveryId": row.id,
         "dataContractId": "orders",
         "dataContractVersion": "1.0.0",
         "status": "RuntimeValidationInProgress",
@@ -145,7 +146,9 @@ def test_a_part_is_answered_with_its_delivery(serve: Callable[[Environment], Api
     env, row = landed()
     env.memory.write(row._replace(id="a" * 64, state=State.JOINED, due_at=None, joined=row.id))
 
-    assert serve(env).workload("a" * 64).body["workloadId"] == row.id
+    found = serve(env).workload("a" * 64).body
+
+    assert (found["workloadId"], found["deliveryId"]) == ("a" * 64, row.id)
 
 
 def test_a_result_that_was_exchanged_is_not_shown(serve: Callable[[Environment], Api]) -> None:
