@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lakegate.aws.open_stack import asked
+from lakegate.aws.vpc_endpoints import needed
 from lakegate.errors import AccessDenied, NotFound, PortError
 from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
 
 OK: Final = "ok"
 WARNING: Final = "warning"
 REFUSED: Final = "refused"
-NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
-"""Policies are within IAM's limit with names of 40 characters, and those of deployers name resources in lower case."""
+LONGEST_NAME: Final = 32
+"""Characters. CloudFormation cuts the names that it makes for a longer one, and policies of deployers name resources by them."""
+NAME: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{LONGEST_NAME - 1}}}", re.ASCII)
+"""In lower case, because names of buckets are."""
 DESCRIPTION: Final = "Lakegate:"
 """How the description of the template begins: that of an owner's stack (tenant.yaml) is another."""
 OUTPUTS: Final = frozenset({"LandingBucket", "LakeBucket", "LedgerTable"})
@@ -63,37 +66,6 @@ class PreflightFinding:
     """`ok`, `warning` or `refused`."""
     text: str
     """One sentence; where something is wrong, with the remedy."""
-
-
-@dataclass(frozen=True, slots=True)
-class VpcEndpoint:
-    """An endpoint that a VPC without internet needs."""
-
-    service: str
-    kind: str
-    """`Gateway` or `Interface`."""
-    without: str
-    """The part of the stack that does not work without it."""
-    parameter: str = ""
-    """It is needed only with this parameter."""
-
-
-ENDPOINTS: Final = (
-    VpcEndpoint("s3", "Gateway", "nothing is judged"),
-    VpcEndpoint("dynamodb", "Gateway", "nothing is judged"),
-    VpcEndpoint("emr-serverless", "Interface", "no job run starts"),
-    VpcEndpoint("events", "Interface", "no message reaches the bus"),
-    VpcEndpoint("kms", "Interface", "nothing is committed", "SigningKey"),
-    VpcEndpoint("lambda", "Interface", "small deliveries are not judged", "SmallFileBytes"),
-    VpcEndpoint("sqs", "Interface", "uploads that a producer announces wait for the next sweep"),
-    VpcEndpoint("sns", "Interface", "no message reaches channels"),
-    VpcEndpoint("secretsmanager", "Interface", "no message reaches channels"),
-    VpcEndpoint("sts", "Interface", "changes by date have no author"),
-    VpcEndpoint("xray", "Interface", "traces are lost"),
-)
-"""docs/deploy.md has them in a table."""
-OPTIONAL: Final = frozenset({"sns", "secretsmanager", "sts", "xray"})
-"""Deliveries are judged without these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +144,7 @@ def _name(planned: Planned) -> Iterator[Found]:
     if planned.stack is None and not NAME.fullmatch(planned.name):
         yield (
             REFUSED,
-            "a stack's name has at most 40 small letters, digits and hyphens, a letter first: take another --name",
+            f"a stack's name has at most {LONGEST_NAME} small letters, digits and hyphens, a letter first: take another --name",
         )
         return
     names = _names_of_stacks()
@@ -325,11 +297,11 @@ def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[F
     there = {
         each["ServiceName"].rpartition(".")[2]: each for each in found if each.get("State", "available") == "available"
     }
-    needed = [each for each in ENDPOINTS if planned.value(each.parameter) not in {"", "0"} or not each.parameter]
-    missing = [each for each in needed if each.service not in there]
+    wanted = needed(planned.values.effective)
+    missing = [each for each in wanted if each.service not in there]
     for each in missing:
         yield WARNING, f"the VPC {network} has no endpoint of {each.service} ({each.kind}): {each.without}"
-    for each in needed:
+    for each in wanted:
         if (
             each.kind == "Interface"
             and each.service in there

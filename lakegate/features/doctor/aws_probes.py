@@ -10,6 +10,7 @@ from typing import Any, Final
 from lakegate.aws.clients import session
 from lakegate.aws.dynamodb_table import INDEX
 from lakegate.aws.open_stack import DeployedStack, find_stack
+from lakegate.aws.vpc_endpoints import OF_THE_JOB, needed
 from lakegate.errors import NotFound, PortError, SetUpError, Unanswered
 from lakegate.features.doctor.examination import CAUSES, DENIED, CauseFinding, ExaminedStack, StackReader, code_of
 from lakegate.features.doctor.function_probes import FUNCTIONS
@@ -127,8 +128,6 @@ STARTED: Final = frozenset({"STARTED", "STARTING", "CREATING"})
 CORES: Final = re.compile(r"--conf spark\.(driver|executor)\.cores=(\d+)")
 QUOTA: Final = "Max concurrent vCPUs per account"
 ADDRESS: Final = re.compile(r"s3://([^/\s,#]+)/([^\s,#]+)")
-FUNCTIONS_CALL: Final = ("dynamodb", "emr-serverless", "events", "s3")
-JOB_CALLS: Final = ("s3",)
 
 
 def application(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -181,14 +180,14 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
         subnets = found.get("VpcConfig", {}).get("SubnetIds", [])
         yield from _reaches(examined, examined.name(part), subnets, _called(examined, part) if subnets else ())
     subnets = _application(examined).get("networkConfiguration", {}).get("subnetIds", [])
-    yield from _reaches(examined, "the job", subnets, JOB_CALLS)
+    yield from _reaches(examined, "the job", subnets, OF_THE_JOB)
 
 
 def _called(examined: ExaminedStack, part: str) -> tuple[str, ...]:
     """The services that a function calls, some by the settings of the stack."""
     settings = examined.settings()
-    some = {"kms": settings.signing_key, "lambda": settings.judge, "sqs": part == "ApiFunction"}
-    return (*FUNCTIONS_CALL, *(name for name, is_called in some.items() if is_called))
+    wanted = needed({"SigningKey": settings.signing_key, "SmallFileBytes": settings.judge})
+    return tuple(each.service for each in wanted if not each.is_optional and each.caller in {"", part})
 
 
 def _reaches(

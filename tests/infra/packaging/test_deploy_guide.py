@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL
 from lakegate.admission.multi_file_delivery import MAX_PARTS
+from lakegate.aws.vpc_endpoints import ENDPOINTS, OF_THE_JOB
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.extension_points import ROOT
 from lakegate.features.deployment.parameter_values import PROFILES
-from lakegate.features.deployment.preflight import ENDPOINTS, FEW_EXECUTIONS, UNRESERVED_AT_LEAST
+from lakegate.features.deployment.preflight import FEW_EXECUTIONS, LONGEST_NAME, UNRESERVED_AT_LEAST
 from lakegate.features.pull.pull_task import MAX_BYTES
 from lakegate.features.revalidation.revalidation import RevalidationEnd
 from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR
@@ -93,6 +95,14 @@ def test_the_guide_lists_the_endpoints_that_are_looked_for() -> None:
     assert documented == {(each.service, each.kind) for each in ENDPOINTS}
 
 
+def test_functions_call_what_the_guide_has_endpoints_for() -> None:
+    """A bundle describes the services that its functions call, and no others; X-Ray is called by Lambda's own daemon."""
+    called = FUNCTIONS.services | PULL.services | JUDGE.services
+
+    assert called | {"xray"} == {each.service for each in ENDPOINTS}
+    assert set(OF_THE_JOB) == JOB.services - {"sts"}
+
+
 def test_the_page_of_limits_has_the_numbers_of_the_code(stack: Stack) -> None:
     """A number that changes in the code changes there."""
     limits = (ROOT / "docs/limits.md").read_text()
@@ -108,6 +118,7 @@ def test_the_page_of_limits_has_the_numbers_of_the_code(stack: Stack) -> None:
         f"at most {parameters['BatchBytes']['MaxValue'] >> 30} GiB | it has a run of its own |",
         f"`ReserveConcurrency=yes` needs {UNRESERVED_AT_LEAST + 1} |",
         f"below {FEW_EXECUTIONS} `stack deploy` warns",
+        f"| a stack | at most {LONGEST_NAME} small letters,",
     )
 
     assert [each for each in rows if each not in limits] == []

@@ -21,6 +21,7 @@ from infra.local.emr.spark_rules import (
     worker_memory,
 )
 from lakegate.aws.wiring import most_executors
+from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.gate.delivery.submit_run import EXECUTORS, executors
 from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import Request, StagedPart
@@ -108,17 +109,15 @@ def test_settings_of_an_operator_are_added_to_those_of_the_release(built: Path) 
     assert EXECUTORS in after
 
 
-LONGEST_NAME = "lakegate-production-in-frankfurt-am-main"
-"""Of a stack; CloudFormation adds a logical id and 12 characters to the names of what it makes."""
 ROOM = 512
 """Bytes for names that are longer than here, and for lists of an operator's own."""
 
 
 def test_the_environment_of_a_function_has_room(built: Path) -> None:
     """All settings of the stack together, with every option: Lambda takes 4 KB (its guide, Lambda quotas)."""
-    physical = {"AWS::StackName": LONGEST_NAME, "AWS::Region": "ap-southeast-2"}
+    physical = {"AWS::StackName": "l" * LONGEST_NAME, "AWS::Region": "ap-southeast-2"}
     stack = Stack.read(built, **OTHER_VALUES, **physical)
-    made = 12 + len(LONGEST_NAME)
+    made = 12 + LONGEST_NAME  # CloudFormation adds a logical id and 12 characters
     for name in ("IntakeFunction", "ApiFunction", "AnchorFunction", "PullFunction", "JudgeFunction"):
         variables = stack.function(name)["Environment"]["Variables"]
         references = len(re.findall(r"Table|Bucket|Queue|Role|EventBus", str(variables)))

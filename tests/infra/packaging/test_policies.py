@@ -14,6 +14,7 @@ import pytest
 
 from infra.packaging.bundles import FUNCTIONS, PULL, own_files
 from lakegate.extension_points import ROOT, TOOLS
+from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
 from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS
 from tests.infra.packaging.iam import Call
@@ -416,9 +417,9 @@ def test_a_deployer_changes_no_stack_of_a_longer_name(built: Path) -> None:
 def test_no_policy_is_longer_than_iam_takes(built: Path) -> None:
     """6,144 characters for a managed policy, white space aside, with every option and the longest names there can be.
 
-    CloudFormation names a resource `<stack>-<logical id>-<12 characters>`; docs/deploy.md allows stacks of 40 characters.
+    CloudFormation names a resource `<stack>-<logical id>-<12 characters>`; docs/deploy.md allows stacks of 32 characters.
     """
-    stack_name, region = "l" * 40, "ap-southeast-2"
+    stack_name, region = "l" * LONGEST_NAME, "ap-southeast-2"
     template = Stack.read(built).template
     physical = {
         name: f"{stack_name}-{name}-0123456789ab"[: 63 if each["Type"] == "AWS::S3::Bucket" else None]

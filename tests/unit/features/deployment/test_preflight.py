@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from lakegate.aws import open_stack
+from lakegate.aws.vpc_endpoints import ENDPOINTS
 from lakegate.extension_points import ROOT
 from lakegate.features.deployment.parameter_values import DeploymentProfile, parameter_values, violations
-from lakegate.features.deployment.preflight import CHECKS, ENDPOINTS, PUBLISHERS, Planned, preflight
+from lakegate.features.deployment.preflight import CHECKS, PUBLISHERS, Planned, preflight
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import refusal
 
@@ -190,9 +191,9 @@ def test_a_service_that_does_not_answer_is_a_warning(account: AwsAccount) -> Non
     ("name", "others", "level", "words"),
     [
         ("lakegate", (), "ok", "lakegate (new)"),
-        ("Lakegate", (), "refused", "at most 40 small letters"),
-        ("l" * 41, (), "refused", "at most 40 small letters"),
-        ("lakegate;reboot", (), "refused", "at most 40 small letters"),
+        ("Lakegate", (), "refused", "at most 32 small letters"),
+        ("l" * 33, (), "refused", "at most 32 small letters"),
+        ("lakegate;reboot", (), "refused", "at most 32 small letters"),
         ("lakegate", ("lakegate-eu",), "refused", "lakegate-eu begin alike"),
         ("lakegate-eu", ("lakegate",), "refused", "lakegate begin alike"),
         ("lakegate", ("lakegates", "other"), "ok", "lakegate (new)"),
