@@ -42,10 +42,12 @@ CALLBACK_ROUTE: Final = "POST /api/v1/workload/{id}/callback"
 OF_CONTRACT: Final = "/data-contract/{id}"
 """Of routes whose address names a contract: by IAM a caller may use this one, and of others nothing is known."""
 CLAIM: Final = "lakegate_contracts"
+"""The claim of a token that limits its holder to contracts."""
+PREFIXES: Final = "lakegate_prefixes"
+"""The claim that names the prefixes of the landing bucket below which the holder of a token may add routes."""
 HOLDER: Final = "lakegate_arn"
 """The claim that names the AWS identity of the person who has the token."""
 ARN: Final = re.compile(r"arn:aws[a-z-]*:(iam::[0-9]{12}:user|sts::[0-9]{12}:assumed-role)/[!-~]{1,1000}", re.ASCII)
-"""The claim of a token that limits its holder to contracts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class HttpRequest:
     """The contracts that the caller may use: ids, or the beginning of ids and a star."""
     own: tuple[str, ...] = EVERY_CONTRACT
     """Those that a document it publishes may refer to, beside its own and what is shared with it."""
+    prefixes: tuple[str, ...] = ("",)
+    """The prefixes of the landing bucket below which it may add routes, beside those of its contracts."""
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     repeated: frozenset[str] = frozenset()
@@ -168,13 +172,15 @@ class GatewayEvent:
         """The request. Raises HttpProblem for a caller without a name and a body that is too large or cannot be read."""
         authorizer, route = self.event["requestContext"].get("authorizer") or {}, str(self.event["routeKey"])
         headers = self.event.get("headers") or {}
-        contracts = contracts_of(authorizer, headers.get("authorization", ""))
+        by_address = bool(authorizer.get("iam")) and OF_CONTRACT in route
+        contracts, prefixes = limits_of(authorizer, headers.get("authorization", ""))
         return HttpRequest(
             route,
             self.id,
             caller_of(authorizer) if route != CALLBACK_ROUTE else "",
             contracts,
-            () if authorizer.get("iam") and OF_CONTRACT in route else contracts,
+            () if by_address else contracts,
+            () if by_address else prefixes,
             self.event.get("pathParameters") or {},
             self.event.get("queryStringParameters") or {},
             self._repeated(),
@@ -219,27 +225,32 @@ def holder_of(authorizer: Mapping[str, Any]) -> str:
     return found if ARN.fullmatch(found) else ""
 
 
-def contracts_of(authorizer: Mapping[str, Any], authorization: str) -> tuple[str, ...]:
-    """The contracts that a token is limited to by its claim: a list, or one text with blanks or commas between them.
+def limits_of(authorizer: Mapping[str, Any], authorization: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The contracts, and the prefixes of routes, that a token is limited to by its claims: lists, or texts with blanks or
+    commas between them.
 
-    Every contract without the claim, and of callers by IAM, whose policies name the contract in the address. API Gateway, which
-    has verified the token, writes a list as `[a b]`, which is the same for `["a b"]`: the claim is read from the token itself.
+    Everything without a claim, and of callers by IAM, whose policies name the contract in the address. A token that is limited
+    to contracts has no other prefixes than it names. API Gateway, which has verified the token, writes a list as `[a b]`, which
+    is the same for `["a b"]`: claims are read from the token itself.
     """
     claims = (authorizer.get("jwt") or {}).get("claims") or {}
-    if CLAIM not in claims:
-        return EVERY_CONTRACT
-    claim = _claim_of(authorization)
+    named = {each: _named(_claim_of(authorization, each)) for each in (CLAIM, PREFIXES) if each in claims}
+    prefixes = tuple(f"{each.rstrip('/')}/" for each in named.get(PREFIXES, ()))
+    return named.get(CLAIM, EVERY_CONTRACT), prefixes if named else ("",)
+
+
+def _named(claim: object) -> tuple[str, ...]:
     if isinstance(claim, str):
         return tuple(claim.replace(",", " ").split())
     return tuple(each for each in claim if isinstance(each, str) and each) if isinstance(claim, list) else ()
 
 
-def _claim_of(authorization: str) -> object:
-    """The claim in the payload of a verified token; None where it cannot be read."""
+def _claim_of(authorization: str, name: str) -> object:
+    """A claim in the payload of a verified token; None where it cannot be read."""
     _, _, payload = authorization.rpartition(" ")[2].partition(".")
     text = payload.partition(".")[0]
     try:
-        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[CLAIM]
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[name]
     except (ValueError, LookupError, TypeError):
         return None
 

@@ -36,6 +36,8 @@ from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import Counts, counts_of
 
 if TYPE_CHECKING:
+    from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
+
     LineSection = tuple[str, dict[str, object], str]
     """The section of a feature about a dataset: its subject, for machines (with `line`), and in words."""
     LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
@@ -531,6 +533,18 @@ class StackFacade(Protocol):
         """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
         ...
 
+    def routes(self) -> Routes:
+        """All routes that the caller may see."""
+        ...
+
+    def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
+        """Add a route, once its effects are confirmed."""
+        ...
+
+    def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
+        """Remove the route of a prefix."""
+        ...
+
 
 @contextmanager
 def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[StackFacade]:
@@ -622,6 +636,25 @@ class AwsStack:
         snapshot = snapshot_of(self.dependencies.registry, contract)
         return document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
 
+    def routes(self) -> Routes:
+        """See `StackFacade`."""
+        from lakegate.published_routes import described_routes  # noqa: PLC0415 - for this command alone
+
+        return described_routes(self.dependencies.registry.snapshot().routes)
+
+    def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
+        """See `StackFacade`."""
+        from lakegate.published_routes import added  # noqa: PLC0415 - likewise
+
+        return added(self.dependencies, self.dependencies.registry.snapshot(), wanted, agree)
+
+    def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
+        """See `StackFacade`."""
+        from lakegate.published_routes import removed  # noqa: PLC0415 - likewise
+
+        _refuse_contract(contract)
+        return removed(self.dependencies, prefix)
+
     def whole_version(self, written: str | None) -> str:
         """`contract@version` with the whole id of the contract; empty for none."""
         contract, at, version = (written or "").rpartition("@")
@@ -640,7 +673,7 @@ class AwsStack:
 
 def _refuse_contract(contract: str | None) -> None:
     if contract is not None:
-        raise InputError("--contract is for --api: here the workload alone names the delivery")
+        raise InputError("--contract is for --api: here the name alone is enough")
 
 
 def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.cli.command_runner import CommandResult, confirm, stack_command
-from lakegate.cli.options import NamedContract, OfDataset, Yes
+from lakegate.cli.command_runner import CommandResult, confirm, facade_command, stack_command
+from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
-from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
-from lakegate.gate.effects import run
-from lakegate.gate.registry.named_contract import chosen
-from lakegate.gate.registry.registry_rows import Publication, Route
-from lakegate.gate.registry.routes import (
-    add_route,
-    as_judged,
-    effects,
-    leading,
-    lint_routes,
-    planned_route,
-    remove_route,
-)
-from lakegate.text import listed
+from lakegate.gate.registry.routes import as_judged, lint_routes
+from lakegate.published_routes import DescribedRoute, Routes, WantedRoute, described_route
+
+if TYPE_CHECKING:
+    from lakegate.stack import StackFacade
 
 FOUND = 1
 app = typer.Typer(
@@ -35,27 +26,6 @@ app = typer.Typer(
 )
 
 Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
-
-
-@dataclass(frozen=True, slots=True)
-class DescribedRoute:
-    """A route: objects below a prefix belong to a dataset line."""
-
-    bucket: str
-    prefix: str
-    contract: str
-    dataset: str
-    line: str
-    version: str
-    status: str
-    plan: str
-
-
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """All routes, by prefix."""
-
-    routes: tuple[DescribedRoute, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +48,9 @@ class LintedRoutes:
 
 
 @app.command("add")
-@stack_command
+@facade_command
 def add(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    there: StackFacade,
     prefix: Prefix,
     contract: NamedContract,
     *,
@@ -96,47 +66,40 @@ def add(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
-    dependencies = there.dependencies()
-    snapshot = dependencies.registry.snapshot()
-    newest = chosen(snapshot, contract)
-    number = major(newest.version) if line is None else line
-    first = leading(snapshot, newest.contract, number) or newest
-    name = _dataset(first, dataset)
-    wanted = (_folders(prefix), newest.contract, name, number)
-    confirm(effects(dependencies, planned_route(dependencies, *wanted), contract), yes=yes)
-    route = run(add_route(dependencies, *wanted), dependencies.clock)
-    return _changed("Added", route)
+    wanted = WantedRoute(prefix, contract, dataset, line)
+    return _changed("Added", there.add_route(wanted, partial(confirm, yes=yes)))
 
 
 @app.command("list")
-@stack_command
+@facade_command
 def show(
-    there: DeployedStack,
+    there: StackFacade,
 ) -> CommandResult[Routes]:
     """List all routes.
 
     Example: lakegate route list
     """
-    routes = sorted(there.dependencies().registry.snapshot().routes, key=lambda each: each.prefix)
-    found = Routes(tuple(map(_described, routes)))
+    found = there.routes()
     rows = ((each.prefix, each.line, each.version, each.status) for each in found.routes)
     table = Grid(("prefix", "line", "version", "status"), rows, is_wide=False)
-    return CommandResult(found, [table if routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"])
+    return CommandResult(
+        found, [table if found.routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"]
+    )
 
 
 @app.command("remove")
-@stack_command
+@facade_command
 def remove(
-    there: DeployedStack,
+    there: StackFacade,
     prefix: Prefix,
+    *,
+    contract: ApiContract = None,
 ) -> CommandResult[DescribedRoute]:
     """Let what lands below a prefix belong to nobody any more. What was taken in before keeps its contract.
 
     Example: lakegate route remove weather/
     """
-    dependencies = there.dependencies()
-    route = run(remove_route(dependencies, _folders(prefix)), dependencies.clock)
-    return _changed("Removed", route)
+    return _changed("Removed", there.remove_route(prefix, contract))
 
 
 @app.command("lint")
@@ -155,7 +118,10 @@ def lint(
     found = lint_routes(routes, dependencies.places)
     findings = tuple(
         FoundFault(
-            each.fault.value, _described(each.route), each.message, _described(each.other) if each.other else None
+            each.fault.value,
+            described_route(each.route),
+            each.message,
+            described_route(each.other) if each.other else None,
         )
         for each in found
     )
@@ -164,33 +130,6 @@ def lint(
     return CommandResult(LintedRoutes(not found, findings), words or nothing, FOUND if found else 0)
 
 
-def _folders(prefix: str) -> str:
-    """The last slash may be left out."""
-    return prefix if prefix.endswith("/") else f"{prefix}/"
-
-
-def _dataset(version: Publication, name: str | None) -> str:
-    names = [dataset for dataset, _plan in version.plans]
-    if name is None and len(names) == 1:
-        return names[0]
-    if name not in names:
-        raise InputError(f"choose a dataset of {version.contract} {version.version} with --dataset: {listed(names)}")
-    return name
-
-
-def _changed(done: str, route: Route) -> CommandResult[DescribedRoute]:
+def _changed(done: str, route: DescribedRoute) -> CommandResult[DescribedRoute]:
     words = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
-    return CommandResult(_described(route), [words])
-
-
-def _described(route: Route) -> DescribedRoute:
-    return DescribedRoute(
-        route.bucket,
-        route.prefix,
-        route.contract,
-        route.dataset,
-        route.line,
-        route.version,
-        route.status,
-        route.plan,
-    )
+    return CommandResult(route, [words])

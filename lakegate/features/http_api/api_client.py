@@ -19,7 +19,7 @@ from urllib.request import Request
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
-from lakegate.json_codec import decode
+from lakegate.json_codec import decode, encode
 from lakegate.published_contracts import (
     ContractDocument,
     DescribedVersion,
@@ -27,6 +27,7 @@ from lakegate.published_contracts import (
     NewProposal,
     PublishedVersion,
 )
+from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 from lakegate.stack import AnsweredDelivery, DeliveryStatus, Refused, StartedReplay, WaivedDelivery, known_form
 
 # ---- Requests without rights in the account ----
@@ -38,6 +39,7 @@ TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
 CONTRACTS: Final = "/api/v1/data-contract"
+ROUTES: Final = "/api/v1/route"
 LARGEST_ANSWER: Final = 8 << 20
 DONE: Final = frozenset({200, 202})
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
@@ -134,6 +136,38 @@ class Api:
         """See `StackFacade`."""
         query = {"version": version} if version else {}
         return decode(ContractDocument, self.ask("GET", contract_path(contract), query={**DETAILS, **query})["details"])
+
+    @known_form()
+    def routes(self) -> Routes:
+        """See `StackFacade`."""
+        found: list[DescribedRoute] = []
+        cursor: Mapping[str, str] = {}
+        while True:
+            page = self.ask("GET", ROUTES, query=cursor)
+            found += (decode(DescribedRoute, each) for each in page["routes"])
+            if not page["cursor"]:
+                return Routes(tuple(sorted(found, key=lambda each: each.prefix)))
+            cursor = {"cursor": page["cursor"]}
+
+    @known_form()
+    def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
+        """See `StackFacade`. To the address of the contract, by its whole id."""
+        body = {name: value for name, value in encode(wanted).items() if value is not None}
+        path, key = f"{contract_path(body.pop('contract'))}/route", secrets.token_hex(16)
+        try:
+            found = self.ask("POST", path, body, key=key)
+        except Refused as refused:
+            if refused.kind != "confirmation-needed":
+                raise
+            agree(refused.problem["effects"])
+            found = self.ask("POST", path, body, query={"confirm": "true"}, key=secrets.token_hex(16))
+        return decode(DescribedRoute, found)
+
+    @known_form()
+    def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
+        """See `StackFacade`."""
+        path = f"{contract_path(contract)}/route" if contract else ROUTES
+        return decode(DescribedRoute, self.ask("DELETE", path, query={"prefix": prefix}))
 
     @known_form()
     def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> PublishedVersion | NewProposal:

@@ -7,6 +7,7 @@ from typing import Final
 
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
+from lakegate.features.http_api.routes_api import add, remove, routes, routes_of_contract
 from lakegate.features.http_api.workloads_api import transition, workload
 from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
 
@@ -97,6 +98,61 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         (400, 404, 409, 413, 415),
         flags=("details",),
         takes="Transition",
+    ),
+    "GET /api/v1/route": Endpoint(
+        "findRoutes",
+        routes,
+        READ,
+        "List routes: which prefixes deliver to which dataset",
+        {200: "RoutePage"},
+        (),
+        query=("cursor",),
+    ),
+    "POST /api/v1/route": Endpoint(
+        "addRoute",
+        add,
+        PUBLISH,
+        "Let what lands below a prefix belong to a dataset",
+        {200: "Route"},
+        (404, 409, 413, 415),
+        flags=("confirm",),
+        takes="WantedRoute",
+    ),
+    "DELETE /api/v1/route": Endpoint(
+        "removeRoute",
+        remove,
+        PUBLISH,
+        "Let what lands below a prefix belong to nobody",
+        {200: "Route"},
+        (404,),
+        query=("prefix",),
+    ),
+    "GET /api/v1/data-contract/{id}/route": Endpoint(
+        "findRoutesOfContract",
+        routes_of_contract,
+        READ,
+        "The same for one contract",
+        {200: "RoutePage"},
+        (404,),
+    ),
+    "POST /api/v1/data-contract/{id}/route": Endpoint(
+        "addRouteOfContract",
+        add,
+        PUBLISH,
+        "The same for one contract",
+        {200: "Route"},
+        (404, 409, 413, 415),
+        flags=("confirm",),
+        takes="WantedRoute",
+    ),
+    "DELETE /api/v1/data-contract/{id}/route": Endpoint(
+        "removeRouteOfContract",
+        remove,
+        PUBLISH,
+        "The same for one contract",
+        {200: "Route"},
+        (404,),
+        query=("prefix",),
     ),
     **_of_features(),
 }

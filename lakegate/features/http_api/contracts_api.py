@@ -132,14 +132,14 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     A page may have no contracts and a cursor: it holds what one bounded read of the registry found.
     """
-    page = dependencies.registry.page(_place(request.query.get("cursor", "")))
+    page = dependencies.registry.page(place_of(request))
     wanted = {name: request.query[name].casefold() for name in LABELS if name in request.query}
     fitting = []
     for contract in page.contracts:
         each = newest(contract.versions)
         if each is not None and request.allows(each.contract) and _has(each, wanted):
             fitting.append({**summary(each), **_details(dependencies, request, contract)})
-    return HttpAnswer(200, {"contracts": fitting, "cursor": _cursor(page.after) if page.after else None})
+    return HttpAnswer(200, {"contracts": fitting, "cursor": cursor_of(page.after)})
 
 
 def _has(version: Publication, wanted: Mapping[str, str]) -> bool:
@@ -223,12 +223,14 @@ def _located(problems: Iterable[Problem]) -> list[dict[str, object]]:
     return [asdict(each) for each in problems]
 
 
-def _cursor(after: str) -> str:
-    return base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")
+def cursor_of(after: str) -> str | None:
+    """The cursor of the page after a place; None after the last one."""
+    return base64.urlsafe_b64encode(after.encode()).decode().rstrip("=") if after else None
 
 
-def _place(cursor: str) -> str:
-    """The beginning of the next page; empty for the first one."""
+def place_of(request: HttpRequest) -> str:
+    """The beginning of the page that a request wants; empty for the first one. Raises HttpProblem."""
+    cursor = request.query.get("cursor", "")
     try:
         if len(cursor) <= LONGEST_CURSOR:
             return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()

@@ -17,6 +17,7 @@ from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import Steps
+from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import write
 from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot, Route
 from lakegate.text import shown
@@ -206,10 +207,13 @@ def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: s
     return (yield from write(dependencies, contract, decide)).routes[0]
 
 
-def remove_route(dependencies: Dependencies, prefix: str) -> Steps[Route]:
-    """Let nothing below a prefix be delivered any more. Returns the removed route; InputError for none."""
+def remove_route(dependencies: Dependencies, prefix: str, contract: str | None = None) -> Steps[Route]:
+    """Let nothing below a prefix be delivered any more, if it is delivered to this contract; None: to any.
+
+    Returns the removed route; InputError for none.
+    """
     there = _at(dependencies, prefix) or _listed(dependencies, prefix)
-    if there is None:
+    if there is None or contract not in {None, there.contract}:
         raise InputError(f"{prefix} has no route")
 
     def decide(seen: RegistrySnapshot) -> Publication:
@@ -220,6 +224,41 @@ def remove_route(dependencies: Dependencies, prefix: str) -> Steps[Route]:
 
     yield from write(dependencies, there.contract, decide)
     return there
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOwner:
+    """The person who wants a route, by what is theirs."""
+
+    contracts: tuple[str, ...]
+    """Ids of contracts, or the beginning of ids and a star."""
+    prefixes: tuple[str, ...]
+    """Prefixes of the landing bucket below which they may add routes."""
+
+
+ANYBODY: Final = RouteOwner(EVERY_CONTRACT, ("",))
+"""Who has rights in the account: by the command, a person decides about every prefix."""
+
+
+def refuse_foreign(dependencies: Dependencies, prefix: str, contract: str, owner: RouteOwner) -> None:
+    """Raise InputError for a prefix that is not the owner's, whether there is a route or not.
+
+    It is theirs below a folder with the name of the contract, below a route of a contract of theirs, and below their prefixes.
+    Above and below it there is no route of a contract that is another's: nothing tells whose it is.
+    """
+    if owner == ANYBODY:
+        return
+    landing, own_folder = dependencies.places.landing, f"{dependencies.places.landing_prefix}{contract}/"
+    routes = [each for each in dependencies.registry.snapshot().routes if each.bucket == landing]
+    around = [each for each in routes if prefix.startswith(each.prefix)]
+    nested = [each for each in routes if each.prefix.startswith(prefix)]
+    is_below = any(map(prefix.startswith, (own_folder, *owner.prefixes)))
+    if not is_below and not any(are_named(owner.contracts, each.contract) for each in around):
+        raise InputError(
+            f"{prefix!r} is not among your prefixes: take one below {shown(own_folder)}, or ask for the claim of a token"
+        )
+    if not all(are_named(owner.contracts, each.contract) for each in (*around, *nested)):
+        raise InputError(f"{prefix!r} is not free: it overlaps the prefix of another owner")
 
 
 def usable(prefix: str) -> None:

@@ -38,7 +38,7 @@ class Server:
             self.api.env.upload(key, body)
         return self.put_status
 
-    def _handler(own) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - the handler has the other self
+    def _handler(own) -> type[BaseHTTPRequestHandler]:  # noqa: C901, N805 - one method for each verb; the handler has the other self
         class Handler(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
@@ -53,6 +53,9 @@ class Server:
 
             def do_POST(self) -> None:
                 self.pass_on(self.rfile.read(int(self.headers.get("content-length") or 0)))
+
+            def do_DELETE(self) -> None:
+                self.pass_on(b"")
 
             def pass_on(self, body: bytes) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}

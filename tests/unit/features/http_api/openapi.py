@@ -81,7 +81,12 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     names = re.findall(r"{(\w+)}", route)
     of_path = [{"name": name, "in": "path", "required": True, "schema": text | {"minLength": 1}} for name in names]
     forms = {"cursor": {"pattern": "^[A-Za-z0-9_-]*$"}, "from": {"format": "date"}}
-    of_query = [{"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query]
+    of_query: list[dict[str, Any]] = [
+        {"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query
+    ]
+    for each in of_query:
+        if each["name"] == "prefix":
+            each["required"] = True
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}
     of_headers = [key] if route.startswith("POST ") and endpoint.scope else []

@@ -1,0 +1,83 @@
+"""Routes over HTTP: the owner of a contract says which prefixes of the landing bucket deliver to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from lakegate.contract.contract_model import is_usable
+from lakegate.errors import InputError
+from lakegate.features.http_api.contracts_api import cursor_of, place_of
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.registry.registry_rows import RegistrySnapshot
+from lakegate.gate.registry.routes import RouteOwner
+from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, document_of
+from lakegate.json_codec import encode
+from lakegate.published_routes import WantedRoute, added, described_route, folders, removed
+
+UNKNOWN: Final = "No contract is published with this id."
+
+
+def routes(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/route: the routes of contracts that the caller may use, one page of the registry."""
+    page = dependencies.registry.page(place_of(request))
+    found = [one for each in page.contracts for one in each.routes if request.allows(one.contract)]
+    return HttpAnswer(200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor_of(page.after)})
+
+
+def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract/{id}/route: those of one contract."""
+    found = _contract(dependencies, request, request.path["id"]).routes
+    return HttpAnswer(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
+
+
+def add(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
+    document: dict[str, Any] = document_of(request, "WantedRoute")
+    contract = document.get("contract", request.path.get("id"))
+    if contract is None:
+        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
+    if contract != request.path.get("id", contract):
+        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    seen = _contract(dependencies, request, contract)
+    _refuse_two_people(dependencies)
+    wanted = WantedRoute(document["prefix"], contract, document.get("dataset"), document.get("line"))
+    owner = RouteOwner((*request.own, contract), request.prefixes)
+    return HttpAnswer(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
+
+
+def remove(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """DELETE /api/v1/route, DELETE /api/v1/data-contract/{id}/route: let nothing below `prefix` be delivered any more."""
+    prefix = folders(request.query.get("prefix", ""))
+    if prefix == "/":
+        raise HttpProblem(400, "invalid-parameter", "`prefix` is missing: the folders of the route.")
+    standing = dependencies.registry.routes(dependencies.places.landing, (prefix,))
+    contract = request.path.get("id") or next((each.contract for each in standing), "")
+    if not any(each.contract == contract and request.allows(contract) for each in standing):
+        raise HttpProblem(404, "not-found", "There is no such route.")
+    _refuse_two_people(dependencies)
+    return HttpAnswer(200, encode(removed(dependencies, prefix, contract)))
+
+
+def _contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:
+    """A published contract that the caller may use. Raises HttpProblem."""
+    found = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    if not found.versions:
+        raise HttpProblem(404, "not-found", UNKNOWN)
+    return found
+
+
+def _agreed(request: HttpRequest) -> Callable[[Iterable[str]], None]:
+    def agree(effects: Iterable[str]) -> None:
+        found = list(effects)
+        if found and not request.flag("confirm"):
+            detail = "The route has effects that may be unexpected: repeat the request with `confirm=true`."
+            raise HttpProblem(409, "confirmation-needed", detail, effects=found, children=[])
+
+    return agree
+
+
+def _refuse_two_people(dependencies: Dependencies) -> None:
+    """Raise InputError where two people publish: the function has no right to change routes by itself."""
+    if dependencies.places.needs_approval:
+        raise InputError("on this stack routes are changed with rights in the account (lakegate route)")

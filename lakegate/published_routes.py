@@ -1,0 +1,118 @@
+"""Routes as commands print them and the HTTP API has them: listed, added, removed by the owner of their contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import InputError
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import run
+from lakegate.gate.registry.named_contract import chosen
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
+from lakegate.gate.registry.routes import (
+    ANYBODY,
+    RouteOwner,
+    add_route,
+    effects,
+    leading,
+    planned_route,
+    refuse_foreign,
+    remove_route,
+)
+from lakegate.text import listed
+
+Agree: TypeAlias = Callable[[Iterable[str]], None]
+"""Confirm effects: raises what it likes where a person does not agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedRoute:
+    """A route: objects below a prefix belong to a dataset line."""
+
+    bucket: str
+    prefix: str
+    contract: str
+    dataset: str
+    line: str
+    version: str
+    status: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """All routes, by prefix."""
+
+    routes: tuple[DescribedRoute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRoute:
+    """A route that somebody wants."""
+
+    prefix: str
+    """The last slash may be left out."""
+    contract: str
+    """Its id, or the beginning of it."""
+    dataset: str | None = None
+    """None: the only one."""
+    line: int | None = None
+    """Its major version; None: the newest."""
+
+
+def described_route(route: Route) -> DescribedRoute:
+    """A route as it is printed."""
+    return DescribedRoute(
+        route.bucket,
+        route.prefix,
+        route.contract,
+        route.dataset,
+        route.line,
+        route.version,
+        route.status,
+        route.plan,
+    )
+
+
+def described_routes(routes: Iterable[Route]) -> Routes:
+    """Routes as they are printed."""
+    return Routes(tuple(map(described_route, sorted(routes, key=lambda each: each.prefix))))
+
+
+def added(
+    dependencies: Dependencies, seen: RegistrySnapshot, wanted: WantedRoute, agree: Agree, owner: RouteOwner = ANYBODY
+) -> DescribedRoute:
+    """Add a route to a contract of the registry as it was `seen`, once its effects are confirmed; twice is once.
+
+    Raises InputError for what cannot be added, and for a prefix that is not the owner's, before anything is told of it.
+    """
+    newest = chosen(seen, wanted.contract)
+    number = major(newest.version) if wanted.line is None else wanted.line
+    first = leading(seen, newest.contract, number) or newest
+    prefix = folders(wanted.prefix)
+    refuse_foreign(dependencies, prefix, newest.contract, owner)
+    place = (prefix, newest.contract, _dataset(first, wanted.dataset), number)
+    agree(effects(dependencies, planned_route(dependencies, *place), wanted.contract))
+    return described_route(run(add_route(dependencies, *place), dependencies.clock))
+
+
+def removed(dependencies: Dependencies, prefix: str, contract: str | None = None) -> DescribedRoute:
+    """Remove a route, of this contract if one is given. Raises InputError where there is none."""
+    return described_route(run(remove_route(dependencies, folders(prefix), contract), dependencies.clock))
+
+
+def folders(prefix: str) -> str:
+    """A prefix with its last slash."""
+    return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+def _dataset(version: Publication, name: str | None) -> str:
+    names = [dataset for dataset, _plan in version.plans]
+    if name is None and len(names) == 1:
+        return names[0]
+    if name not in names:
+        raise InputError(f"choose a dataset of {version.contract} {version.version} with --dataset: {listed(names)}")
+    return name
