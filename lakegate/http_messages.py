@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from lakegate.errors import LakegateError
@@ -18,8 +19,7 @@ from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.json_codec import LONGEST
-from lakegate.json_schemas import problems
+from lakegate.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
 from lakegate.report.dcm_results import results_of
 from lakegate.text import did_you_mean, listed
 from lakegate.verdict.verdict import ACCEPTING
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # in lower case, paths are decoded.
 
 
+T = TypeVar("T")
 LARGEST_BODY: Final = 2 << 20
 """Bytes of a request's body; a contract document has at most one MiB, and escapes of JSON lengthen it."""
 JSON: Final = "application/json"
@@ -258,20 +259,16 @@ def _claim_of(authorization: str, name: str) -> object:
 # ---- Bodies of a schema ----
 
 
-SCHEMA: Final = "api"
-MAX_ERRORS: Final = 20
-
-
 def media_type(request: HttpRequest) -> str:
     """The content type without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def document_of(request: HttpRequest, definition: str, number: Callable[[str], object] = str) -> Any:  # noqa: ANN401 - what the definition allows
-    """The JSON document of a definition in lakegate/schemas/api.json; numbers with a point are texts, to keep their digits.
+def body_of(request: HttpRequest, form: type[T] | UnionType, number: Callable[[str], object] = str) -> T:
+    """The body in the form of a dataclass, or of a union of some; numbers with a point are texts, to keep their digits.
 
     `number` reads these otherwise; its ValueError refuses the body. Raises HttpProblem for another content type, and for a body
-    that is no such document, with the position of each error.
+    of another form, with the position of each error.
     """
     if media_type(request) != JSON:
         raise HttpProblem(415, "unsupported-media-type", f"Send a JSON document (`{JSON}`).")
@@ -279,10 +276,21 @@ def document_of(request: HttpRequest, definition: str, number: Callable[[str], o
         document = json.loads(request.body, parse_float=number, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise HttpProblem(400, "invalid-body", "The body is not a JSON document.") from None
-    if errors := problems(SCHEMA, definition, document, MAX_ERRORS):
-        located = [{"path": path, "message": message} for path, message in errors]
-        raise HttpProblem(400, "invalid-body", "The body does not have the form that it should have.", errors=located)
-    return document
+    try:
+        return decode(form, document, strict=True)
+    except DecodeError as error:
+        raise other_form([_located(each) for each in (error, *error.others)]) from None
+
+
+def other_form(errors: list[dict[str, str]]) -> HttpProblem:
+    """The problem of a body of another form: `path` (JSON Pointer) and `message` of each violation."""
+    return HttpProblem(400, "invalid-body", "The body does not have the form that it should have.", errors=errors)
+
+
+def _located(error: DecodeError) -> dict[str, str]:
+    if error.rule == "additionalProperties":
+        return {"path": error.pointer, "message": f"There is no such member.{did_you_mean(*error.requirement)}"}
+    return {"path": error.pointer, "message": f"must fit {error.rule}: {json.dumps(error.requirement)[:LONGEST]}"}
 
 
 def _refuse_constant(name: str) -> None:
@@ -307,15 +315,15 @@ class Endpoint:
     """The scope that a token must have; with IAM the ARN of the route is granted. Empty: who has a token of a callback."""
     summary: str
     answers: Mapping[int, str]
-    """By status, the definition in lakegate/schemas/api.json of the body."""
+    """By status, the definition of the body in docs/openapi.json."""
     problems: tuple[int, ...]
     """Statuses of its problem details, beside those of every route."""
     query: tuple[str, ...] = ()
     """Parameters that are texts."""
     flags: tuple[str, ...] = ()
     """Parameters that are `true` or `false`."""
-    takes: str = ""
-    """The definition of its body: `DocumentText` also as YAML, others as JSON; empty: it has none."""
+    takes: Any = None
+    """The form of its body, as `body_of` reads it; `str`: a contract document, as a JSON string or as YAML; None: it has none."""
 
     def refuse_unknown(self, request: HttpRequest) -> None:
         """Raise HttpProblem for parameters of the query that it does not have, and for one that is there twice."""
@@ -332,7 +340,7 @@ class Endpoint:
         if errors:
             names = listed(each["path"].removeprefix("?") for each in errors)
             detail = f"These parameters are not understood, and nothing was done: {names}."
-            raise HttpProblem(400, "invalid-parameter", detail, errors=errors[:MAX_ERRORS])
+            raise HttpProblem(400, "invalid-parameter", detail, errors=errors[:MOST_ERRORS])
 
 
 # ---- Workloads in DCM's representation (DCM 3.2.3) ----

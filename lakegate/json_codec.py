@@ -39,6 +39,8 @@ EXTENSIONS: Final = types.MappingProxyType({"unwritten": True, "extensions": Tru
 members of features, or of a newer release. They stand among the other members again where the value is encoded."""
 LONGEST: Final = 200
 """Characters of a step of a path, and of a requirement."""
+MOST_ERRORS: Final = 20
+"""Violations of a document that are found at once."""
 T = typing.TypeVar("T")
 _PLAIN: Final = frozenset({str, int, float, bool, types.NoneType})
 """Types whose values are JSON."""
@@ -102,26 +104,50 @@ TYPES: Final = {
     Mapping: "object",
 }
 """The names of types in JSON Schema."""
+_FORMS: Final[dict[type, tuple[type, ...]]] = {
+    **{each: (each,) for each in (str, bool, dict)},
+    **dict.fromkeys((int, float), (int, float)),
+    tuple: (list,),
+}
+"""The types of a value in parsed JSON."""
 
 
 class DecodeError(ValueError):
-    """The first violation in a document: its place, and the rule by its keyword of JSON Schema, without text of the document."""
+    """The first violation in a document, and further ones: each has its place, and the rule by its keyword of JSON Schema. Of the
+    text of the document there are only names of members.
+    """
 
     def __init__(self, rule: str, requirement: Json) -> None:
         super().__init__(rule)
         self.rule, self.requirement = rule, requirement
         self.steps: list[str | int] = []
         """To the place, the last step first."""
+        self.others: tuple[DecodeError, ...] = ()
+        """Further violations of the same document; with this one at most `MOST_ERRORS`."""
 
     @property
     def place(self) -> str:
         """The path in words."""
         return "/".join(map(str, reversed(self.steps))) or "the whole document"
 
+    @property
+    def pointer(self) -> str:
+        """The place as a JSON Pointer (RFC 6901)."""
+        return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in reversed(self.steps))
+
     def below(self, step: str | int) -> Self:
-        """The same violation, seen from the object or array around it."""
-        self.steps.append(step)
+        """The same violations, seen from the object or array around them."""
+        own: tuple[DecodeError, ...] = (self, *self.others)
+        for each in own:
+            each.steps.append(step[:LONGEST] if isinstance(step, str) else step)
         return self
+
+
+def _together(errors: list[DecodeError]) -> DecodeError:
+    """The first of some errors, with the others."""
+    _, *others = (one for each in errors for one in (each, *each.others))
+    errors[0].others = tuple(others[: MOST_ERRORS - 1])
+    return errors[0]
 
 
 def encode(value: object) -> Json:
@@ -285,26 +311,52 @@ def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
     present = [each for each in members if each is not types.NoneType]
     if len(present) == 1:
         inner = decoder(annotated(present[0], constraints), strict=strict)
+    elif all(map(is_dataclass, present)):
+        inner = _object_of_union_decoder(present, strict=strict)
     else:
-        key, by_kind = _told_apart(present, strict=strict)
-
-        def inner(document: Json) -> Json:
-            kind = document.get(key) if type(document) is dict else None
-            if type(kind) is not str or kind not in by_kind:
-                raise DecodeError("anyOf", sorted(by_kind))
-            return by_kind[kind](document)
-
+        inner = _type_of_union_decoder(present, strict=strict)
     if len(present) == len(members):
         return inner
     return lambda document: None if document is None else inner(document)
 
 
-def _told_apart(members: list[Json], *, strict: bool) -> tuple[str, dict[Json, Convert]]:
-    """The key whose constant tells the dataclasses of a union apart: their tag, or their first field; and the decoders by it."""
-    if tag(members[0]) is not None:
-        return "kind", {tag(each): decoder(each, strict=strict) for each in members}
-    constants = {typing.get_args(members_of(each)[0].hint)[0]: decoder(each, strict=strict) for each in members}
-    return members_of(members[0])[0].key, constants
+def _object_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
+    """Of dataclasses, which the constant of one key tells apart: their tag, or their first field."""
+    key, by_kind = "kind", {tag(each): decoder(each, strict=strict) for each in members}
+    if tag(members[0]) is None:
+        key = members_of(members[0])[0].key
+        by_kind = {typing.get_args(members_of(each)[0].hint)[0]: decoder(each, strict=strict) for each in members}
+
+    def decoded(document: Json) -> Json:
+        if type(document) is not dict:
+            raise DecodeError("type", "object")
+        if key not in document:
+            raise DecodeError("required", [key])
+        kind = document[key]
+        if type(kind) is not str or kind not in by_kind:
+            raise DecodeError("enum", sorted(by_kind)).below(key)
+        return by_kind[kind](document)
+
+    return decoded
+
+
+def _type_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
+    """Of hints whose values have different types in JSON; at most one is a dataclass."""
+    by_type: dict[type, Convert] = {}
+    for each in members:
+        base, _ = limits(each)
+        kind = dict if is_dataclass(base) else _origin(base) or base
+        for one in _FORMS[kind]:
+            by_type[one] = decoder(each, strict=strict)
+    names = sorted({TYPES[tuple if each is list else each] for each in by_type})
+
+    def decoded(document: Json) -> Json:
+        found = by_type.get(type(document))
+        if found is None:
+            raise DecodeError("type", names)
+        return found(document)
+
+    return decoded
 
 
 def _literal_decoder(hint: Json, _: Constraints, **_mode: bool) -> Convert:
@@ -359,7 +411,7 @@ def _text_decoder(_: Json, constraints: Constraints, **_mode: bool) -> Convert:
         if not least <= len(document) <= most:
             raise _out_of(str, bounds, len(document))
         if matches is not None and matches(document) is None:
-            raise DecodeError("pattern", expression)
+            raise DecodeError("pattern", f"^{expression}$")
         return document
 
     return decoded
@@ -397,12 +449,17 @@ def _array_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
             raise DecodeError("type", "array")
         if not least <= len(document) <= most:
             raise _out_of(tuple, bounds, len(document))
-        at, found = 0, []
-        try:
-            for at, each in enumerate(document):
+        found: list[Json] = []
+        failed: list[DecodeError] = []
+        for at, each in enumerate(document):
+            try:
                 found.append((same or own[at])(each))
-        except DecodeError as error:
-            raise error.below(at) from None
+            except DecodeError as error:
+                failed.append(error.below(at))
+                if len(failed) == MOST_ERRORS:
+                    break
+        if failed:
+            raise _together(failed)
         if is_unique and len(set(found)) < len(found):
             raise DecodeError("uniqueItems", True)
         return tuple(found)
@@ -461,20 +518,22 @@ def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
         raise DecodeError("type", "object")
     values: dict[str, Json] = {}
     unknown: dict[str, Json] = {}
+    failed: list[DecodeError] = []
     for key, each in document.items():
         member = members.get(key)
         if member is None:
-            if strict:
-                raise DecodeError("additionalProperties", False)
             unknown[key] = each
+            if strict and len(failed) < MOST_ERRORS:
+                failed.append(DecodeError("additionalProperties", (key[:LONGEST], sorted(members))).below(key))
             continue
         name, decoded = member
         try:
             values[name] = decoded(each)
         except DecodeError as error:
-            raise error.below(key) from None
-    if not required <= document.keys():
-        raise DecodeError("required", sorted(required))
+            failed.append(error.below(key))
+    failed += [DecodeError("required", [each]) for each in sorted(required - document.keys())]
+    if failed:
+        raise _together(failed)
     values.pop("", None)
     if place and unknown:
         values[place] = json.dumps(unknown)

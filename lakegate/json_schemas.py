@@ -1,19 +1,11 @@
-"""JSON Schemas of the package: for editors of contracts, and for bodies of HTTP requests."""
+"""JSON Schemas of the package, and those for editors of contracts."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
-
-from lakegate.json_codec import LONGEST
-
-if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
+from typing import Any, Final
 
 
 @cache
@@ -53,45 +45,3 @@ def _below(prefix: str, node: Any) -> Any:  # noqa: ANN401 - what a schema holds
         reference = found.get("$ref")
         return found | ({"$ref": prefix + reference.removeprefix("#/")} if isinstance(reference, str) else {})
     return [_below(prefix, each) for each in node] if isinstance(node, list) else node
-
-
-def problems(name: str, definition: str, document: object, most: int) -> tuple[tuple[str, str], ...]:
-    """Problems of a document of a definition in a schema: JSON Pointer and requirement of each violation, at most `most`.
-
-    The requirement is the schema's; it has no text of the document.
-    """
-    found = islice(_judge()({**load(name), "$ref": f"#/$defs/{definition}"}).iter_errors(document), most)
-    return tuple((_pointer(each.absolute_path), _requirement(each)) for each in found)
-
-
-@cache
-def _judge() -> Any:  # noqa: ANN401 - a class of validators, as shipped
-    """The validator of JSON Schema 2020-12, whose patterns end where a text ends: Python's `$` lets a line break follow."""
-    from jsonschema.validators import (  # noqa: PLC0415 - 60 ms that a Lambda without documents must not pay
-        Draft202012Validator,
-        extend,
-    )
-
-    return extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]  # as shipped
-
-
-def _pattern(_validator: object, pattern: str, instance: object, _schema: object) -> Iterator[ValidationError]:
-    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
-
-    if isinstance(instance, str) and not _compiled(pattern).search(instance):
-        yield ValidationError("does not match")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Of our own schemas, and so of a bounded number."""
-    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
-
-
-def _pointer(path: Iterable[str | int]) -> str:
-    """RFC 6901."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1")[:LONGEST] for step in path)
-
-
-def _requirement(error: ValidationError) -> str:
-    return f"must fit {error.validator}: {json.dumps(error.validator_value)[:LONGEST]}"

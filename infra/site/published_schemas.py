@@ -130,7 +130,7 @@ def schema_of(name: str) -> dict[str, Json]:
 def derived(cls: Json, more: dict[str, Json] = NOTHING_MORE, name: str = "") -> dict[str, Json]:
     """The schema of the documents of a dataclass. `more`: what its hints do not say."""
     definitions: Definitions = {}
-    whole = _object(cls, definitions) if isinstance(cls, type) else _value(cls, definitions)
+    whole = _object(cls, definitions) if isinstance(cls, type) else value_schema(cls, definitions)
     for body in BODIES.values() if name == "line-event" else ():
         _defined(body, definitions)
     if more:
@@ -168,7 +168,8 @@ def main() -> None:
 def _object(cls: type, definitions: Definitions) -> Json:
     texts, own = _docstrings(cls), members_of(cls)
     members = {
-        each.key: _value(each.hint, definitions) | ({"description": texts[each.name]} if each.name in texts else {})
+        each.key: value_schema(each.hint, definitions)
+        | ({"description": texts[each.name]} if each.name in texts else {})
         for each in own
     }
     required = [each.key for each in own if each.is_required]
@@ -183,7 +184,7 @@ def _object(cls: type, definitions: Definitions) -> Json:
     }
 
 
-def _value(hint: Json, definitions: Definitions) -> dict[str, Json]:
+def value_schema(hint: Json, definitions: Definitions) -> dict[str, Json]:
     """The schema of the values of a hint; that of a dataclass becomes a definition."""
     base, constraints = limits(hint)
     origin: Json = typing.get_origin(base)
@@ -215,8 +216,8 @@ def _bounded(kind: Json, members: tuple[Json, ...], constraints: Constraints, de
     if kind is tuple:
         found |= _elements(members, definitions)
     if kind in {dict, Mapping}:
-        names = {} if members[0] is str else {"propertyNames": _value(members[0], definitions)}
-        found |= names | {"additionalProperties": _value(members[1], definitions)}
+        names = {} if members[0] is str else {"propertyNames": value_schema(members[0], definitions)}
+        found |= names | {"additionalProperties": value_schema(members[1], definitions)}
     if Pattern in constraints:
         expression = constraints[Pattern].expression
         found["pattern"] = f"^(?:{expression})$(?!\\n)" if "|" in expression else f"^{expression}$(?!\\n)"
@@ -229,9 +230,9 @@ def _bounded(kind: Json, members: tuple[Json, ...], constraints: Constraints, de
 def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Definitions) -> dict[str, Json]:
     present = [each for each in members if each is not types.NoneType]
     if len(present) > 1:
-        own = [_value(each, definitions) for each in present]
+        own = [value_schema(each, definitions) for each in present]
         return {"anyOf": own + ([{"type": "null"}] if len(present) < len(members) else [])}
-    found = _value(annotated(present[0], constraints), definitions)
+    found = value_schema(annotated(present[0], constraints), definitions)
     if "enum" in found:
         return {"enum": [*found["enum"], None]}
     if isinstance(found.get("type"), str):
@@ -241,8 +242,8 @@ def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Def
 
 def _elements(members: tuple[Json, ...], definitions: Definitions) -> dict[str, Json]:
     if members[-1] is Ellipsis:
-        return {"items": _value(members[0], definitions)}
-    own = [_value(each, definitions) for each in members]
+        return {"items": value_schema(members[0], definitions)}
+    own = [value_schema(each, definitions) for each in members]
     return {"prefixItems": own, "items": False, "minItems": len(own)}
 
 

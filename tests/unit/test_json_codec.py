@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import InputError
-from lakegate.json_codec import EXTENSIONS, OMITTED, DecodeError, canonical, decode, digest, encode
+from lakegate.json_codec import EXTENSIONS, OMITTED, Bounds, DecodeError, canonical, decode, digest, encode
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
@@ -200,6 +200,30 @@ def test_only_public_fields_show_their_values(classification: str | None, *, exp
 def test_predicates_are_written_with_their_kind() -> None:
     """A predicate's document carries the word that distinguishes it from the others."""
     assert encode(Present("a")) == {"kind": "present", "field": "a"}
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [("a", ""), (1, ""), (2.5, ""), (("b", 3), ""), (None, ""), (True, "the whole document"), (("b", "long"), "1")],
+)
+def test_a_union_of_types_is_told_apart_by_the_type_in_json(value: object, place: str) -> None:
+    """A number may be whole; what is in an array is decoded as well."""
+    text = Annotated[str, Bounds(1, 2)]
+    hint: Any = text | float | tuple[text | int, ...] | None
+    if not place:
+        assert decode(hint, through_json(value)) == value
+        return
+    with pytest.raises(DecodeError) as error:
+        decode(hint, through_json(value))
+    assert error.value.place == place
+
+
+def test_a_place_is_a_json_pointer_of_bounded_steps() -> None:
+    """Names of members are those of the document."""
+    with pytest.raises(DecodeError) as error:
+        decode(Grown, {"name": "a", "x/~y": 1, "z" * 300: 2}, strict=True)
+
+    assert [each.pointer for each in (error.value, *error.value.others)] == ["/x~1~0y", "/" + "z" * 200]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from lakegate.aws.settings import Settings
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import ConditionFailed, InputError, LakegateError
-from lakegate.features.announcements.data_summary import DataSummary, SummaryRefusal, summary_refusals
+from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
+from lakegate.features.announcements.wanted_delivery import WantedDelivery
 from lakegate.gate.datasets.dataset_lines import strictest
 from lakegate.gate.datasets.lifecycle import refusal
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
@@ -195,23 +196,6 @@ class SummaryRefused(LakegateError):  # noqa: N818 - likewise
         self.refusals = refusals
 
 
-@dataclass(frozen=True, slots=True)
-class WantedDelivery:
-    """A delivery as a producer wants it."""
-
-    contract: str
-    dataset: str = ""
-    """Empty: the only one of the contract."""
-    prefix: str = ""
-    """Of the route; empty: the only one of the dataset."""
-    name: str = ""
-    """Of the file, the last part of its key; empty: one of the dataset's format."""
-    size: int | None = None
-    sha256: str = ""
-    """In Base64; with `size` both or neither."""
-    summary: DataSummary | None = None
-
-
 def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) -> Steps[Announcement]:
     """Judge what is known of the data, and keep the announcement with this id; the one that is kept, if it was announced before.
 
@@ -241,7 +225,7 @@ def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) 
         route.dataset,
         key,
         wanted.size,
-        wanted.sha256,
+        wanted.checksum.removeprefix("sha256:"),
         until,
         dependencies.identity.caller(),
     )

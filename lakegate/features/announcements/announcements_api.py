@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Final
 
 from lakegate.contract.contract_model import is_usable
+from lakegate.features.announcements.wanted_delivery import Announced, WantedDelivery
 from lakegate.gate.effects import run
 from lakegate.http_messages import (
     DELIVER,
@@ -17,15 +18,16 @@ from lakegate.http_messages import (
     HttpProblem,
     HttpRequest,
     asked_for,
-    document_of,
+    body_of,
     found,
     media_type,
+    other_form,
     representation,
 )
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery
+    from lakegate.features.announcements.announced_delivery import Announcement
     from lakegate.gate.dependencies import Dependencies
 
 
@@ -75,33 +77,25 @@ def _bare_id(request: HttpRequest) -> str:
 
 def _wanted(request: HttpRequest) -> WantedDelivery:
     """The contract's id alone, as DCM has it, or an object."""
-    from lakegate.features.announcements.announced_delivery import LARGEST_PUT, WantedDelivery  # noqa: PLC0415 - likewise
-    from lakegate.features.announcements.data_summary import read_summary  # noqa: PLC0415 - as above
+    from lakegate.features.announcements.announced_delivery import LARGEST_PUT  # noqa: PLC0415 - likewise
 
-    body: Any = _bare_id(request) or document_of(request, "WantedDelivery")
-    document: dict[str, Any] = {"contract": body} if isinstance(body, str) else body
-    contract = document.get("contract", request.path.get("id"))
-    if contract is None:
+    body: str | WantedDelivery = _bare_id(request) or body_of(request, Announced)
+    wanted = WantedDelivery(body) if isinstance(body, str) else body
+    if (wanted.size is None) != (not wanted.checksum):
+        raise other_form([{"path": "", "message": "must have `size` and `checksum`, or neither"}])
+    contract = wanted.contract or request.path.get("id", "")
+    if not contract:
         raise HttpProblem(400, "invalid-body", "`contract` is missing.")
     if contract != request.path.get("id", contract):
         raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
-    if document.get("size", 0) > LARGEST_PUT:
+    if (wanted.size or 0) > LARGEST_PUT:
         detail = (
             "Announce the file without size and checksum, and upload it in parts to the key of the answer, with rights of your "
             "own; or deliver several files."
         )
         errors = [{"path": "/size", "message": f"one upload URL takes {LARGEST_PUT:,} bytes"}]
         raise HttpProblem(400, "refused", detail, errors=errors)
-    summary = document.get("summary")
-    return WantedDelivery(
-        contract,
-        document.get("dataset", ""),
-        document.get("prefix", ""),
-        document.get("name", ""),
-        document.get("size"),
-        document.get("checksum", "").removeprefix("sha256:"),
-        None if summary is None else read_summary(summary),
-    )
+    return replace(wanted, contract=contract)
 
 
 def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:
@@ -125,7 +119,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "Announce a delivery: judge its summary, and get an upload URL",
         {200: "Workload"},
         (400, 404, 413, 415, 422),
-        takes="WantedDelivery",
+        takes=Announced,
     ),
     "POST /api/v1/data-contract/{id}/workload": Endpoint(
         "announceWorkloadOfContract",
@@ -134,7 +128,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "The same for a delivery to one contract",
         {200: "Workload"},
         (400, 404, 413, 415, 422),
-        takes="WantedDelivery",
+        takes=Announced,
     ),
     "POST /api/v1/workload/notify/{id}": Endpoint(
         "notifyWorkload", notify, DELIVER, "The data of an announced delivery is there", {200: "Workload"}, (404, 413)

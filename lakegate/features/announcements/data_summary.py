@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from lakegate.admission.file_signatures import promised
 from lakegate.admission.refusals import refused_by_size
 from lakegate.contract.contract_model import Shape
-from lakegate.contract.file_formats import Compression, Format, Storage
+from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType, literal, text_of
 from lakegate.errors import InputError
+from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary
 from lakegate.plan.check import Check, Tier, tiers_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
@@ -35,30 +36,6 @@ ANYTHING: Final = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSummary:
-    """A producer's statement about one column."""
-
-    name: str
-    type: LogicalType | None = None
-    """Of its values, by the grammars of docs/types.md."""
-    nulls: int | None = None
-    """Rows without a value."""
-    minimum: str | None = None
-    """The smallest value, as the file has it."""
-    maximum: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DataSummary:
-    """A producer's statement about a file before it is sent."""
-
-    rows: int
-    columns: tuple[ColumnSummary, ...]
-    format: Format | None = None
-    compression: Compression | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryRefusal:
     """A reason to refuse data by its summary."""
 
@@ -71,40 +48,20 @@ class SummaryRefusal:
     message: str
 
 
-def read_summary(document: Mapping[str, Any]) -> DataSummary:
-    """The summary in a document of its schema (`DataSummary` in lakegate/schemas/api.json).
-
-    Raises InputError where it contradicts itself.
-    """
-    columns = tuple(_column(each) for each in document["columns"])
-    if len({each.name for each in columns}) < len(columns):
-        raise InputError("the summary names a column twice")
-    rows = document["rows"]
-    if any(each.nulls is not None and each.nulls > rows for each in columns):
-        raise InputError("the summary has a column with more nulls than rows")
-    format_, compression = document.get("format"), document.get("compression")
-    return DataSummary(
-        rows, columns, Format(format_) if format_ else None, Compression(compression) if compression else None
-    )
-
-
-def _column(document: Mapping[str, Any]) -> ColumnSummary:
-    ends = (document.get(name) for name in ("minimum", "maximum"))
-    low, high = (None if each is None else text_of(each) for each in ends)
-    logical = document.get("type")
-    return ColumnSummary(document["name"], LogicalType(logical) if logical else None, document.get("nulls"), low, high)
-
-
 def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None) -> tuple[SummaryRefusal, ...]:
     """The reasons to refuse data of `size` bytes with this summary; none: it has to be seen.
 
     Rules refuse nothing that they would let through: with `mode: observe` none does, with `onReject: rows` those of single rows
-    do not.
+    do not. Raises InputError where the summary contradicts itself.
     """
     refused = refused_by_size(plan, size) if size is not None else ()
     found = [_of_text(each, "/size") for each in refused]
     if summary is None:
         return tuple(found)
+    if len({each.name for each in summary.columns}) < len(summary.columns):
+        raise InputError("the summary names a column twice")
+    if any(each.nulls is not None and each.nulls > summary.rows for each in summary.columns):
+        raise InputError("the summary has a column with more nulls than rows")
     judged = Plan.from_bytes(plan)
     found += _of_storage(judged.storage, summary)
     at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(summary.columns)}
@@ -199,8 +156,7 @@ class _Evidence:
             return 0
         ends = {
             (value if value is None else sort_key(field.type, value)): written
-            for written in (column.minimum, column.maximum)
-            if written is not None
+            for written in (text_of(each) for each in (column.minimum, column.maximum) if each is not None)
             for value in (literal(field.type, written, field.scale),)
         }
         if predicate != Typed(column.name):

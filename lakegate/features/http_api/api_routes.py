@@ -7,8 +7,8 @@ from typing import Final
 
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
-from lakegate.features.http_api.routes_api import add, remove, routes, routes_of_contract
-from lakegate.features.http_api.workloads_api import transition, workload
+from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
+from lakegate.features.http_api.workloads_api import Transition, transition, workload
 from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
 
 
@@ -28,7 +28,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         (400, 403, 409, 413, 415),
         query=("from",),
         flags=("confirm", "allowUnmeasured", "details"),
-        takes="DocumentText",
+        takes=str,
     ),
     "PUT /api/v1/data-contract/{id}": Endpoint(
         "putContract",
@@ -39,7 +39,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         (400, 403, 409, 413, 415),
         query=("from",),
         flags=("confirm", "allowUnmeasured", "details"),
-        takes="DocumentText",
+        takes=str,
     ),
     "GET /api/v1/data-contract": Endpoint(
         "findContracts",
@@ -87,7 +87,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         flags=("details",),
-        takes="Transition",
+        takes=Transition,
     ),
     "POST /api/v1/data-contract/{id}/workload/{workload}/transition": Endpoint(
         "transitionWorkloadOfContract",
@@ -97,7 +97,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         flags=("details",),
-        takes="Transition",
+        takes=Transition,
     ),
     "GET /api/v1/route": Endpoint(
         "findRoutes",
@@ -116,7 +116,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Route"},
         (404, 409, 413, 415),
         flags=("confirm",),
-        takes="WantedRoute",
+        takes=RouteBody,
     ),
     "DELETE /api/v1/route": Endpoint(
         "removeRoute",
@@ -143,7 +143,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Route"},
         (404, 409, 413, 415),
         flags=("confirm",),
-        takes="WantedRoute",
+        takes=RouteBody,
     ),
     "DELETE /api/v1/data-contract/{id}/route": Endpoint(
         "removeRouteOfContract",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Annotated, Final
 
 from lakegate.contract.contract_model import is_usable
 from lakegate.errors import InputError
@@ -11,8 +12,8 @@ from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
-from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, document_of
-from lakegate.json_codec import encode
+from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, body_of
+from lakegate.json_codec import OMITTED, Bounds, encode
 from lakegate.published_routes import WantedRoute, added, described_route, folders, removed
 
 UNKNOWN: Final = "No contract is published with this id."
@@ -31,17 +32,31 @@ def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> Http
     return HttpAnswer(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
 
 
+@dataclass(frozen=True, slots=True)
+class RouteBody:
+    """What lands below a prefix is to belong to a dataset."""
+
+    prefix: Annotated[str, Bounds(1, 1024)]
+    """Folders of the landing bucket."""
+    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
+    """Required where the address has none."""
+    dataset: Annotated[str, Bounds(None, 1000)] | None = field(default=None, metadata={OMITTED: True})
+    """Required if the contract has several."""
+    line: Annotated[int, Bounds(0, 999_999_999)] | None = field(default=None, metadata={OMITTED: True})
+    """The major version; default: the newest."""
+
+
 def add(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
-    document: dict[str, Any] = document_of(request, "WantedRoute")
-    contract = document.get("contract", request.path.get("id"))
-    if contract is None:
+    body = body_of(request, RouteBody)
+    contract = body.contract or request.path.get("id", "")
+    if not contract:
         raise HttpProblem(400, "invalid-body", "`contract` is missing.")
     if contract != request.path.get("id", contract):
         raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
     seen = _contract(dependencies, request, contract)
     _refuse_two_people(dependencies)
-    wanted = WantedRoute(document["prefix"], contract, document.get("dataset"), document.get("line"))
+    wanted = WantedRoute(body.prefix, contract, body.dataset, body.line)
     owner = RouteOwner((*request.own, contract), request.prefixes)
     return HttpAnswer(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
 

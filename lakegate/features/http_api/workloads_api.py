@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
@@ -16,11 +17,11 @@ from lakegate.http_messages import (
     HttpProblem,
     HttpRequest,
     asked_for,
-    document_of,
+    body_of,
     found,
     representation,
 )
-from lakegate.json_codec import encode
+from lakegate.json_codec import OMITTED, Bounds, Pattern, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -57,6 +58,48 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
 # delivery takes longer: here the person is recorded and the workload is due, and the next sweep carries it on.
 
 
+Reason = Annotated[str, Bounds(1, 500)]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedReplay:
+    """A delivery that failed or was rejected is judged again."""
+
+    transition: Literal["replay"]
+    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
+    """CONTRACT@VERSION to judge by; default: the version that is valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedWaiver:
+    """A rejected delivery is accepted as an exception."""
+
+    transition: Literal["waive"]
+    reason: Reason
+    """One line, which every consumer can read."""
+    expires: Annotated[str, Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z")]
+    """When the exception ends (UTC), within 366 days."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedApproval:
+    """A delivery that waits is published."""
+
+    transition: Literal["approve"]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDecline:
+    """A delivery that waits is rejected."""
+
+    transition: Literal["decline"]
+    reason: Reason
+    """One line, which every consumer can read."""
+
+
+Transition = WantedReplay | WantedWaiver | WantedApproval | WantedDecline
+
+
 def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay, waive,
     approve or decline.
@@ -65,8 +108,8 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """
     from lakegate.gate.decisions import carried_out, kind_of, legal  # noqa: PLC0415 - the engine, for this route alone
 
-    document: dict[str, Any] = document_of(request, "Transition")
-    wanted = PersonTransition(document["transition"])
+    asked: Transition = body_of(request, Transition)
+    wanted = PersonTransition(asked.transition)
     row, announced = found(dependencies, request)
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
     if not isinstance(row, Workload) or wanted not in possible:
@@ -80,7 +123,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
     begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
     at_once = dependencies.without_lease()
-    steps = carried_out(at_once, wanted, row.id, **_given(request, wanted, document))
+    steps = carried_out(at_once, wanted, row.id, **_given(request, asked))
     after = run(steps, dependencies.clock)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
     return HttpAnswer(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
@@ -97,15 +140,20 @@ def _result(
     return waiver_of(after, started=started) if wanted == "waive" else answer_of(after)
 
 
-def _given(request: HttpRequest, wanted: str, document: dict[str, Any]) -> dict[str, str]:
+def _given(request: HttpRequest, wanted: Transition) -> dict[str, str]:
     """The arguments of a person's transition. Raises HttpProblem."""
-    if wanted == "replay":
-        version = document.get("contract", "")
-        if version and not _is_usable(request, version.rpartition("@")[0]):
-            raise HttpProblem(404, "not-found", "No contract has this id, or none that the delivery may be judged by.")
-        return {"version": version}
-    given = {"reason": document["reason"].strip()} if "reason" in document else {}
-    return given | ({"expires": _end(document["expires"])} if wanted == "waive" else {})
+    match wanted:
+        case WantedReplay(contract=version):
+            if version and not _is_usable(request, version.rpartition("@")[0]):
+                detail = "No contract has this id, or none that the delivery may be judged by."
+                raise HttpProblem(404, "not-found", detail)
+            return {"version": version}
+        case WantedWaiver(reason=reason, expires=end):
+            return {"reason": reason.strip(), "expires": _end(end)}
+        case WantedDecline(reason=reason):
+            return {"reason": reason.strip()}
+        case _:
+            return {}
 
 
 def _is_usable(request: HttpRequest, contract: str) -> bool:

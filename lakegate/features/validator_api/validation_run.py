@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
+from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.attempt_request import plan_uri
@@ -30,6 +31,7 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, found, workloads_key
+from lakegate.json_codec import encode
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -136,13 +138,13 @@ FRAME: Final = {
 OF_RULE: Final = re.compile(r"\$\.quality\[(\d+)\](.*)", re.DOTALL)
 
 
-def plan_of(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Plan:
-    """The plan of some rules in DCM's form (`ruleType` for `type`).
+def plan_of(base: Plan, rules: Sequence[ValidationRule]) -> Plan:
+    """The plan of some rules.
 
     Raises ContractError with the problems of all rules, by JSON Pointer into the request; a rule that cannot be measured is one.
     """
     columns = list(_columns(base, rules)) or [{"name": "-", "dataType": "string"}]
-    quality = [{"name": each["id"], **_renamed(each)} for each in rules]
+    quality = list(map(_in_document, rules))
     document = {**FRAME, "dataset": {"name": base.dataset, "schema": columns}, "quality": quality}
     examined = examine(json.dumps(document).encode())
     if problems := examined.errors + examined.unmeasured:
@@ -161,17 +163,20 @@ def plan_of(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Plan:
     )
 
 
-def _columns(base: Plan, rules: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def _columns(base: Plan, rules: Sequence[ValidationRule]) -> Iterator[dict[str, str]]:
     """The declared columns that rules name, in DCM's form; all of them where a rule may have some in its arguments."""
-    named = {column for each in rules for column in each.get("columns") or ()}
-    every = any(each["ruleType"] == "custom" for each in rules)
+    named = {column for each in rules for column in each.columns or ()}
+    every = any(each.type == "custom" for each in rules)
     for each in base.columns:
         if each.shape is Shape.VALUE and (every or each.name in named):
             yield {"name": each.name, "dataType": TYPES[each.type]}
 
 
-def _renamed(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type" if name == "ruleType" else name: value for name, value in rule.items()}
+def _in_document(rule: ValidationRule) -> dict[str, object]:
+    """The rule as a document has it: `type` for `ruleType`."""
+    severity = rule.severity and encode(rule.severity)
+    members = {each.name: getattr(rule, each.name) for each in fields(rule)} | {"severity": severity}
+    return {"name": rule.id} | {name: each for name, each in members.items() if each is not None}
 
 
 def _located(problem: Problem) -> Problem:
@@ -298,7 +303,7 @@ class WantedValidation:
     caller: str
     name: str
     """The id that the caller chose."""
-    rules: Sequence[Mapping[str, Any]]
+    rules: Sequence[ValidationRule]
     path: str
     allows: Callable[[str], bool] = field(repr=False)
     """Whether the caller may use a contract."""
@@ -320,7 +325,8 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
     Raises OtherValidation, NoSuchData, ContractError with the problems of the rules, and InputError.
     """
     identity = identity_of(wanted.caller, wanted.name)
-    asked = hashlib.sha256(json.dumps([wanted.rules, wanted.path], sort_keys=True).encode()).hexdigest()
+    rules = [_in_document(each) for each in wanted.rules]
+    asked = hashlib.sha256(json.dumps([rules, wanted.path], sort_keys=True).encode()).hexdigest()
     before = validations(dependencies).get(identity)
     if before is not None and not _is_expired(dependencies, before):
         if before.fingerprint != asked:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import ContractError
+from lakegate.features.validator_api.wanted_validation import ValidationRequest
 from lakegate.gate.effects import run
-from lakegate.http_messages import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
+from lakegate.http_messages import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, body_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpAn
 
     if len(request.body) > LARGEST:
         raise HttpProblem(413, "too-large", f"A validation has at most {LARGEST:,} bytes.")
-    document: dict[str, Any] = document_of(request, "WantedValidation", exact)
-    name, path = document["workloadId"], document["access"]["path"]
-    wanted = WantedValidation(request.caller, name, document["validations"], path, partial(_allows, request))
+    body = body_of(request, ValidationRequest, exact)
+    wanted = WantedValidation(request.caller, body.name, body.rules, body.access.path, partial(_allows, request))
     try:
         run(start(dependencies, wanted, request.token), dependencies.clock)
     except OtherValidation:
@@ -47,7 +47,7 @@ def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpAn
     except ContractError as refused:
         errors = [{"path": each.path, "code": each.code, "message": each.message} for each in refused.problems]
         raise HttpProblem(400, "invalid-rules", "The rules cannot be measured.", errors=errors) from None
-    return HttpAnswer(200, {"workloadId": name, "status": "OK", "cause": None, "result": []})
+    return HttpAnswer(200, {"workloadId": body.name, "status": "OK", "cause": None, "result": []})
 
 
 def validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -102,7 +102,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "Measure rules of another manager over data that landed here",
         {200: "ValidationStatus"},
         (400, 404, 409, 413, 415),
-        takes="WantedValidation",
+        takes=ValidationRequest,
     ),
     "GET /v1/validation/{workloadId}": Endpoint(
         "readValidation", validation, VALIDATE, "Read what a validation has come to", {200: "ValidationStatus"}, (404,)
@@ -114,7 +114,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "The same over data of one contract",
         {200: "ValidationStatus"},
         (400, 404, 409, 413, 415),
-        takes="WantedValidation",
+        takes=ValidationRequest,
     ),
     "GET /api/v1/data-contract/{id}/v1/validation/{workloadId}": Endpoint(
         "readValidationOfContract",

@@ -6,16 +6,44 @@ The one route without an authorizer. Who has no token learns nothing: every refu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
 from lakegate.errors import InputError
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, document_of
+from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, body_of
+from lakegate.json_codec import Bounds, Pattern
 
 LARGEST: Final = 4_096
 """Bytes of a body: a token and a reason."""
+
+
+Token = Annotated[str, Pattern("[A-Za-z0-9_-]{43}")]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovingCallback:
+    """The approval of a delivery that waits, by another system."""
+
+    transition: Literal["approve"]
+    token: Token
+    """Of the notification."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecliningCallback:
+    """The refusal of a delivery that waits, by another system."""
+
+    transition: Literal["decline"]
+    token: Token
+    """Of the notification."""
+    reason: Annotated[str, Bounds(1, 500)]
+    """One line, which every consumer can read."""
+
+
+Callback = ApprovingCallback | DecliningCallback
 
 
 def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -24,11 +52,14 @@ def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     if len(request.body) > LARGEST:
         raise HttpProblem(413, "too-large", f"A callback has at most {LARGEST:,} bytes.")
-    document: dict[str, Any] = document_of(request, "Callback")
-    workload, reason = request.path.get("id", ""), document["reason"].strip() if "reason" in document else None
+    wanted: ApprovingCallback | DecliningCallback = body_of(request, Callback)
+    workload, reason = (
+        request.path.get("id", ""),
+        None if isinstance(wanted, ApprovingCallback) else wanted.reason.strip(),
+    )
     at_once = dependencies.without_lease()
     try:
-        row = run(called_back(at_once, workload, document["token"], reason), dependencies.clock)
+        row = run(called_back(at_once, workload, wanted.token, reason), dependencies.clock)
     except UnknownToken:
         raise HttpProblem(404, "not-found", "No answer is awaited by this token.") from None
     except InputError as refused:
@@ -48,6 +79,6 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "Answer for a delivery that waits for a callback",
         {200: "CalledBack"},
         (400, 404, 409, 413, 415),
-        takes="Callback",
+        takes=Callback,
     ),
 }

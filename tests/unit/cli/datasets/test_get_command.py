@@ -363,7 +363,7 @@ def test_a_wrong_segment_is_reported(segmented: Lakegate, tmp_path: Path, number
     ("body", "message"),
     [
         (b"[", "the manifest of shop/orders_v1 is not JSON"),
-        (b"[]", "manifest.json does not fit its schema at the whole document (rule: anyOf)"),
+        (b"[]", "manifest.json does not fit its schema at the whole document (rule: type)"),
         (
             json.dumps(OTHER).encode(),
             "the manifest of shop/orders_v1 is that of another line",

@@ -307,7 +307,8 @@ def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
         ({"checksum": f"{SHA}\n", "size": 6}, "/checksum"),
         ({"checksum": "sha256:00", "size": 1}, "/checksum"),
         ({"size": 1.0, "checksum": SHA}, "/size"),
-        ({"else": 1}, ""),
+        ({"else": 1}, "/else"),
+        ({"contract": ""}, "/contract"),
         ({"summary": {"rows": 1}}, "/summary"),
         ({"summary": {"rows": -1, "columns": []}}, "/summary/rows"),
         ({"summary": {"rows": 1, "columns": [{"name": "a", "type": "uuid"}]}}, "/summary/columns/0/type"),
@@ -320,6 +321,26 @@ def test_a_body_of_another_form_is_located(served: Api, document: Any, path: str
 
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
     assert path in [each["path"] for each in answer.body["errors"]]
+
+
+def test_all_mistakes_of_a_body_are_located_at_once(served: Api) -> None:
+    """Of nested objects, too; at most twenty."""
+    columns = [{"name": "a", "minimum": []}, {"nam": "b"}]
+    answer = served.call(ANNOUNCE, json.dumps({"name": "a/b", "summary": {"columns": columns}, "else": 1}).encode())
+    many = served.call(ANNOUNCE, json.dumps({"summary": {"rows": 1, "columns": [{}] * 1_000}}).encode())
+
+    assert answer.body["errors"] == [
+        {"path": "/name", "message": 'must fit pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"'},
+        {
+            "path": "/summary/columns/0/minimum",
+            "message": 'must fit type: ["boolean", "integer", "number", "string"]',
+        },
+        {"path": "/summary/columns/1/nam", "message": "There is no such member. Did you mean `name`?"},
+        {"path": "/summary/columns/1", "message": 'must fit required: ["name"]'},
+        {"path": "/summary", "message": 'must fit required: ["rows"]'},
+        {"path": "/else", "message": "There is no such member."},
+    ]
+    assert len(many.body["errors"]) == 20
 
 
 def test_an_announcement_without_a_contract_is_refused(served: Api) -> None:

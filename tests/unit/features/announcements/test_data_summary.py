@@ -9,8 +9,9 @@ import pytest
 
 from lakegate.contract.delivery_policy import Mode, OnReject
 from lakegate.contract.file_formats import Compression, Format, Storage
-from lakegate.features.announcements.data_summary import SummaryRefusal, read_summary, summary_refusals
-from lakegate.json_codec import canonical
+from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
+from lakegate.features.announcements.wanted_delivery import DataSummary
+from lakegate.json_codec import canonical, decode
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import Verdict, judge
@@ -40,6 +41,10 @@ schema:
 """
 PLAN = only_plan(read(CONTRACT))
 COLUMNS: tuple[dict[str, Any], ...] = ({"name": "id"}, {"name": "amount"}, {"name": "price"})
+
+
+def read_summary(document: dict[str, Any]) -> DataSummary:
+    return decode(DataSummary, document, strict=True)
 
 
 def refused(

@@ -12,6 +12,7 @@ import pytest
 from jsonschema.validators import Draft202012Validator
 
 from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
+from lakegate.extension_points import ROOT
 from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
@@ -27,7 +28,7 @@ from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
-from lakegate.json_schemas import load, problems
+from lakegate.json_schemas import load
 from lakegate.local_check.check_result import checks
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Unreadable
@@ -112,7 +113,8 @@ def test_results_name_the_technology_and_its_version() -> None:
         "severity": {"fail": {"success": False, "exceptionInfoModel": None}, "warn": over_http["severity"]["warn"]},
         "success": "fail",
     }
-    assert problems("api", "RuleResult", over_http, 5) == ()
+    described = {"$ref": "#/components/schemas/RuleResult", **json.loads((ROOT / "docs/openapi.json").read_text())}
+    assert Draft202012Validator(described).is_valid(over_http)
     assert (of_command["technology"], of_command["version"], of_command["metric"]) == ("Probe", "1.2.3", "external")
     assert of_command["failing_rows"] is None
     assert Draft202012Validator({"$ref": "#/$defs/CheckDetails", "$defs": load("check")["$defs"]}).is_valid(of_command)

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the HTTP API, from the table of routes and the schemas of its bodies.
+"""The OpenAPI document of the HTTP API, from the table of routes, the dataclasses of requests and the schemas of responses.
 
 `python -m tests.unit.features.http_api.openapi` writes docs/openapi.json.
 """
@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
+from infra.site.published_schemas import Definitions, value_schema
 from lakegate.extension_points import ROOT
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.contracts_api import WARNINGS
 from lakegate.http_messages import JSON, PROBLEM, Endpoint
 
 FILE = ROOT / "docs/openapi.json"
-SCHEMAS = ROOT / "lakegate/schemas/api.json"
+RESPONSES = json.loads((Path(__file__).parent / "responses.json").read_text())["$defs"]
+BETWEEN_MEMBERS = {"WantedDelivery": {"dependentRequired": {"size": ["checksum"], "checksum": ["size"]}}}
+"""Rules between members of requests, which their routes enforce."""
 EVERYWHERE = (400, 401, 500, 503)
 """Statuses that every route may answer."""
 OPEN = (500, 503)
@@ -94,11 +98,11 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
     return of_path + of_query + of_headers
 
 
-def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
-    """One operation."""
+def operation(route: str, endpoint: Endpoint, definitions: Definitions) -> dict[str, Any]:
+    """One operation; the dataclasses of its request are added to `definitions`."""
     answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
     of_keys = OF_KEYS if route.startswith("POST ") and endpoint.scope else ()
-    if endpoint.takes == "DocumentText":
+    if endpoint.takes is str:
         for each in answers.values():
             each["headers"] = {WARNINGS: OF_WARNINGS}
     problems = (*endpoint.problems, *(EVERYWHERE if endpoint.scope else OPEN), *of_keys)
@@ -113,9 +117,9 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
         "responses": {str(status): answers[status] for status in sorted(answers)},
         "security": [{"iam": []}, {"token": [endpoint.scope]}] if endpoint.scope else [],
     }
-    if endpoint.takes:
-        kinds = (JSON, "application/yaml") if endpoint.takes == "DocumentText" else (JSON,)
-        content = {kind: {"schema": schema(endpoint.takes)} for kind in kinds}
+    if endpoint.takes is not None:
+        kinds = (JSON, "application/yaml") if endpoint.takes is str else (JSON,)
+        content = {kind: {"schema": value_schema(endpoint.takes, definitions)} for kind in kinds}
         made["requestBody"] = {"required": True, "content": content}
     return made
 
@@ -123,11 +127,12 @@ def operation(route: str, endpoint: Endpoint) -> dict[str, Any]:
 def document() -> dict[str, Any]:
     """The whole document."""
     paths: dict[str, dict[str, Any]] = {}
+    definitions: Definitions = {}
     for route, endpoint in ROUTES.items():
         method, path = route.split(" ")
-        paths.setdefault(path, {})[method.lower()] = operation(route, endpoint)
-    schemas = json.loads(SCHEMAS.read_text().replace("#/$defs/", "#/components/schemas/"))["$defs"]
-    return {
+        paths.setdefault(path, {})[method.lower()] = operation(route, endpoint, definitions)
+    own = {name: each | BETWEEN_MEMBERS.get(name, {}) for name, (_, each) in sorted(definitions.items())}
+    whole = {
         "openapi": "3.1.0",
         "info": {
             "title": "Lakegate",
@@ -137,7 +142,7 @@ def document() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": RESPONSES | own,
             "securitySchemes": {
                 "iam": {
                     "type": "apiKey",
@@ -154,6 +159,8 @@ def document() -> dict[str, Any]:
             },
         },
     }
+    made: dict[str, Any] = json.loads(json.dumps(whole).replace("#/$defs/", "#/components/schemas/"))
+    return made
 
 
 def written() -> str:

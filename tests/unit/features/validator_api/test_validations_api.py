@@ -11,10 +11,12 @@ import pytest
 
 from lakegate.errors import AccessDenied, ConditionFailed, Throttled
 from lakegate.features.validator_api.validation_run import OtherValidation, WantedValidation, start
+from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate.delivery.advance import invocation_ended
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
+from lakegate.json_codec import decode
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result, Unreadable
@@ -219,8 +221,18 @@ def test_a_start_that_is_sent_again_starts_one_run(serve: Callable[[Environment]
     assert read(api).body["status"] == "OK"
 
 
+def rule(document: dict[str, Any]) -> ValidationRule:
+    return decode(ValidationRule, document, strict=True)
+
+
 def asking(path: str = KEY, **changes: Any) -> WantedValidation:
-    given: dict[str, Any] = {"caller": ALICE, "name": NAME, "rules": [SIZE], "path": path, "allows": lambda _: True}
+    given: dict[str, Any] = {
+        "caller": ALICE,
+        "name": NAME,
+        "rules": (rule(SIZE),),
+        "path": path,
+        "allows": lambda _: True,
+    }
     return WantedValidation(**given | changes)
 
 
@@ -254,7 +266,7 @@ def test_who_is_second_with_other_rules_is_refused() -> None:
     call = next(steps)
     while call.effect is not Effect.WRITE_REQUEST:
         call = steps.send(call.do())
-    run(start(env.dependencies, asking(rules=[COMPLETE]), "first"), env.dependencies.clock)
+    run(start(env.dependencies, asking(rules=(rule(COMPLETE),)), "first"), env.dependencies.clock)
     call = steps.send(call.do())
     with pytest.raises(ConditionFailed) as refused:
         call.do()
