@@ -468,7 +468,12 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
         "results": list(results_of(found)) if found else [],
         "success": _success(row),
     }
-    return {"result": "OK" if row.state is State.PUBLISHED else "NOK", "info": info}
+    return {"result": result_word(row.state), "info": info}
+
+
+def result_word(state: State) -> str:
+    """DCM's word for a state."""
+    return "Running" if state in RUNNING else "OK" if state is State.PUBLISHED else "NOK"
 
 
 def _success(row: Workload) -> str:

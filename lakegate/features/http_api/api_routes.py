@@ -8,7 +8,7 @@ from typing import Final
 from lakegate.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
-from lakegate.features.http_api.workloads_api import Transition, transition, workload
+from lakegate.features.http_api.workloads_api import Transition, transition, workload, workloads
 from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
 
 
@@ -69,6 +69,24 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (404,),
         flags=("details",),
+    ),
+    "GET /api/v1/workload": Endpoint(
+        "findWorkloads",
+        workloads,
+        READ,
+        "List the deliveries to a contract: those that are not finished, then the newest of each dataset first",
+        {200: "WorkloadPage"},
+        (404,),
+        query=("dataContractId", "cursor"),
+    ),
+    "GET /api/v1/data-contract/{id}/workload": Endpoint(
+        "findWorkloadsOfContract",
+        workloads,
+        READ,
+        "The same by the address of the contract",
+        {200: "WorkloadPage"},
+        (404,),
+        query=("cursor",),
     ),
     "GET /api/v1/workload/{id}": Endpoint(
         "readWorkload",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.contract.contract_model import is_usable
+from lakegate.features.http_api.contracts_api import cursor_of, place_of
+from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
+from lakegate.gate.delivery.find_deliveries import Delivery, Place, page_of
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.http_messages import (
+    STATUSES,
     AnnouncedWorkload,
     HttpAnswer,
     HttpProblem,
@@ -20,6 +26,7 @@ from lakegate.http_messages import (
     body_of,
     found,
     representation,
+    result_word,
 )
 from lakegate.json_codec import OMITTED, Bounds, Pattern, encode
 from lakegate.timestamps import instant_of, moment
@@ -51,6 +58,67 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
         return delivery_status(dependencies, named(dependencies, row.id, 0))
     expired = row.has_expired(dependencies.clock.now())
     return announced_status(row.id, row.contract, row.version, expired=expired)
+
+
+# ---- Workloads of a contract ----
+
+
+PAGE: Final = 50
+LINE_AND_HEIGHT: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})")
+"""A place in the list, as the cursor of a page has it."""
+
+
+def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/workload, GET /api/v1/data-contract/{id}/workload: the deliveries to a contract, one page of them.
+
+    Without their results, which each has at its own address.
+    """
+    name = request.path.get("id", request.query.get("dataContractId", ""))
+    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    if not seen.versions:
+        detail = (
+            "No contract is published with this id." if name else "`dataContractId` is missing: the id of a contract."
+        )
+        raise HttpProblem(404 if name else 400, "not-found" if name else "invalid-parameter", detail)
+    lines = lines_of(seen.versions) | {each.line for each in seen.routes}
+    listed, after = page_of(dependencies, lines, seen.routes, _place(request), PAGE)
+    shown = [_summary(dependencies, each, name) for each in listed]
+    return HttpAnswer(200, {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")})
+
+
+def _place(request: HttpRequest) -> Place:
+    written = place_of(request)
+    found = LINE_AND_HEIGHT.fullmatch(written)
+    if written and found is None:
+        raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")
+    return Place(found[1], int(found[2])) if found else Place()
+
+
+def _summary(dependencies: Dependencies, delivery: Delivery, contract: str) -> dict[str, object]:
+    """A delivery in DCM's representation, without its result; without its row, what its block has."""
+    row, block = delivery.row, delivery.block
+    if row is not None:
+        state, verdict = row.state, row.decision.verdict if row.decision else None
+    else:
+        assert block is not None
+        state, verdict = State[block.kind.name], block.verdict
+    version = row.pin.version if row is not None and row.pin else block.contract_version if block is not None else None
+    return {
+        "workloadId": _announced_id(dependencies, row) if row is not None else delivery.id,
+        "deliveryId": delivery.id,
+        "dataContractId": contract,
+        "dataContractVersion": version or None,
+        "status": STATUSES[state],
+        "verdict": verdict,
+        "result": {"result": result_word(state), "info": None},
+    }
+
+
+def _announced_id(dependencies: Dependencies, row: Workload) -> str:
+    """The id under which a workload was announced; its own, if it was not."""
+    *_, folder, _name = ("", *(row.landed or row.source).key.split("/"))
+    link = row_of(dependencies, folder) if IDENTIFIER.fullmatch(folder) else None
+    return folder if link is not None and link.joined == row.id else row.id
 
 
 # ---- Transitions over HTTP ----

@@ -23,6 +23,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.registry.registry_rows import Route
 from lakegate.report.delivery_report import Report
 from lakegate.text import counted, did_you_mean, listed
 
@@ -126,6 +127,9 @@ SEARCHED_BLOCKS: Final = 5_000
 """Of each line, where only some deliveries are wanted."""
 SEARCHED_ROWS: Final = 1_000
 """The same for unfinished deliveries."""
+SEARCHED_OPEN: Final = 200
+"""Unfinished deliveries, of the stack and below each route, among which a page looks for those of some lines: a request has
+seconds."""
 NO_VERDICT: Final = "none"
 WHOLE_ID: Final = 64
 ALWAYS: Final = datetime(9999, 1, 1, tzinfo=UTC)
@@ -166,6 +170,42 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
     for replayed in _replays(dependencies, tuple(known.values())):
         known.setdefault(replayed.id, replayed)
     return tuple(nlargest(limit, filter(wanted.admits, known.values()), key=lambda each: each.at or ALWAYS))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the list of the deliveries to some lines: below a height of a line, or at its top."""
+
+    line: str = ""
+    """Empty: the beginning."""
+    below: int | None = None
+
+
+def page_of(
+    dependencies: Dependencies, lines: Iterable[str], routes: Iterable[Route], place: Place, limit: int
+) -> tuple[tuple[Delivery, ...], Place | None]:
+    """A page of the deliveries to some lines: first those that are not finished, then line by line, the newest first.
+
+    And where the next page begins; None after the last one. `routes`: below them unfinished ones have landed.
+    """
+    ordered = sorted(lines, reverse=True)
+    found: list[Delivery] = []
+    if not place.line:
+        wanted = Wanted(chains=frozenset(ordered))
+        landed = (_landed(dependencies, SEARCHED_OPEN, each.prefix) for each in routes)
+        unfinished = _open(dependencies, SEARCHED_OPEN), failed_and_staged(dependencies), *landed
+        found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
+    for line in ordered:
+        if place.line and line > place.line:
+            continue
+        below = place.below if line == place.line else None
+        for block in dependencies.ledger.newest(line, limit, below):
+            if not isinstance(block, Block):
+                continue
+            if len(found) >= limit:
+                return tuple(found), Place(line, block.height + 1)
+            found.append(at_rest(dependencies, block))
+    return tuple(found), None
 
 
 def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
@@ -223,8 +263,12 @@ def _newest(dependencies: Dependencies, chain: str, page: int) -> Iterator[Block
         yield from (block for block in dependencies.ledger.newest(chain, page) if isinstance(block, Block))
 
 
-def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
-    versions = sorted(_listed(dependencies), key=lambda each: each.modified, reverse=True)
+def _landed(dependencies: Dependencies, limit: int, prefix: str | None = None) -> Iterator[Delivery]:
+    versions = sorted(
+        _listed(dependencies, prefix or dependencies.places.landing_prefix),
+        key=lambda each: each.modified,
+        reverse=True,
+    )
     for version in versions[:limit]:
         identity = workload_id(version.bucket, version.key, version.version)
         try:
@@ -236,10 +280,10 @@ def _landed(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:
         yield delivery_of(row) if row else Delivery(identity, version.key, version.size, version.modified)
 
 
-def _listed(dependencies: Dependencies) -> Iterator[ObjectVersion]:
+def _listed(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
     after: str | None = None
     for _ in range(PAGES):
-        page = dependencies.objects.versions(dependencies.places.landing, dependencies.places.landing_prefix, after)
+        page = dependencies.objects.versions(dependencies.places.landing, prefix, after)
         ignored = dependencies.places.ignored
         yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
         after = page.after

@@ -228,9 +228,9 @@ class Ledger:
         """The block at a height; None where there is none. Strongly consistent. Raises UnreadableItem."""
         return found(self.table, RowKey(TableName.LEDGER, chain, height), block_of)
 
-    def newest(self, chain: str, page: int | None = None) -> Iterator[AnyBlock]:
-        """The blocks from the top down, read page by page as far as they are taken; one that cannot be read is left out."""
-        return all_readable(self.table, self.table.heights(chain, newest=True, page=page), block_of)
+    def newest(self, chain: str, page: int | None = None, below: int | None = None) -> Iterator[AnyBlock]:
+        """The blocks from the top, or below a height, down, page by page as far as they are taken; readable ones alone."""
+        return all_readable(self.table, self.table.heights(chain, below=below, newest=True, page=page), block_of)
 
     def texts(self, chain: str) -> Iterator[bytes]:
         """Every block as it is stored, lowest first, read page by page."""

@@ -90,8 +90,17 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         table = f"arn:aws:dynamodb:{HERE}:table/lakegate-LedgerTable"
         chain = {"dynamodb:LeadingKeys": [f"{OWNERS[owner][1]}/orders_v1"]}
         yield "ledger", Call(f"dynamodb:{action}", table, chain)
-    paths = ("", "/pull", "/workload", "/workload/1", *OF_WORKLOADS, "/v1/validation/start", "/v1/validation/1")
-    for method, path in product(("GET", "PUT", "POST"), paths):
+    paths = (
+        "",
+        "/pull",
+        "/route",
+        "/workload",
+        "/workload/1",
+        *OF_WORKLOADS,
+        "/v1/validation/start",
+        "/v1/validation/1",
+    )
+    for method, path in product(("GET", "PUT", "POST", "DELETE"), paths):
         address = f"$default/{method}/api/v1/data-contract/{OWNERS[owner][1]}{path}"
         yield f"{method}{path}", Call("execute-api:Invoke", f"arn:aws:execute-api:{HERE}:lakegate-ApiId/{address}")
 
@@ -122,6 +131,8 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
         *(("landing", each) for each in writing),
         *chain,
         ("GET", "execute-api:Invoke"),
+        ("GET/route", "execute-api:Invoke"),
+        ("GET/workload", "execute-api:Invoke"),
         ("GET/workload/1", "execute-api:Invoke"),
         *((f"GET{each}", "execute-api:Invoke") for each in OF_WORKLOADS),  # there is no such route
         ("POST/workload", "execute-api:Invoke"),

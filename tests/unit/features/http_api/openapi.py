@@ -89,7 +89,7 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
         {"name": name, "in": "query", "schema": text | forms.get(name, {})} for name in endpoint.query
     ]
     for each in of_query:
-        if each["name"] == "prefix":
+        if each["name"] in {"prefix", "dataContractId"}:
             each["required"] = True
     flag = {"type": "string", "enum": ["true", "false"], "default": "false"}
     key = {"name": "Idempotency-Key", "in": "header", "schema": text | {"pattern": "^[!-~]{1,255}$"}}

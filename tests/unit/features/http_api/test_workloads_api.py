@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from lakegate.contract.contract_model import Severity
+from lakegate.features.http_api import workloads_api
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
 from lakegate.http_messages import STATUSES
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.report.dcm_results import severity_of
 from lakegate.verdict.check_status import CheckOutcome, Status
-from tests.simulation.environment import PREFIX, Environment
+from tests.simulation.environment import LANDING, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.features.http_api.conftest import Api
 from tests.unit.gate.scenarios import landed, swapped
@@ -200,3 +203,71 @@ def test_what_was_not_measured_has_an_exception(status: Status, raised: bool, ke
     exception = {"raisedException": raised, "exceptionMessage": "why"}
 
     assert severity_of(check, outcome) == {"fail": both(kept, exception), "warn": None}
+
+
+OF_CONTRACT = "GET /api/v1/data-contract/{id}/workload"
+
+
+def test_the_deliveries_to_a_contract_are_listed_by_page(
+    serve: Callable[[Environment], Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open and failed ones first, then the newest of each dataset; every one is listed once, under the id of its announcement."""
+    monkeypatch.setattr(workloads_api, "PAGE", 3)
+    env = Environment()
+    api, stage = serve(env), Stage(env, lambda _: Fault.NONE)
+    made = api.call("POST /api/v1/workload", b'"orders"').body
+    keys = [made["upload"]["key"], *(f"{PREFIX}{each}.csv" for each in range(6))]
+    for at, key in enumerate(keys):
+        env.upload(key, b"good:%d" % at if at % 2 else b"bad:%d" % at)
+        settle(stage)
+    running = env.upload(f"{PREFIX}now.csv", b"good:9")
+    run(intake(env.dependencies, LANDING, running.version.key), env.memory.clock)
+    pages, cursor = [], {}
+    while True:
+        page = api.call("GET /api/v1/workload", query={"dataContractId": "orders", **cursor}).body
+        pages.append(page["workloads"])
+        if page["cursor"] is None:
+            break
+        cursor = {"cursor": page["cursor"]}
+    listed = [each for page in pages for each in page]
+    first = api.call(OF_CONTRACT, path="orders").body["workloads"]
+
+    assert len(pages) == 3
+    assert first == pages[0]
+    assert [each["status"] for each in listed].count("Accepted") + 5 == len(listed) == 8
+    assert (listed[0]["workloadId"], listed[0]["result"]["result"]) == (running.workload, "Running")
+    assert listed[-1]["workloadId"] == made["workloadId"] != listed[-1]["deliveryId"]
+    assert len({each["deliveryId"] for each in listed}) == 8
+    for each in listed:
+        own = api.workload(each["workloadId"]).body
+        assert own | {"result": {**own["result"], "info": None}} == each
+
+
+def test_a_failed_delivery_is_listed(serve: Callable[[Environment], Api]) -> None:
+    """It has no block, and is due no more."""
+    env, row = landed()
+    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
+    env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
+    api = serve(env)
+
+    assert [
+        (each["deliveryId"], each["status"]) for each in api.call(OF_CONTRACT, path="orders").body["workloads"]
+    ] == [(row.id, "Failed")]
+
+
+def test_deliveries_are_listed_of_contracts_that_the_caller_may_use(serve: Callable[[Environment], Api]) -> None:
+    """Others do not exist; a cursor of something else is refused."""
+    env, _ = settled(b"good:1")
+    api = serve(env)
+    other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
+    asked = [
+        api.call(OF_CONTRACT, path="orders", authorizer=other),
+        api.call("GET /api/v1/workload", query={"dataContractId": "orders"}, authorizer=other),
+        api.call(OF_CONTRACT, path="unknown"),
+        api.call("GET /api/v1/workload"),
+        api.call(OF_CONTRACT, path="orders", query={"cursor": "b3JkZXJz"}),
+        api.call(OF_CONTRACT, path="orders", query={"cursor": "b3RoZXIvbGluZXNfdjEKNQ"}),
+    ]
+
+    assert [each.status for each in asked] == [404, 404, 404, 400, 400, 200]
+    assert {each["dataContractId"] for each in asked[-1].body["workloads"]} <= {"orders"}
