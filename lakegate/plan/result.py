@@ -204,6 +204,8 @@ class Result(VersionedDocument):
     """If the request wants only rows with new keys as slices."""
     watermark: OptionalMoment = ""
     """Of the request: what late rows of slices were counted by; empty if the line has none."""
+    system_time: OptionalMoment = ""
+    """Of the rows of its slices, by the request; empty without slices."""
     engines: Annotated[dict[Step, Annotated[str, Bounds(most=128)]], Bounds(most=20)] = field(default_factory=dict)
     timings: Annotated[dict[Step, Amount], Bounds(most=100)] = field(default_factory=dict)
     """Seconds by step."""

@@ -67,11 +67,13 @@ class SliceOrder:
     offset: Exact
     """Of the first row."""
     event_time: Name | None = None
-    """The column with the time of the event (a date or a timestamp); None: the judging time."""
+    """The column with the time of the event (a date or a timestamp); None: the system time."""
     watermark: OptionalMoment = ""
     """Of the line, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
     merge: MergeOrder | None = None
     """None: all rows are appended."""
+    system_time: OptionalMoment = ""
+    """Of all rows, after that of the slices before (RFC 3339, UTC, whole milliseconds). Empty: the judging time, of a command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,11 +122,15 @@ def block_digest(block: Block) -> str:
         "workload": block.workload,
     }
     if block.slices is not None:
-        names = ("event_time", "key", "logical", "offset", "physical", "rows")
+        names = ("event_time", "key", "logical", "offset", "physical", "rows", "system_time")
         listed = [{name: getattr(each, name) for name in names} for each in block.slices]
         document |= {"slices": listed}
     if block.watermark is not None:
         document |= {"watermark": block.watermark}
+    if block.result is not None:
+        document |= {"result": block.result}
+    if block.engines is not None:
+        document |= {"engines": dict(block.engines)}
     if block.waiver is not None:
         names = ("actor", "expires", "reason", "rejected")
         document |= {"waiver": {each: getattr(block.waiver, each) for each in names}}

@@ -34,7 +34,7 @@ class SlicePromises:
 
     def __init__(self, env: Environment) -> None:
         self.env = env
-        self.following, self.watermark, self.writer = 0, "", ""
+        self.following, self.watermark, self.writer, self.system_time = 0, "", "", ""
         self.runs: tuple[StateRun, ...] = ()
         self.rows = b""
         """Of all slices, in their order."""
@@ -66,6 +66,10 @@ class SlicePromises:
             return "a delivery was decided that was judged by another offset, watermark or state"
         if decided.watermarks[1] != self._mark_after(row, decided.offsets):
             return "a decision moves the watermark wrongly"
+        has_rows = decided.offsets[1] > decided.offsets[0]
+        if bool(decided.system_time) != has_rows or (has_rows and decided.system_time <= self.system_time):
+            return "the system time of rows is not after that of the rows before"
+        self.system_time = decided.system_time or self.system_time
         self.following, self.watermark, self.writer = decided.offsets[1], decided.watermarks[1], row.id
         self.runs = decided.runs or self.runs
         return ""
@@ -96,7 +100,7 @@ class SlicePromises:
         is_late = has_rows and time_of(self._body(row)) < decided.watermarks[0]
         return "accepted_with_warnings" if is_late else expected
 
-    def committed(self, block: Block, row: Workload) -> str:
+    def committed(self, block: Block, row: Workload) -> str:  # noqa: PLR0911 - one for each promise
         """What is broken by the block of a delivery of slices; empty: nothing."""
         decided = decided_slices(row)
         if block.slices is None or decided is None:
@@ -114,6 +118,9 @@ class SlicePromises:
         stored = [self.env.lake[each.key][-1].body for each in block.slices]
         if stored != ([f"{len(self.rows)}:".encode() + new] if new else []):
             return "the rows of a slice are not what the order of the deliveries makes of them"
+        is_newer = decided.system_time > block.system_time
+        if is_newer or any(each.system_time != decided.system_time for each in block.slices):
+            return "a block has another system time than its decision, or rows that are newer than itself"
         if block.watermark != ((decided.watermarks[1] or None) if new else None):
             return "a block has another watermark than its decision"
         self.rows += new
@@ -138,7 +145,7 @@ class SlicePromises:
     def finished(self) -> str:
         """What is broken when all deliveries have ended; empty: nothing."""
         turn = self.env.memory.turns.next_slice(LINE)
-        if turn != (self.following, self.watermark, self.runs, ""):
+        if turn != (self.following, self.watermark, self.runs, "", self.system_time):
             return "the turn of the line is not free, or not that of its last delivery"
         if len(self.rows) != self.following or published(self.env) != self.rows:
             return "the rows of the line are not those of its deliveries"

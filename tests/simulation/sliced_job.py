@@ -40,7 +40,8 @@ def slices_of(objects: MemoryObjects, asked: Mapping[str, Any], accepted: bytes,
     found = written and WrittenSlice(
         uri, written.size, written.etag, len(new), offset, (at, at), logical, physical, late
     )
-    return {"slices": (found,) if found else (), "merge": merge, "watermark": watermark}
+    time = order["system_time"] if found else ""
+    return {"slices": (found,) if found else (), "merge": merge, "watermark": watermark, "system_time": time}
 
 
 def _merged(objects: MemoryObjects, order: Mapping[str, Any], accepted: bytes, uri: str) -> tuple[Merged, bytes]:

@@ -313,7 +313,7 @@ def read(  # noqa: PLR0913 - a command has these options
     ],
     *,
     as_at: Annotated[
-        str | None, typer.Option(help="What was published at this time: a day, or a time with its zone.")
+        str | None, typer.Option(help="Rows with a system time up to this time: a day, or a time with its zone.")
     ] = None,
     as_of: Annotated[str | None, typer.Option(help="Events up to this time, as they are known now.")] = None,
     changes_since: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -49,6 +49,8 @@ def offsets_of_slices(plan: Plan, result: Result) -> tuple[int, int] | None:
         raise InputError("rows are merged without a key, or not merged with one")
     if any(low.offset + low.rows != high.offset for low, high in pairwise(slices)):
         raise InputError("the offsets of the slices are not contiguous")
+    if bool(slices) != bool(result.system_time):
+        raise InputError("there are slices without a system time, or a system time without slices")
     if merge is not None:
         return _merged_offsets(plan, merge, slices)
     if bool(slices) != (ordered and result.rows > result.rejected_rows):
@@ -145,12 +147,19 @@ def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms
     following = turns(dependencies).next_slice(line)
     if terms.merge_key and following.writer:
         raise ConcurrentUpdate(workload.id)
-    order = SliceOrder(following.offset, terms.event_time, following.watermark)
+    time = system_time(dependencies.clock.now(), following.system_time)
+    order = SliceOrder(following.offset, terms.event_time, following.watermark, system_time=time)
     if not terms.merge_key:
         return order
     runs = tuple(replace(each, uri=f"s3://{dependencies.places.lake}/{each.uri}") for each in following.runs)
     snapshot = _snapshot(dependencies, workload, line, terms, following.offset) if terms.snapshots else None
     return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
+
+
+def system_time(now: datetime, before: str) -> str:
+    """The system time of the next slice: now in whole milliseconds, and always after that of the slices before."""
+    time = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    return moment(max(time, instant_of(before) + timedelta(milliseconds=1)) if before else time)
 
 
 def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
@@ -190,7 +199,7 @@ class SlicePublisher:
             return decision
         marks = (result.watermark, watermark_after(plan, result, workload.pin.judging_time))
         before, runs = merge_states(result, workload)
-        return with_slices(decision, DecidedSlices(offsets, marks, before, runs))
+        return with_slices(decision, DecidedSlices(offsets, marks, before, runs, result.system_time))
 
     def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
         """Whether the slices before are still those of the decision."""
@@ -218,7 +227,10 @@ class SlicePublisher:
     def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
         """The published slices, and the watermark from them on."""
         slices = tuple(
-            LedgerSlice(_key(workload, each), each.offset, each.rows, each.event_times, each.logical, each.physical)
+            LedgerSlice(
+                *(_key(workload, each), each.offset, each.rows, each.event_times, each.logical, each.physical),
+                system_time=result.system_time,
+            )
             for each in result.slices
         )
         decided = decided_slices(workload)

@@ -19,13 +19,13 @@ from lakegate.cli.command_runner import usable
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import ledger_in
-from lakegate.features.odf.exchange.odf_repositories import FolderPlace, Link, followed, head_of, walked
+from lakegate.features.odf.exchange.odf_repositories import Added, FolderPlace, Link, followed, head_of, walked
 from lakegate.features.odf.format.metadata_chain import SetAttachments
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import blocks
-from lakegate.gate.ledger.blocks import AnyBlock, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, stored_block
 from lakegate.transfer.download_files import MANIFEST, File, ListedDelivery, deliveries, fetched
 
 # ---- Slices as one table, and files of other programs ----
@@ -385,12 +385,10 @@ def dataset_in(folder: Path) -> dict[str, Any] | None:
     links, _ = walked(place, head)
     state, added = followed(links)
     line = str(state.id)
-    earliest: dict[int, str] = {}
+    stated: dict[int, LedgerSlice] = {}
     for block in _ledger(links):
         line = block.chain
-        earliest.update(
-            (one.offset, one.event_time[0]) for each in blocks.deliveries([block]) for one in each.slices or ()
-        )
+        stated.update((one.offset, one) for each in blocks.deliveries([block]) for one in each.slices or ())
     return {
         "line": line,
         "height": state.sequence,
@@ -398,17 +396,22 @@ def dataset_in(folder: Path) -> dict[str, Any] | None:
             {
                 "height": each.sequence,
                 "published_at": each.published_at,
-                "slices": [
-                    {
-                        "key": f"data/{each.data.physical}",
-                        "offset": each.data.start,
-                        "event_time": [earliest.get(each.data.start, ANY)],
-                    }
-                ],
+                "slices": [_listed(each, stated.get(each.data.start))],
                 "objects": [{"key": f"data/{each.data.physical}", "size": each.data.size}],
             }
             for each in added
         ],
+    }
+
+
+def _listed(added: Added, stated: LedgerSlice | None) -> dict[str, Any]:
+    """A slice in the form of the readers' manifest."""
+    earliest, time = (stated.event_time[0], stated.system_time) if stated else (ANY, None)
+    return {
+        "key": f"data/{added.data.physical}",
+        "offset": added.data.start,
+        "event_time": [earliest],
+        **({"system_time": time} if time else {}),
     }
 
 

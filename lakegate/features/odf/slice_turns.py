@@ -45,6 +45,8 @@ class NextSlice(NamedTuple):
     """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
     writer: str = ""
     """The delivery that is DECIDED and not committed; empty: none."""
+    system_time: str = ""
+    """Of the last slice; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,9 @@ class DecidedSlices:
     before: tuple[StateRun, ...] = ()
     """The merge state of its line, with which its rows were compared."""
     runs: tuple[StateRun, ...] = ()
-    """The watermark from its slices on."""
+    """The merge state from its slices on."""
+    system_time: str = ""
+    """Of its slices; empty of a delivery without rows."""
 
 
 def decided_slices(workload: Workload) -> DecidedSlices | None:
@@ -67,7 +71,8 @@ def decided_slices(workload: Workload) -> DecidedSlices | None:
     if not members.get("offsets"):
         return None
     before, runs = (tuple(StateRun(**each) for each in members.get(name, ())) for name in ("before", "runs"))
-    return DecidedSlices(tuple(members["offsets"]), tuple(members.get("watermarks", ("", ""))), before, runs)
+    marks, time = tuple(members.get("watermarks", ("", ""))), members.get("system_time", "")
+    return DecidedSlices(tuple(members["offsets"]), marks, before, runs, time)
 
 
 def with_slices(decision: Decision, slices: DecidedSlices) -> Decision:
@@ -137,9 +142,10 @@ def turn_key(line: str) -> RowKey:
 
 def next_slice(row: Row) -> NextSlice:
     """The beginning of the next slice by a row."""
-    mark, writer = (row.text(each) if row.has(each) else "" for each in ("watermark", "writer"))
+    stored = ("watermark", "writer", "system_time")
+    mark, writer, time = (row.text(each) if row.has(each) else "" for each in stored)
     runs = json.loads(row.text("runs")) if row.has("runs") else ()
-    return NextSlice(row.number("following"), mark, tuple(StateRun(**each) for each in runs), writer)
+    return NextSlice(row.number("following"), mark, tuple(StateRun(**each) for each in runs), writer, time)
 
 
 def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
@@ -156,6 +162,8 @@ def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
         sets["watermark"] = after
     if decided.runs:
         sets["runs"] = _runs(decided.runs)
+    if decided.system_time:
+        sets["system_time"] = decided.system_time
     same, state = _is("watermark", before), _is("runs", _runs(decided.before))
     return [Update(turn_key(pin.chain), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason="turn")]
 

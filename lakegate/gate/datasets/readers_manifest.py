@@ -329,8 +329,8 @@ def whole(
 ) -> dict[str, Any]:
     """The manifest with the deliveries of every segment that reaches above a height, and with no segments.
 
-    Of deliveries that were published after a time it may have none. Raises InputError where a segment is missing, or is another
-    one than its key names.
+    Of deliveries that were published after a time it may have none, but those whose turn had come before. Raises InputError
+    where a segment is missing, or is another one than its key names.
     """
     segments = head.get("segments")
     if segments is None:  # of a line without accepted deliveries
@@ -340,9 +340,9 @@ def whole(
     found = []
     for first in firsts:
         part = _segment(dependencies, head["line"], folder, first, heights)
+        found += part
         if until is not None and part and all(_published(each) > until + CLOCKS for each in part):
             break
-        found += part
     else:
         found += head["deliveries"]
     return {**head, "segments": {**segments, "count": 0}, "deliveries": found}

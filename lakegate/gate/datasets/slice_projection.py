@@ -1,6 +1,7 @@
 """Slices of a dataset that have the rows of a time (Open Data Fabric, *Projections*), by what the readers' manifest lists.
 
-*As at* a time: what had been published by then. *As of* a time: the events up to then, with all that is known of them.
+*As at* a time: rows with a system time up to then; of deliveries without slices what had been published by then. *As of* a
+time: the events up to then, with all that is known of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Projection:
     """A question about the rows of a line; without times, and above no height, it asks for all of them."""
 
     as_at: datetime | None = None
-    """Only deliveries that were published at this time or before."""
+    """Only rows of which it was the turn at this time or before, by their `system_time`."""
     as_of: datetime | None = None
     """Only events of this time or before."""
     since: int = NOTHING
@@ -53,7 +54,8 @@ def select(deliveries: Iterable[Mapping[str, Any]], wanted: Projection) -> Selec
     height = NOTHING
     for each in deliveries:
         own = each.get("slices") or ()
-        if each["height"] <= wanted.since or _is_after(each.get("published_at"), wanted.as_at):
+        known_at = own[0].get("system_time") if own else None
+        if each["height"] <= wanted.since or _is_after(known_at or each.get("published_at"), wanted.as_at):
             skipped += len(own)
             continue
         height = max(height, each["height"])

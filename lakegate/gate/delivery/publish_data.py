@@ -307,4 +307,6 @@ def _block(
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
         slices=slices,
         watermark=watermark,
+        result=decision.result or None,
+        engines=(result.engines or None) if result else None,
     )

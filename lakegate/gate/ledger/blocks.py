@@ -54,6 +54,8 @@ class LedgerSlice:
     logical: NotEmpty
     """Hash of the rows, and below that of the bytes, as multihashes."""
     physical: NotEmpty
+    system_time: Moment | None = field(default=None, metadata={OMITTED: True})
+    """Of its rows: when it was their turn in the dataset. None: not stated."""
 
     @property
     def end(self) -> int:
@@ -183,6 +185,10 @@ class Block:
     """Of a published delivery in the order of their offsets, none of one without rows. None: it is published as it arrived."""
     watermark: Moment | None = field(default=None, metadata={OMITTED: True})
     """Of the dataset, from its slices on, as `system_time`. None: the dataset has none."""
+    result: Sha256 | None = field(default=None, metadata={OMITTED: True})
+    """Digest of the result.json by which it was decided. None: nothing was measured."""
+    engines: Mapping[str, str] | None = field(default=None, metadata={OMITTED: True})
+    """By name, the versions of the engines that measured it. None: the result names none."""
 
 
 AnyBlock: TypeAlias = Block | Record

@@ -43,6 +43,8 @@ class Wrong(StrEnum):
     """The slices of the block do not begin where those before it end."""
     WATERMARK = "watermark"
     """The watermark of the block is before one below it, or after every event of its slices."""
+    SYSTEM_TIME = "system-time"
+    """The system time of a slice is not after that of the deliveries below."""
     REPEATED = "repeated"
     """The delivery has a block below: its data is counted twice."""
     HEAD = "head"
@@ -121,15 +123,16 @@ def _refused(text: bytes, reason: str) -> _Refused:
 
 
 class _Following(NamedTuple):
-    """The offsets and watermark that the slices of a chain leave to those that follow them."""
+    """The offset, watermark and system time that the slices of a chain leave to those that follow them."""
 
     offset: int = 0
     watermark: str = NONE
+    system_time: str = ""
 
-    @staticmethod
-    def after(block: Block) -> _Following:
+    def after(self, block: Block) -> _Following:
         assert block.slices
-        return _Following(block.slices[-1].end, block.watermark or NONE)
+        last = block.slices[-1]
+        return _Following(last.end, block.watermark or NONE, last.system_time or self.system_time)
 
     def faults(self, block: Block) -> Iterator[tuple[Wrong, str]]:
         assert block.slices
@@ -139,6 +142,9 @@ class _Following(NamedTuple):
         why = watermark_fault(self.watermark, block.watermark or NONE, latest)
         if why:
             yield Wrong.WATERMARK, why
+        stated = {each.system_time for each in block.slices}
+        if len(stated) > 1 or any(each is not None and each <= self.system_time for each in stated):
+            yield Wrong.SYSTEM_TIME, f"not one time after {self.system_time or 'none'}"
 
 
 def _faults(
@@ -170,7 +176,7 @@ def _faults(
                     faults.append(ChainFault(height, Wrong.REPEATED, f"its delivery is that of block {below}"))
             if isinstance(block, Block) and block.slices:
                 faults.extend(ChainFault(height, what, why) for what, why in following.faults(block))
-                following = _Following.after(block)
+                following = following.after(block)
         if anchors.get(height, own) != own:
             faults.append(ChainFault(height, Wrong.ALTERED))
         top, last = own, height

@@ -433,7 +433,7 @@ def _copy(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
         file = File(source.key, source.version, source.size, source.checksum, "slice")
         try:
             fetched(dependencies, Path(name), ListedDelivery({}, (file,)), arrived)
-            check_file(Path(name, file.place), added.data, fields, added.stated.event_time)
+            check_file(Path(name, file.place), added.data, fields, added.stated)
         except DiffersError as error:
             raise InputError(f"{error}; `lakegate verify LINE --objects` names every such object") from None
         except InputError as error:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice, zip_longest
 from pathlib import Path
 from types import MappingProxyType
@@ -33,8 +34,9 @@ from lakegate.features.odf.exchange.odf_repositories import (
     source_of,
     walked,
 )
+from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.format.metadata_chain import ChainState, SetAttachments, block_in
-from lakegate.gate.ledger.blocks import Block, stored_block
+from lakegate.gate.ledger.blocks import Block, LedgerSlice, stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.signatures import Signatures, SignedText
 from lakegate.gate.ledger.verification import verify_signed
@@ -128,8 +130,8 @@ class CheckedLedger:
     """Of the last block."""
     digest: str
     """Likewise."""
-    event_times: Mapping[int, tuple[str, str]]
-    """Of each slice, by the offset of its first row."""
+    slices: Mapping[int, LedgerSlice]
+    """By the offsets of their first rows."""
     proven: int
     """Blocks of the dataset, from the first one, that a signature or an anchor covers; all of them where no key is given."""
     unproven: int = 0
@@ -169,13 +171,13 @@ def ledger_of(links: Sequence[Link], proof: Proof) -> CheckedLedger | None:
         raise InputError(
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
         )
-    times, ends = _written_again(links)
+    slices, ends = _written_again(links)
     reached = max((proof.signatures.covered, *(each for each in proof.anchors if each <= passed.height)))
     if proof.signatures.given is None or proof.takes_unsigned or reached == passed.height:
-        return CheckedLedger(line, passed.height, passed.digest, times, len(links))
+        return CheckedLedger(line, passed.height, passed.digest, slices, len(links))
     stored = next(islice(_Attached().ledger(links), reached, None))
     digest = hashlib.sha3_256(stored.text).hexdigest()
-    return CheckedLedger(line, reached, digest, times, ends[reached], passed.height - reached)
+    return CheckedLedger(line, reached, digest, slices, ends[reached], passed.height - reached)
 
 
 @dataclass(slots=True)
@@ -212,12 +214,12 @@ class _Attached:
                 yield event
 
 
-def _written_again(links: Sequence[Link]) -> tuple[dict[int, tuple[str, str]], list[int]]:
-    """The event times of slices in the ledger, and how many blocks of the dataset end with each block of the ledger.
+def _written_again(links: Sequence[Link]) -> tuple[dict[int, LedgerSlice], list[int]]:
+    """The slices in the ledger, and how many blocks of the dataset end with each block of the ledger.
 
     InputError where the blocks that follow from the ledger are others than those of the dataset.
     """
-    times: dict[int, tuple[str, str]] = {}
+    slices: dict[int, LedgerSlice] = {}
     ends: list[int] = []
     attached, at = _Attached(), 0
     try:
@@ -230,12 +232,12 @@ def _written_again(links: Sequence[Link]) -> tuple[dict[int, tuple[str, str]], l
             if ends:
                 ends[-1] = at + 1
             if own.added:
-                times[own.added.stated.offset] = own.added.stated.event_time
+                slices[own.added.stated.offset] = own.added.stated
             at += 1
     except InputError as error:
         where = f"at block {at}" if at < len(links) else "at its end"
         raise InputError(f"{OTHER} {where}: {error}") from None
-    return times, ends
+    return slices, ends
 
 
 def _difference(own: OdfBlock | None, link: Link | None) -> str:
@@ -313,7 +315,7 @@ def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -
         folder.remove(brought)
         raise
     added = [each for each in slices if each.sequence >= len(there)]
-    _bring(source, folder, added, ledger)
+    _bring(source, folder, added, ledger, _last_time(folder, slices[: -len(added) or None]))
     if len(links) > len(there):
         folder.set_head(links[-1].name, before)
     return DatasetCopy(state, len(links) - len(there), tuple(added), ledger)
@@ -343,35 +345,53 @@ def _check_continues(own: str | None, head: str, joint: str | None) -> None:
     raise InputError(f"the dataset {where}: it is no continuation of the one in the folder, nothing was changed")
 
 
-def _bring(source: OdfSource, folder: FolderPlace, added: Sequence[Added], ledger: CheckedLedger | None) -> None:
-    """Files of data that are new, each whole and verified."""
+def _bring(
+    source: OdfSource,
+    folder: FolderPlace,
+    added: Sequence[Added],
+    ledger: CheckedLedger | None,
+    before: datetime | None,
+) -> None:
+    """Files of data that are new, each whole and verified. `before`: the last system time of the dataset without them."""
     size = sum(each.data.size for each in added)
     free = shutil.disk_usage(_existing(folder.path)).free
     if size > free:
         raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
-    times = ledger.event_times if ledger else {}
+    stated = ledger.slices if ledger else {}
     with terminal.bytes_arriving("data", size) as arrived:
         for each in added:
-            _bring_slice(source, folder, each, times.get(each.data.start), arrived)
+            before = _bring_slice(source, folder, each, stated.get(each.data.start), before, arrived)
+
+
+def _last_time(folder: FolderPlace, slices: Sequence[Added]) -> datetime | None:
+    """The last system time of the slices that are there; None where there are none, or the last one is damaged."""
+    with suppress(InputError):
+        return slice_in(folder.path / f"data/{slices[-1].data.physical}").system_times[1] if slices else None
+    return None
 
 
 def _existing(path: Path) -> Path:
     return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
 
 
-def _bring_slice(
-    source: OdfSource, folder: FolderPlace, each: Added, times: tuple[str, str] | None, arrived: Callable[[int], object]
-) -> None:
+def _bring_slice(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
+    source: OdfSource,
+    folder: FolderPlace,
+    each: Added,
+    stated: LedgerSlice | None,
+    before: datetime | None,
+    arrived: Callable[[int], object],
+) -> datetime:
     name = f"data/{each.data.physical}"
     if folder.size(name) == each.data.size:  # of an interrupted run; fetched again if it was damaged since
         with suppress(InputError):
-            check_file(folder.path / name, each.data, each.fields, times)
+            found = check_file(folder.path / name, each.data, each.fields, stated, before)
             arrived(each.data.size)
-            return
+            return found
     try:
         with folder.new(name) as part:
             _fetch(source, name, each.data.size, part, arrived)
-            check_file(part, each.data, each.fields, times)
+            return check_file(part, each.data, each.fields, stated, before)
     except NotFound:
         raise InputError(f"block {each.sequence}: {name} is missing") from None
     except InputError as error:
@@ -415,7 +435,8 @@ def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy
         check_names(state, ledger, proof)
     except InputError as error:
         return None, [str(error)]
-    times = ledger.event_times if ledger else {}
+    stated = ledger.slices if ledger else {}
+    before: datetime | None = None
     faults = []
     if ledger is not None and ledger.unproven:
         words = f"signatures cover {ledger.proven:,} of its {counted(len(links), 'block')}"
@@ -427,7 +448,7 @@ def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy
             try:
                 if folder.size(name) is None:
                     raise InputError("it is missing")  # noqa: TRY301 - one of the ways in which a file differs
-                check_file(folder.path / name, each.data, each.fields, times.get(each.data.start))
+                before = check_file(folder.path / name, each.data, each.fields, stated.get(each.data.start), before)
             except InputError as error:
                 faults.append(f"block {each.sequence}: {name} is not as stated: {error}")
     return DatasetCopy(state, len(links), tuple(added), ledger), faults

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from http.client import HTTPException
 from io import BytesIO, FileIO
@@ -40,6 +41,7 @@ from lakegate.features.odf.format.metadata_chain import (
 )
 from lakegate.features.odf.format.multihash import HashCode, hash_in, multihash
 from lakegate.features.odf.slices.slice_writer import bare, odf_fields
+from lakegate.gate.ledger.blocks import LedgerSlice
 from lakegate.https_client import API_SECONDS, OPENER
 from lakegate.text import counted, shown
 from lakegate.timestamps import moment
@@ -372,11 +374,28 @@ def _parsed(name: str, body: bytes, reader: Callable[[bytes], Found]) -> Found:
         raise InputError(f"the block {name} cannot be read: {error}") from None
 
 
-def check_file(path: Path, data: DataSlice, fields: Iterable[Mapping[str, Any]], times: tuple[str, str] | None) -> None:
-    """A file of data against its event, its schema and, if there are any, the event times that a ledger states. InputError."""
+def check_file(
+    path: Path,
+    data: DataSlice,
+    fields: Iterable[Mapping[str, Any]],
+    stated: LedgerSlice | None,
+    before: datetime | None = None,
+) -> datetime:
+    """A file of data against its event, its schema, what a ledger states, and the last system time `before` it. InputError.
+
+    Returns its own last system time.
+    """
     found = checked_slice(path, data, fields)
-    if times is not None and times != tuple(map(moment, found.event_times)):
+    first, last = found.system_times
+    if before is not None and first < before:
+        raise InputError(f"its system time {moment(first)} is before that of the slice below, {moment(before)}")
+    if stated is None:
+        return last
+    if stated.event_time != tuple(map(moment, found.event_times)):
         raise InputError("its event times are others than the ledger states")
+    if stated.system_time is not None and {stated.system_time} != {moment(first), moment(last)}:
+        raise InputError("its system times are others than the ledger states")
+    return last
 
 
 def names(links: Sequence[Link]) -> frozenset[str]:

@@ -269,7 +269,7 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
     """Read the common columns of all rows, in their order.
 
     InputError where one is missing, has another type or a null, where offsets are not consecutive, an operation is unknown, a
-    correction is not a pair, a time is none of Python's, or there are no rows.
+    correction is not a pair, system times go back, a time is none of Python's, or there are no rows.
     """
     _check_types(schema)
     counts = np.zeros(len(OPERATIONS), dtype=np.int64)
@@ -290,6 +290,9 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
         following = int(offsets[-1]) + 1
         pending = _paired(operations, is_pending=pending)
         counts += np.bincount(operations, minlength=len(OPERATIONS))
+        known = np.asarray(columns[2].cast("int64", safe=False))
+        if (np.diff(known) < 0).any() or (times[0] and _moment(columns[2][0]) < times[0][-1]):
+            raise InputError("the system times go back")
         for found, each in zip(times, columns[2:], strict=True):
             found += [_moment(bound) for bound in pc.min_max(each).values()]
     if pending:
@@ -400,7 +403,8 @@ def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     except InputError:
         return False
     times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
-    return (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
+    is_its_turn = stated.system_time is None or {stated.system_time} == set(map(moment, found.system_times))
+    return is_its_turn and (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
         stated.offset,
         stated.rows,
         stated.event_time,

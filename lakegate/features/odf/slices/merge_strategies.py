@@ -361,12 +361,17 @@ class SliceWriter:
         assert order is not None
         found = AcceptedSlices.of(accepted, request, order)
         if order.merge is None:
-            written = backend.in_tasks(partial(SharesOfSlice.write, columns=found.columns), found.slices)
-            return {"slices": tuple(written), "watermark": order.watermark}
+            written = tuple(backend.in_tasks(partial(SharesOfSlice.write, columns=found.columns), found.slices))
+            return {"slices": written, **_echoed(order, written)}
         kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
         merging = kind(found, order.merge, found.begin, f"{request.output_uri}/slices")
         slices, merged = backend.in_driver(merging.write)
-        return {"slices": slices, "merge": merged, "watermark": order.watermark}
+        return {"slices": slices, "merge": merged, **_echoed(order, slices)}
+
+
+def _echoed(order: SliceOrder, slices: Sequence[WrittenSlice]) -> dict[str, str]:
+    """Members of the result that repeat the order, by which the gate finds out whether it still holds."""
+    return {"watermark": order.watermark, "system_time": order.system_time if slices else ""}
 
 
 WRITER: Final = SliceWriter()

@@ -414,7 +414,7 @@ class AcceptedSlices:
         """Those that the request orders; its delivery is accepted."""
         plan, source, rejected = accepted.plan, accepted.source, accepted.rejected
         watermark = instant_of(order.watermark) if order.watermark else None
-        begin = Begin(order.offset, datetime.fromisoformat(request.judged_at), order.event_time, watermark)
+        begin = Begin(order.offset, instant_of(order.system_time or request.judged_at), order.event_time, watermark)
         offset = order.offset
         found: list[SharesOfSlice] = []
         held: list[tuple[int, NDArray[np.int64]]] = []

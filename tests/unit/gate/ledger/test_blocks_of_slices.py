@@ -115,3 +115,13 @@ def test_a_stored_block_with_a_slice_of_another_object_is_a_fault() -> None:
 
     why = "a block has no `slices` but of its own published objects, one of each"
     assert verify_stored([text.encode()]) == (ChainFault(0, Wrong.SCHEMA, why),)
+
+
+def test_a_block_names_the_result_and_the_engines() -> None:
+    """They are signed with the block; a delivery that was refused before it was measured has neither."""
+    block = replace(a_block(), result="a" * 64, engines={"duckdb": "1.4.2", "spark": "3.5.8"})
+
+    assert from_json(to_json(block)) == block
+    assert '"engines":{"duckdb":"1.4.2","spark":"3.5.8"}' in to_json(block)
+    assert "engines" not in to_json(a_block())
+    assert "result" not in to_json(a_block())

@@ -54,7 +54,10 @@ class Lake:
     stored: list[SignedText] = field(default_factory=list)
     plans: dict[str, bytes] = field(default_factory=dict)
     offset: int = 0
+    slices: int = 0
     watermark: str | None = None
+    times: list[str] = field(default_factory=list)
+    """The system times of the slices."""
     by: MemoryKey = field(default_factory=lambda: ONE)
     """That signs."""
 
@@ -97,11 +100,17 @@ class Lake:
         name = sha256(str(len(self.stored)).encode()).hexdigest()
         self.plans[plan.digest] = plan.to_bytes()
         (self.folder / name).mkdir(parents=True)
-        (found,) = slices(plan, self.folder / name, rows.encode(), order=SliceOrder(self.offset, "at"))
+        if len(self.times) == self.slices:
+            self.times.append(f"2026-11-21T11:30:{self.slices:02}.000000Z")
+        time = self.times[self.slices]
+        self.slices += 1
+        order = SliceOrder(self.offset, "at", system_time=time)
+        (found,) = slices(plan, self.folder / name, rows.encode(), order=order)
         key = f"accepted/{LINE}/ingest_date=2026-11-21/workload={name}/part-00000.parquet"
         body = self.objects[key] = path_of(found.uri).read_bytes()
         checksum = base64.b64encode(sha256(body).digest()).decode()
-        stated = LedgerSlice(key, self.offset, found.rows, found.event_times, found.logical, found.physical)
+        hashes = found.logical, found.physical
+        stated = LedgerSlice(key, self.offset, found.rows, found.event_times, *hashes, system_time=time)
         self.offset += found.rows
         latest = datetime.fromisoformat(found.event_times[1]) - timedelta(days=1)
         self.watermark = max(self.watermark or "", f"{latest:%Y-%m-%dT%H:%M:%S.%fZ}")

@@ -60,7 +60,10 @@ def test_slices_are_published_beside_what_arrived() -> None:
         for name in ("part-00000.parquet", "_original/part-00000.csv")
     )
     times = ("2024-05-01T00:00:00.000000Z",) * 2
-    found = LedgerSlice(key, 0, 6, times, f"f9680c00120{6:064x}", f"f1620{6:064x}")
+    decided = decided_slices(row)
+    assert decided is not None
+    hashes = f"f9680c00120{6:064x}", f"f1620{6:064x}"
+    found = LedgerSlice(key, 0, 6, times, *hashes, system_time=decided.system_time)
     (listed,) = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
 
     assert block.slices == (found,)
@@ -90,7 +93,8 @@ def test_a_block_and_the_manifest_have_the_watermark() -> None:
     listed = manifest_deliveries(line.env.lake, manifest_key(LINE)) or []
     assert [each["watermark"] for each in listed] == [mark] * 2
     validate("manifest", json.loads(line.env.memory.objects.read(Address(LAKE, manifest_key(LINE)))))
-    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(20, mark)
+    (*_, last) = (each.system_time or "" for block in blocks for each in block.slices or ())
+    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(20, mark, system_time=last)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,8 @@ def test_a_delivery_that_is_overtaken_is_judged_again_by_the_same_means() -> Non
 
     assert sorted(decided_slices(row).offsets[0] > 0 for row in line.rows()) == [False, True]
     assert [each.cause for each in later.failed] == [FailureCause.OVERTAKEN]
-    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(14, "")
+    time = decided_slices(later).system_time
+    assert line.env.dependencies.rows("turns").next_slice(LINE) == NextSlice(14, "", system_time=time)
 
 
 def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
