@@ -20,7 +20,7 @@ from lakegate.aws.lambda_runtime import (
 from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswered
 from lakegate.features.http_api.api_routes import endpoint_of
 from lakegate.features.http_api.idempotency_keys import known_again
-from lakegate.http_messages import GatewayEvent, HttpAnswer, HttpProblem, HttpRequest
+from lakegate.http_messages import GatewayEvent, HttpAnswer, HttpProblem, HttpRequest, with_contract
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -71,7 +71,7 @@ def _tried(request: HttpRequest) -> HttpAnswer:
     own = replace(dependencies(), identity=RequestCaller(request.caller))
     try:
         endpoint = endpoint_of(request)
-        return endpoint.answer(own, known_again(own, request))
+        return endpoint.answer(own, known_again(own, with_contract(own, request, endpoint.scope)))
     except HttpProblem as problem:
         return problem.answer(request.id)
     except InputError as refused:

@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -19,6 +19,7 @@ from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
+from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
 from lakegate.report.dcm_results import results_of
 from lakegate.text import did_you_mean, listed
@@ -256,6 +257,52 @@ def _claim_of(authorization: str, name: str) -> object:
         return None
 
 
+# ---- Contracts by the ids of their documents ----
+# DCM's id of a contract ends in the version. The contract's own id, which addresses, claims and policies name, is without it.
+
+
+VERSION: Final = "version"
+"""In the path of a request whose address has the id of a version: its number."""
+
+
+def with_contract(dependencies: Dependencies, request: HttpRequest, scope: str) -> HttpRequest:
+    """The request with the contract's id in its path, where the address has DCM's id of a version.
+
+    By IAM, which sees the address alone, only what reads and delivers: who may change what an address names changes the contract
+    of this id alone.
+    """
+    if OF_CONTRACT not in request.route or not (request.own or scope in {READ, DELIVER}):
+        return request
+    contract, version = contract_named(dependencies, request.path.get("id", ""))
+    return replace(request, path={**request.path, "id": contract, VERSION: version}) if version else request
+
+
+def contract_named(dependencies: Dependencies, name: str) -> tuple[str, str]:
+    """The contract that a person names, and the version where they name it by DCM's id of one; else empty."""
+    found = numbered_version(dependencies.registry, name)
+    return (found.contract, found.version) if found else (name, "")
+
+
+def contract_wanted(dependencies: Dependencies, request: HttpRequest, in_body: str) -> tuple[str, str]:
+    """The contract of the body, or of the address, likewise. Raises HttpProblem where there is none, and where they differ."""
+    contract, version = contract_named(dependencies, in_body) if in_body else _of_address(request)
+    if not contract:
+        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
+    if contract != request.path.get("id", contract):
+        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    return contract, version
+
+
+def _of_address(request: HttpRequest) -> tuple[str, str]:
+    return request.path.get("id", ""), request.path.get(VERSION, "")
+
+
+def document_id(dependencies: Dependencies, contract: str, version: str) -> str:
+    """The id in the document of a version."""
+    versions = dependencies.registry.contract(contract).versions if contract else ()
+    return next((each.id for each in versions if each.version == version), contract)
+
+
 # ---- Bodies of a schema ----
 
 
@@ -437,7 +484,7 @@ def representation(
         return {
             "workloadId": row.id,
             "deliveryId": None,
-            "dataContractId": row.contract,
+            "dataContractId": document_id(dependencies, row.contract, row.version),
             "dataContractVersion": row.version,
             "status": "Expired" if expired else STATUSES[State.RECEIVED],
             "verdict": None,
@@ -447,7 +494,7 @@ def representation(
     return {
         "workloadId": asked or row.id,
         "deliveryId": row.id,
-        "dataContractId": source.contract or None if source else None,
+        "dataContractId": document_id(dependencies, source.contract, source.version) or None if source else None,
         "dataContractVersion": source.version or None if source else None,
         "status": STATUSES[row.state],
         "verdict": row.decision.verdict if row.decision else None,

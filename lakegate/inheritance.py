@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from lakegate.contract.contract_model import Contract, Dataset, ParentReference
-from lakegate.contract.documents.document_formats import NO_VARIABLES
+from lakegate.contract.documents.document_formats import NO_VARIABLES, identity
 from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
@@ -130,10 +130,8 @@ def resolve(text: bytes, parents: Parents, variables: Mapping[str, str] = NO_VAR
 
 
 def identity_of(text: bytes) -> tuple[str, str]:
-    """The id and the version that a document declares, read without judging the document; ContractError for no document."""
-    top = document_of(text).top
-    version = top["version"].text or top["info"]["version"].text
-    return top["id"].text or "", version or ""
+    """The contract's id and the version of a document, read without judging the document; ContractError for no document."""
+    return identity(document_of(text).top)
 
 
 def pinned(needs: Mapping[str, bytes]) -> Parents:

@@ -95,7 +95,8 @@ def added(
     prefix = folders(wanted.prefix)
     refuse_foreign(dependencies, prefix, newest.contract, owner)
     place = (prefix, newest.contract, _dataset(first, wanted.dataset), number)
-    agree(effects(dependencies, planned_route(dependencies, *place), wanted.contract))
+    written = newest.contract if wanted.contract == newest.id else wanted.contract
+    agree(effects(dependencies, planned_route(dependencies, *place), written))
     return described_route(run(add_route(dependencies, *place), dependencies.clock))
 
 

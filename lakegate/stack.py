@@ -657,11 +657,12 @@ class AwsStack:
 
     def whole_version(self, written: str | None) -> str:
         """`contract@version` with the whole id of the contract; empty for none."""
+        from lakegate.gate.registry.named_contract import chosen, numbered_version, snapshot_of  # noqa: PLC0415 - for versions alone
+
         contract, at, version = (written or "").rpartition("@")
         if not at or not contract:
-            return written or ""
-        from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for versions alone
-
+            found = numbered_version(self.working.registry, written or "")
+            return f"{found.contract}@{found.version}" if found else written or ""
         return f"{chosen(snapshot_of(self.working.registry, contract), contract).contract}@{version}"
 
     def _decided(self, wanted: PersonTransition, before: Delivery, **given: str) -> Workload:

@@ -51,5 +51,5 @@ TargetFolder: TypeAlias = Annotated[
     Path, typer.Argument(help="The target folder; created if missing.", show_default=False)
 ]
 NamedContract: TypeAlias = Annotated[
-    str, typer.Argument(help="The contract's id, or the beginning of it.", show_default=False)
+    str, typer.Argument(help="The contract's id, the beginning of it, or DCM's id of a version.", show_default=False)
 ]

@@ -294,6 +294,8 @@ class Contract:
     format: str
     """Format and version of the document, e.g. `ODCS v3.1.0`, `DCS 1.2.1`, `DCM 0.1.3`."""
     datasets: tuple[Dataset, ...]
+    document_id: str = ""
+    """The id in the document, where it ends in the version (DCM): all versions have one `id`, without it. Otherwise empty."""
     name: str | None = None
     status: str | None = None
     about: About = field(default_factory=About)
@@ -384,6 +386,18 @@ def is_usable(name: str) -> bool:
     """Whether a contract or dataset can have this name; the leading underscore is reserved."""
     bad = "/" in name or not name.isprintable() or name.startswith(("_", ".")) or name != name.strip()
     return bool(name) and not bad and len(name.encode()) <= LONGEST_NAME
+
+
+_NUMBERED = re.compile(r"(?P<contract>.+)-(?P<version>[0-9]+\.[0-9]+\.[0-9]+)", re.DOTALL)
+
+
+def numbered(name: str) -> tuple[str, str] | None:
+    """Contract and version of a name that ends in a release, such as `shop-1.0.0`; None for any other.
+
+    No contract has such an id: each version would be a contract of its own, and would have the name of another's version.
+    """
+    found = _NUMBERED.fullmatch(name)
+    return (found["contract"], found["version"]) if found else None
 
 
 def refuse_unusable(name: str) -> None:

@@ -38,6 +38,7 @@ def _of_features() -> dict[str, Lint]:
 
 LINTS = {
     "version-not-semantic": Lint(ERROR, name_lints.version),
+    "versioned-id": Lint(ERROR, name_lints.versioned_id),
     "no-dataset": Lint(WARNING, name_lints.no_dataset),
     "no-field": Lint(WARNING, name_lints.no_field),
     "duplicate-dataset": Lint(ERROR, name_lints.duplicate_dataset),

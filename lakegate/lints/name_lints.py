@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from lakegate.contract.contract_model import COMMON, Contract, Field, Origin
+from lakegate.contract.contract_model import COMMON, Contract, Field, Origin, numbered
 from lakegate.contract.documents.document_tree import Document, Place, Step
 from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
@@ -108,6 +108,21 @@ def version(contract: Contract, _document: Document) -> Iterator[Finding]:
     if contract.version and not SEMANTIC.fullmatch(contract.version):
         path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
         yield path, f"{shown(contract.version)} is not a semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+
+
+def versioned_id(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """An id of DCM ends in the version (table A.1), and without it no id ends in one: versions of a contract share its id."""
+    numbers = numbered(contract.id)
+    if contract.format.startswith("DCM") and not contract.document_id:
+        if contract.id and SEMANTIC.fullmatch(contract.version):
+            whole = f"{numbers[0] if numbers else contract.id}-{contract.version}"
+            yield (
+                "$.id",
+                f"The id does not end in the version of the document (table A.1 of DCM): write {shown(whole)}.",
+            )
+    elif numbers:
+        message = "so that each version would be a contract of its own: leave it out."
+        yield "$.id", f"The id {shown(contract.id)} ends in a version, {message}"
 
 
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -69,7 +69,7 @@ def withdraw(
     found = chosen(snapshot_of(dependencies.registry, written), written, version)
     contract = found.contract
     planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
-    confirm(_effects(planned, written), yes=yes)
+    confirm(_effects(planned, contract if written == found.id else written), yes=yes)
     if there.requires_approval and not planned.is_done:
         proposed: CommandResult[NewProposal] = loaded(PROPOSALS, "withdraw")(dependencies, contract, version)
         return proposed

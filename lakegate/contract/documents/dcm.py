@@ -5,6 +5,7 @@ A violation of Appendix B alone is a warning, because the thesis's own contract 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -47,6 +48,8 @@ PRIMARY_KEY = "PRIMARY_KEY"
 INNER_CONSTRAINTS = {**CONSTRAINTS, PRIMARY_KEY: "primaryKey"}
 NESTED = ("array", "map", "struct", "union")
 """Types with nested fields: `children`, or items of the `arrayDataType`."""
+NAME = re.compile("[a-zA-Z _-]+")
+"""A name of which Appendix B composes an id."""
 READ_KEYS = ("specVersion", "id", "name", "kind", "version", "dataset", "quality", "serviceLevelAgreements")
 
 
@@ -57,19 +60,38 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     top = document.top
     notes.errors.extend(schema_problems(document, "dcm-0.1.3"))
     warn_unknown_keys(document, "dcm-0.1.3", notes)
-    strict = schema_problems(document, "dcm-0.1.3-appendix-b")
+    strict = [*schema_problems(document, "dcm-0.1.3-appendix-b"), *_other_id(top)]
     blamed = {problem.path for problem in notes.errors}
     notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
     datasets, common = separated([_dataset(top, notes)])
     found = about(top, notes, READ_KEYS, "dcm")
+    texts = identified(top, "dcm")
+    contract = contract_id(texts["id"], texts["version"])
     return Contract(
         format="DCM 0.1.3",
         datasets=datasets,
         about=replace(found, owner=found.owner or top["producer"]["name"].text),
         common=common,
-        **identified(top, "dcm"),
+        **texts | ({"id": contract, "document_id": texts["id"]} if contract else {}),
         **inheritance([_extension(top)], notes),
     )
+
+
+def contract_id(written: str, version: str) -> str:
+    """The contract of an id of DCM, which ends in the version (table A.1); empty for an id that does not."""
+    contract, _, ending = written.rpartition(f"-{version}")
+    return contract if version and not ending else ""
+
+
+def _other_id(top: Place) -> Iterator[Problem]:
+    """The violation of an id that is not composed as in Appendix B; none where the name itself violates it."""
+    written, name, version = (top[key].text or "" for key in ("id", "name", "version"))
+    actors = (top[each]["name"].text for each in ("producer", "consumer"))
+    parts = [each.lower().replace(" ", "-").replace("_", "-") for each in (name, *actors) if each]
+    composed = "-".join([*parts, version])
+    if NAME.fullmatch(name) and written != composed:
+        message = f"it composes the id of name, producer, consumer and version, {shown(composed)}."
+        yield Problem("appendix-b", top["id"].path, top["id"].mark.line, message)
 
 
 def _as_warning(problem: Problem) -> Problem:

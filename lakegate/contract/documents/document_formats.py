@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents import dcm, dcs, odcs
-from lakegate.contract.documents.document_tree import Document, Notes
+from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import KEPT, document_of
 from lakegate.contract.documents.ref_definitions import embedded
 from lakegate.errors import Problem
@@ -85,7 +85,7 @@ def _read(text: bytes, variables: tuple[tuple[str, str], ...]) -> ReadDocument:
 
 def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract | None:
     kind = document.top["kind"].text or KIND
-    found = next((each for each in FORMATS if document.top[each.key].present), None)
+    found = _format_of(document.top)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
         notes.error(
             "unknown-format",
@@ -99,6 +99,18 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
         notes.error("unknown-version", version, message)
         return None
     return found.read(document, notes, variables)
+
+
+def _format_of(top: Place) -> DocumentFormat | None:
+    return next((each for each in FORMATS if top[each.key].present), None)
+
+
+def identity(top: Place) -> tuple[str, str]:
+    """The contract's id and the version of a document that is not judged; empty where there are none."""
+    found, written = _format_of(top), top["id"].text or ""
+    version = top["version"].text or top["info"]["version"].text or ""
+    is_dcm = found is not None and found.name == "DCM"
+    return (dcm.contract_id(written, version) if is_dcm else "") or written, version
 
 
 def _known() -> str:

@@ -14,6 +14,7 @@ from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
 from lakegate.features.announcements.wanted_delivery import WantedDelivery
@@ -196,14 +197,18 @@ class SummaryRefused(LakegateError):  # noqa: N818 - likewise
         self.refusals = refusals
 
 
-def announce(dependencies: Dependencies, wanted: WantedDelivery, identity: str) -> Steps[Announcement]:
+def announce(
+    dependencies: Dependencies, wanted: WantedDelivery, identity: str, version: str = ""
+) -> Steps[Announcement]:
     """Judge what is known of the data, and keep the announcement with this id; the one that is kept, if it was announced before.
+
+    With a version it goes to a dataset of the same major number.
 
     Raises UnknownContract, SummaryRefused, and InputError for what cannot be announced.
     """
     if (before := announcements(dependencies).get(identity)) is not None:
         return before
-    route = _route(dependencies, wanted)
+    route = _route(dependencies, wanted, version)
     plan = dependencies.plan_at(route.plan, identity)
     terms = terms_of(plan)
     now = dependencies.clock.now()
@@ -253,9 +258,10 @@ def available(dependencies: Dependencies, announcement: Announcement) -> Steps[N
     yield from perform(Effect.HINT, partial(uploads(dependencies).landed, announcement.key))
 
 
-def _route(dependencies: Dependencies, wanted: WantedDelivery) -> Route:
+def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> Route:
     known = dependencies.registry.contract(wanted.contract).routes if is_usable(wanted.contract) else ()
-    routes = [each for each in known if each.bucket == dependencies.places.landing]
+    majors = {major(version)} if version else {each.major for each in known}
+    routes = [each for each in known if each.bucket == dependencies.places.landing and each.major in majors]
     if not routes:
         raise UnknownContract
     fitting = [each for each in routes if wanted.dataset in {"", each.dataset} and wanted.prefix in {"", each.prefix}]

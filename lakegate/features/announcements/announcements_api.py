@@ -19,6 +19,7 @@ from lakegate.http_messages import (
     HttpRequest,
     asked_for,
     body_of,
+    contract_wanted,
     found,
     media_type,
     other_form,
@@ -36,11 +37,14 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpA
     from lakegate.features.announcements.announced_delivery import SummaryRefused, UnknownContract  # noqa: PLC0415 - what judges takes 100 ms to import
     from lakegate.features.announcements.announced_delivery import announce as keep  # noqa: PLC0415 - likewise
 
-    wanted, unknown = _wanted(request), "No contract that deliveries have a place for has this id."
+    (wanted, version), unknown = (
+        _wanted(dependencies, request),
+        "No contract that deliveries have a place for has this id.",
+    )
     if not request.allows(wanted.contract):
         raise HttpProblem(404, "not-found", unknown)
     try:
-        made = run(keep(dependencies, wanted, request.token), dependencies.clock)
+        made = run(keep(dependencies, wanted, request.token, version), dependencies.clock)
     except UnknownContract:
         raise HttpProblem(404, "not-found", unknown) from None
     except SummaryRefused as refused:
@@ -75,19 +79,15 @@ def _bare_id(request: HttpRequest) -> str:
     return ""
 
 
-def _wanted(request: HttpRequest) -> WantedDelivery:
-    """The contract's id alone, as DCM has it, or an object."""
+def _wanted(dependencies: Dependencies, request: HttpRequest) -> tuple[WantedDelivery, str]:
+    """The contract's id alone, as DCM has it, or an object; and the version, where DCM's id names one."""
     from lakegate.features.announcements.announced_delivery import LARGEST_PUT  # noqa: PLC0415 - likewise
 
     body: str | WantedDelivery = _bare_id(request) or body_of(request, Announced)
     wanted = WantedDelivery(body) if isinstance(body, str) else body
     if (wanted.size is None) != (not wanted.checksum):
         raise other_form([{"path": "", "message": "must have `size` and `checksum`, or neither"}])
-    contract = wanted.contract or request.path.get("id", "")
-    if not contract:
-        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
-    if contract != request.path.get("id", contract):
-        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    contract, version = contract_wanted(dependencies, request, wanted.contract)
     if (wanted.size or 0) > LARGEST_PUT:
         detail = (
             "Announce the file without size and checksum, and upload it in parts to the key of the answer, with rights of your "
@@ -95,7 +95,7 @@ def _wanted(request: HttpRequest) -> WantedDelivery:
         )
         errors = [{"path": "/size", "message": f"one upload URL takes {LARGEST_PUT:,} bytes"}]
         raise HttpProblem(400, "refused", detail, errors=errors)
-    return replace(wanted, contract=contract)
+    return replace(wanted, contract=contract), version
 
 
 def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]:

@@ -18,8 +18,9 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.http_messages import JSON, HttpAnswer, HttpProblem, HttpRequest, media_type
+from lakegate.http_messages import JSON, VERSION, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
+from lakegate.text import shown
 from lakegate.timestamps import beginning_of
 
 PATH: Final = "/api/v1/data-contract"
@@ -69,12 +70,12 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
                 for each in change.announced
             ]
             raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
-        place = {"location": f"{PATH}/{quote(compiled.contract, safe='')}"}
+        place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
         if dependencies.places.needs_approval and not change.is_done:
             proposal = run(
                 loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
             )
-            waiting = {"id": compiled.contract, "version": compiled.version, "proposal": proposal.digest}
+            waiting = {"id": compiled.id, "version": compiled.version, "proposal": proposal.digest}
             if request.flag("details"):
                 waiting |= {"details": encode(new_proposal(proposal, change.warnings))}
             return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
@@ -93,11 +94,11 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
-    answer: object = compiled.contract
+    answer: object = compiled.id
     if request.flag("details"):
         routes, drafts = dependencies.registry.contract(compiled.contract).routes, drafts_of(dependencies, published)
         details = published_version(published, routes, drafts, change.warnings)
-        answer = {"id": compiled.contract, "details": encode(details)}
+        answer = {"id": compiled.id, "details": encode(details)}
     return HttpAnswer(200, answer, {**place, **_warned(change.warnings)})
 
 
@@ -111,12 +112,12 @@ def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
 
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
-    name, version = request.path.get("id", ""), request.query.get("version")
+    name, wanted = request.path.get("id", ""), {request.path.get(VERSION), request.query.get(VERSION)} - {None}
     snapshot = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
-    found = newest(each for each in snapshot.versions if version in {None, each.version})
+    found = newest(each for each in snapshot.versions if wanted <= {each.version})
     if found is None:
         raise HttpProblem(
-            404, "not-found", "No contract is published with this id" + (" and version." if version else ".")
+            404, "not-found", "No contract is published with this id" + (" and version." if wanted else ".")
         )
     text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
     body = {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")}
@@ -159,7 +160,8 @@ def _details(dependencies: Dependencies, request: HttpRequest, contract: Registr
 def _refuse_another(request: HttpRequest, contract: str) -> None:
     """Raise HttpProblem for a contract that is not the one of the address, or that the caller may not use."""
     if request.path.get("id", contract) != contract:
-        raise HttpProblem(400, "invalid-parameter", "The document has another id than the address names.")
+        detail = f"The document is of the contract {shown(contract)}, which is not the one that the address names."
+        raise HttpProblem(400, "invalid-parameter", detail)
     if not request.allows(contract):
         raise HttpProblem(403, "another-contract", "The token is limited to other contracts.")
 
@@ -182,7 +184,7 @@ def summary(publication: Publication) -> dict[str, object]:
     """A version without its document; producer and consumer are those that a DCM document names."""
     labels = dict(publication.labels)
     return {
-        "id": publication.contract,
+        "id": publication.id,
         "version": publication.version,
         "status": publication.status,
         "tags": [value for name, value in publication.labels if name == "tag"],

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from lakegate.contract.contract_model import is_usable
+from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
-from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, body_of
+from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, body_of, contract_wanted
 from lakegate.json_codec import OMITTED, Bounds, encode
 from lakegate.published_routes import WantedRoute, added, described_route, folders, removed
 
@@ -49,14 +50,11 @@ class RouteBody:
 def add(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
     body = body_of(request, RouteBody)
-    contract = body.contract or request.path.get("id", "")
-    if not contract:
-        raise HttpProblem(400, "invalid-body", "`contract` is missing.")
-    if contract != request.path.get("id", contract):
-        raise HttpProblem(400, "invalid-parameter", "The body has another contract than the address names.")
+    contract, version = contract_wanted(dependencies, request, body.contract)
     seen = _contract(dependencies, request, contract)
     _refuse_two_people(dependencies)
-    wanted = WantedRoute(body.prefix, contract, body.dataset, body.line)
+    line = major(version) if version and body.line is None else body.line
+    wanted = WantedRoute(body.prefix, contract, body.dataset, line)
     owner = RouteOwner((*request.own, contract), request.prefixes)
     return HttpAnswer(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
 

@@ -24,6 +24,7 @@ from lakegate.http_messages import (
     HttpRequest,
     asked_for,
     body_of,
+    contract_named,
     found,
     representation,
     result_word,
@@ -191,7 +192,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
     begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
     at_once = dependencies.without_lease()
-    steps = carried_out(at_once, wanted, row.id, **_given(request, asked))
+    steps = carried_out(at_once, wanted, row.id, **_given(dependencies, request, asked))
     after = run(steps, dependencies.clock)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
     return HttpAnswer(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
@@ -208,10 +209,12 @@ def _result(
     return waiver_of(after, started=started) if wanted == "waive" else answer_of(after)
 
 
-def _given(request: HttpRequest, wanted: Transition) -> dict[str, str]:
+def _given(dependencies: Dependencies, request: HttpRequest, wanted: Transition) -> dict[str, str]:
     """The arguments of a person's transition. Raises HttpProblem."""
     match wanted:
         case WantedReplay(contract=version):
+            whole = contract_named(dependencies, version)
+            version = "@".join(whole) if whole[1] else version
             if version and not _is_usable(request, version.rpartition("@")[0]):
                 detail = "No contract has this id, or none that the delivery may be judged by."
                 raise HttpProblem(404, "not-found", detail)

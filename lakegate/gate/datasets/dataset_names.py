@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from lakegate.contract.contract_model import line_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate import lake_layout
+from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.text import did_you_mean, listed
 
@@ -48,10 +50,10 @@ def line_named(dependencies: Dependencies, name: str) -> str:
     """The chain of a line, by its whole name or a part of it that only one line has.
 
     `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
-    with the beginning of a contract's id, of six characters at least, that only one line has.
-    Raises InputError where none fits, or several do.
+    with the beginning of a contract's id, of six characters at least, that only one line has. The contract may also be named by
+    DCM's id of a version. Raises InputError where none fits, or several do.
     """
-    known = chains(dependencies)
+    known, name = _meant(dependencies, name)
     for forms in zip(*map(names_of, known), strict=True):
         found = [chain for chain, form in zip(known, forms, strict=True) if form == name]
         if len(found) == 1:
@@ -66,10 +68,20 @@ def line_named(dependencies: Dependencies, name: str) -> str:
 
 def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
     """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
-    known = chains(dependencies)
+    known, name = _meant(dependencies, name)
     found = frozenset(chain for chain in known if name in names_of(chain))
     found = found or frozenset(chain for chain in known if _begins(chain, name))
     return found or frozenset({_older(dependencies, known, name)})
+
+
+def _meant(dependencies: Dependencies, name: str) -> tuple[tuple[str, ...], str]:
+    """The chains that a name may mean, and the name; DCM's id of a version means its contract's, of the same major number."""
+    known, (begin, slash, rest) = chains(dependencies), name.partition("/")
+    version = numbered_version(dependencies.registry, begin)
+    if version is None:
+        return known, name
+    own = {line_of(version.contract, dataset, major(version.version)) for dataset in version.datasets}
+    return tuple(each for each in known if each in own), f"{version.contract}{slash}{rest}"
 
 
 def _begins(chain: str, name: str) -> bool:

@@ -116,6 +116,13 @@ class CompiledContract:
     """As `Contract.shared_with`."""
     own: tuple[str, ...] = EVERY_CONTRACT
     """As `Publication.own`."""
+    document_id: str = ""
+    """As `Publication.document_id`."""
+
+    @property
+    def id(self) -> str:
+        """The id that its document has."""
+        return self.document_id or self.contract
 
     @property
     def parent(self) -> str:
@@ -222,6 +229,7 @@ def publication_of(compiled: CompiledContract) -> Publication:
         inherited_from=compiled.inherited_from,
         shared_with=compiled.shared_with,
         own=compiled.own,
+        document_id=compiled.document_id,
     )
 
 

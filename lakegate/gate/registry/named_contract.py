@@ -1,9 +1,10 @@
-"""The contract version that a person names: by its whole id, or by a beginning that only one has."""
+"""The contract version that a person names: by the contract, by a beginning that only one has, or by DCM's id of a version."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.contract.contract_model import is_usable, numbered
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
@@ -19,8 +20,21 @@ def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
     return found if found.versions else registry.snapshot()
 
 
+def numbered_version(registry: Registry, name: str) -> Publication | None:
+    """The version whose document has this id, which ends in its number; None where there is none."""
+    found = numbered(name)
+    versions = registry.contract(found[0]).versions if found and is_usable(found[0]) else ()
+    return next((each for each in versions if each.document_id == name), None)
+
+
 def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
-    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none."""
+    """The version a person means: of a whole id or a beginning that only one has. InputError where there is none.
+
+    By the id of a version's document it is that version, and no other may be given.
+    """
+    whole = next((each for each in snapshot.versions if each.document_id == contract), None)
+    if whole is not None and version in {None, whole.version}:
+        return whole
     ids = sorted({each.contract for each in snapshot.versions})
     found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
     if len(found) != 1:

@@ -15,6 +15,7 @@ from lakegate.contract.contract_model import (
     is_usable,
     labels_of,
     line_of,
+    numbered,
     parts_of,
     refuse_unusable,
 )
@@ -189,6 +190,7 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
         end=_end(contract),
         shared_with=contract.shared_with,
         own=referred.own,
+        document_id=contract.document_id if numbered(contract.document_id) == (contract.id, contract.version) else "",
     )
 
 

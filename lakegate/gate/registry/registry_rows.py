@@ -65,6 +65,13 @@ class Publication:
     own: tuple[str, ...] = field(default=EVERY_CONTRACT, metadata={OMITTED: True})
     """The contracts that its publisher may use beside this one, as `contract_owners` names them: its rules refer
     to the data of these, and of what is shared with it."""
+    document_id: str = field(default="", metadata={OMITTED: True})
+    """The id in its document, where it ends in the number of the version; empty where it is `contract`."""
+
+    @property
+    def id(self) -> str:
+        """The id that its document has."""
+        return self.document_id or self.contract
 
     def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
         """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""

@@ -103,7 +103,7 @@ DCS: dict[str, Any] = {
 }
 DCM: dict[str, Any] = {
     "specVersion": "0.1.3",
-    "id": "shop",
+    "id": "shop-1.0.0",
     "name": "Shop",
     "kind": "DataContract",
     "version": "1.0.0",

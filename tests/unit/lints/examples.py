@@ -17,7 +17,7 @@ CASES: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("cases.yaml").r
 BASES = {
     "dcm": Template("""\
 specVersion: 0.1.3
-id: x-p-1.0.0
+id: x-p-$number
 name: $name
 kind: DataContract
 version: $version
@@ -79,6 +79,7 @@ def document(base: str, parts: dict[str, Any]) -> bytes:
     if "scheduled" in parts:
         return document(base, {"quality": ", ".join([SCHEDULED] * parts["scheduled"])})
     words = WORDS | (_chain(parts["chain"]) if "chain" in parts else parts)
+    words["number"] = str(words["version"]).strip('"')
     return BASES[base].substitute({"schema": OBJECT.substitute(words)} | words).encode()
 
 

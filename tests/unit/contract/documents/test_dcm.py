@@ -12,7 +12,7 @@ from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ContractError
-from lakegate.lints.linter import examine, read
+from lakegate.lints.linter import Examined, examine, read
 from lakegate.rules.compile_plan import compile_plan
 
 EXAMPLE = Path(__file__).parents[4] / "contracts/examples/weather.dcm.yaml"
@@ -60,17 +60,80 @@ def test_appendix_a_compiles_to_forty_six_checks_of_its_ten_rules() -> None:
 
 
 def test_appendix_a_is_identified() -> None:
-    """Id, version, names and format come from the document as written."""
+    """Version, names and format come from the document as written; the contract is the id without the version."""
     contract = read(EXAMPLE.read_bytes())
     expected = (
-        "brazil-se-weather-contract-inmet-weather-domain-1.0.0",
+        "brazil-se-weather-contract-inmet-weather-domain",
         "1.0.0",
         "DCM 0.1.3",
         "Brazil SE Weather Contract",
     )
 
     assert expected == (contract.id, contract.version, contract.format, contract.name)
+    assert contract.document_id == f"{contract.id}-1.0.0"
     assert [each.name for each in contract.datasets] == ["weather_record"]
+
+
+def _identified(written: str, version: str = "1.0.0") -> Examined:
+    text = CONTRACT.format(columns="{name: n, dataType: number}", rules="", top="")
+    return examine(
+        text.replace("id: x-p-1.0.0", f"id: {written}").replace("version: 1.0.0", f"version: {version}").encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "version"), [("x-p-1.0.0", "1.0.0"), ("x-p-1.1.0", "1.1.0"), ("x-p-1.0.0-rc.1", "1.0.0-rc.1")]
+)
+def test_versions_have_the_contract_s_id_without_their_number(written: str, version: str) -> None:
+    """DCM's id ends in the version: the others of the contract have the same beginning."""
+    examined = _identified(written, version)
+
+    assert examined.errors == ()
+    assert examined.contract is not None
+    assert (examined.contract.id, examined.contract.document_id) == ("x-p", written)
+
+
+@pytest.mark.parametrize(
+    ("written", "version", "cure"),
+    [
+        ("x-p", "1.0.0", "x-p-1.0.0"),
+        ("x-p-1.0.0", "2.0.0", "x-p-2.0.0"),
+        ("x-p-11.0.0", "1.0.0", "x-p-1.0.0"),
+        ("x-p1.0.0", "1.0.0", "x-p1.0.0-1.0.0"),
+        ("x-p-1.0.0-1.0.0", "1.0.0", "leave it out"),
+        ("-1.0.0", "1.0.0", "-1.0.0-1.0.0"),
+    ],
+)
+def test_an_id_that_is_none_of_a_version_is_no_other_contract(written: str, version: str, cure: str) -> None:
+    """Table A.1 composes it of the version, too: what says something else could become the contract of another owner."""
+    examined = _identified(written, version)
+
+    assert [each.code for each in examined.errors] == ["versioned-id"]
+    assert cure in examined.errors[0].message
+    assert examined.contract is not None
+    assert examined.contract.id not in {"x-p", ""} or written == "x-p"
+
+
+@pytest.mark.parametrize(
+    ("names", "composed"),
+    [
+        ("name: x", "x-p-1.0.0"),
+        ("name: Some_Data of X", "some-data-of-x-p-1.0.0"),
+        ("name: x\nconsumer: {name: Weather Domain, group: g}", "x-p-weather-domain-1.0.0"),
+    ],
+)
+def test_appendix_b_composes_the_id_of_the_names(names: str, composed: str) -> None:
+    """Name, producer, perhaps consumer, and version, in lower case and with hyphens; another id is a warning."""
+    text = CONTRACT.format(columns="{name: n, dataType: number}", rules="", top="").replace("name: x\n", f"{names}\n")
+    found = {}
+    for written in (composed, "other-1.0.0"):
+        examined = examine(text.replace("id: x-p-1.0.0", f"id: {written}").encode())
+        assert examined.errors == ()
+        found[written] = [each.message for each in examined.warnings if each.path == "$.id"]
+
+    assert found[composed] == []
+    assert len(found["other-1.0.0"]) == 1
+    assert f"`{composed}`" in found["other-1.0.0"][0]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def contract(*rules: str, settings: str = "") -> Contract:
 
 def dcm(rule: str) -> Contract:
     """DCM with one rule of Great Expectations."""
-    text = """{specVersion: 0.1.3, id: shop, name: shop, kind: DataContract, version: 1.0.0, producer: {name: a, group: b},
+    text = """{specVersion: 0.1.3, id: shop-1.0.0, name: shop, kind: DataContract, version: 1.0.0, producer: {name: a, group: b},
       access: {eventType: push, protocol: HTTP, location: x, accessConfiguration: {}},
       dataset: {name: orders, schema: [{name: a, dataType: integer}, {name: b, dataType: string}]},
       quality: [{type: custom, technology: GreatExpectations, RULE}]}"""

@@ -21,7 +21,8 @@ from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, docume
 from tests.unit.gate.registry.test_parent_contracts import policy, product
 
 DCM = (ROOT / "contracts/examples/weather.dcm.yaml").read_text()
-DCM_ID = "brazil-se-weather-contract-inmet-weather-domain-1.0.0"
+DCM_CONTRACT = "brazil-se-weather-contract-inmet-weather-domain"
+DCM_ID = f"{DCM_CONTRACT}-1.0.0"
 
 
 def test_a_document_is_published_and_its_id_is_the_answer(served: Api) -> None:
@@ -30,7 +31,7 @@ def test_a_document_is_published_and_its_id_is_the_answer(served: Api) -> None:
 
     assert (answer.status, answer.body) == (200, DCM_ID)
     assert answer.headers["location"] == f"{CONTRACTS}/{DCM_ID}"
-    assert [each.version for each in served.env.dependencies.registry.contract(DCM_ID).versions] == ["1.0.0"]
+    assert [each.version for each in served.env.dependencies.registry.contract(DCM_CONTRACT).versions] == ["1.0.0"]
 
 
 @pytest.mark.parametrize("kind", ["application/yaml", "application/x-yaml", "text/yaml; charset=utf-8", "Text/YAML"])
