@@ -29,7 +29,9 @@ from lakegate.contract_files import (
 )
 from lakegate.engine.read.data_source import path_of
 from lakegate.errors import InputError
+from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_import import Proof
+from lakegate.features.odf.format.odf_names import DID, dataset_id
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.odf_settings import event_time_misfit, misfits
 from lakegate.features.odf.read_slices import (
@@ -42,9 +44,10 @@ from lakegate.features.odf.read_slices import (
     files_of_import,
     rows_of_files,
 )
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import chains, line_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
@@ -349,7 +352,9 @@ def read(  # noqa: PLR0913 - a command has these options
 def export_(
     there: DeployedStack,
     line: Line,
-    destination: Annotated[str, typer.Argument(help="A folder, or s3://BUCKET/PREFIX.", show_default=False)],
+    destination: Annotated[
+        str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)
+    ],
 ) -> CommandResult[ExportedDataset]:
     """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
 
@@ -361,7 +366,9 @@ def export_(
     from lakegate.features.odf.exchange.odf_repositories import place_of  # noqa: PLC0415 - likewise
 
     dependencies = there.dependencies()
-    found = exported(dependencies, line_named(dependencies, line), place_of(destination))
+    found = exported(
+        dependencies, line_named(dependencies, _line_of(dependencies, line)), place_of(located(destination).address)
+    )
     head = found.blocks[-1].name
     written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
     words = (
@@ -377,7 +384,10 @@ def export_(
 @command
 def import_(  # noqa: PLR0913 - a command has these options
     source: Annotated[
-        str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or the address of a web server.", show_default=False)
+        str,
+        typer.Argument(
+            help="A folder, s3://BUCKET/PREFIX, the address of a web server, or REPOSITORY/NAME.", show_default=False
+        ),
     ],
     folder: TargetFolder,
     *,
@@ -447,7 +457,7 @@ def watermark(
     Example: lakegate dataset watermark visits_v1 2026-11-02
     """
     at, dependencies = time_of(time), there.dependencies()
-    name = line_named(dependencies, line)
+    name = line_named(dependencies, _line_of(dependencies, line))
     before = run(set_watermark(dependencies, name, at), dependencies.clock)
     words = f"{name}: the watermark is {moment(at)} (before: {before or 'none'})."
     return CommandResult(LineWatermark(name, moment(at), before or None), [words])
@@ -473,6 +483,20 @@ def rebuild_state(
     return CommandResult(RecomputedState(found.line, found.keys, found.digest, found.stored, found.replaced), words)
 
 
+def _line_of(dependencies: Dependencies, name: str) -> str:
+    """The line whose dataset has an identity; other names as they are. InputError where none has it."""
+    from lakegate.features.odf.exchange.odf_export import dataset_of  # noqa: PLC0415 - likewise
+
+    if not name.startswith(DID):
+        return name
+    wanted = dataset_id(name)
+    for each in chains(dependencies):
+        genesis = next(iter(dependencies.ledger.signed(each)), None)
+        if genesis is not None and dataset_of(genesis.text) == wanted:
+            return each
+    raise InputError(f"no line of the stack is the dataset {wanted}")
+
+
 # ---- `lakegate dataset read` ----
 
 
@@ -490,9 +514,8 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
         else:
             with opened(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
-                manifest = whole(
-                    dependencies, head_of(dependencies, given.source), given.wanted.since, given.wanted.as_at
-                )
+                head = head_of(dependencies, _line_of(dependencies, given.source))
+                manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
                 found = files_of_dataset(given, manifest, Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))
     return CommandResult(_rows(given, answer), _rows_in_words(given, answer))

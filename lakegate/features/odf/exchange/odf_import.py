@@ -19,6 +19,7 @@ from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
 from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
 from lakegate.errors import InputError, NotFound
+from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock, ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
     FOLDERS,
@@ -275,8 +276,11 @@ def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -
     """Bring what is new of a dataset into a folder. `stack`: the local one, whose S3 is asked."""
     if stack is not None:
         entered(stack, local=True)
+    place = located(source)
+    if place.id:
+        proof = proof._replace(names=proof.names | {place.id})
     with readable_errors():
-        found = imported(source_of(source), FolderPlace(folder), proof)
+        found = imported(source_of(place.address, place.authorization), FolderPlace(folder), proof)
     words = (*in_words(found, "new ", proof), f"Read its rows: lakegate dataset read {folder}")
     return CommandResult(as_document(found, folder, proof), words)
 

@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from http.client import HTTPException
@@ -413,13 +413,13 @@ SLOWEST: Final = 10_000
 ABSENT: Final = frozenset({404, 410})
 
 
-def source_of(text: str) -> OdfSource:
-    """A folder, `s3://BUCKET/PREFIX`, or an address of a web server."""
+def source_of(text: str, authorization: str = "") -> OdfSource:
+    """A folder, `s3://BUCKET/PREFIX`, or an address of a web server, which is sent a header with credentials."""
     parts = urlsplit(text)
     if parts.scheme in {"http", "https"}:
         if parts.query or parts.fragment or parts.username or not parts.hostname:
             raise InputError(f"{text} is not the address of a dataset: no user, query or fragment is sent")
-        return WebSource(text.rstrip("/"))
+        return WebSource(text.rstrip("/"), authorization)
     return place_of(text)
 
 
@@ -497,6 +497,7 @@ class WebSource:
     """A folder behind a web server. Redirects are not followed."""
 
     url: str
+    authorization: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         return self.url
@@ -504,7 +505,8 @@ class WebSource:
     def pieces(self, name: str) -> Iterator[bytes]:
         """See `OdfSource`. SourceError where the server sends less than SLOWEST after its first seconds."""
         url = f"{self.url}/{name}"
-        request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "lakegate"})  # noqa: S310 - http(s)
+        own = {"Authorization": self.authorization} if self.authorization else {}
+        request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "lakegate", **own})  # noqa: S310 - http(s)
         began, received = time.monotonic(), 0
         try:
             with _begun(request) as answer:
