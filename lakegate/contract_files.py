@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
 
@@ -18,7 +17,7 @@ from lakegate.aws.open_stack import opened
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import ContractError, InputError, LakegateError
-from lakegate.extension_points import advice, names
+from lakegate.extension_points import advice
 from lakegate.inheritance import ParentDocument, Parents, Resolver, identity_of, resolve
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
@@ -26,7 +25,6 @@ from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
     from lakegate.diff.metadata_changes import ContractVersion
-    from lakegate.gate.registry.publish_contract import ReferredDocuments
 
 # ---- Documents as a person names them ----
 
@@ -152,9 +150,10 @@ class StackRegistry:
         def find(contract: str, line: int) -> ParentDocument | None:
             try:
                 if not self._fault:
-                    # boto3 is another extra, and takes longer to import than a document to lint
+                    from lakegate.gate.registry.publish_contract import referred_of  # noqa: PLC0415 - for such parents alone
 
-                    return registry_documents(self.stack, text, local=self.local).parents(contract, line)
+                    with opened(self.stack, local=self.local) as there:
+                        return referred_of(there.dependencies(), text).parents(contract, line)
             except LakegateError as error:
                 self._fault = str(error)
             except ModuleNotFoundError as error:
@@ -300,25 +299,6 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
             raise InputError(f"{target} cannot be written: {error.strerror}") from error
     elif not as_json:
         typer.echo(text, nl=False)
-
-
-def registry_documents(stack: str, body: bytes, *, local: bool) -> ReferredDocuments:
-    """Finds in the registry what a document refers to; the stack is opened only for a document that refers to something."""
-    from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - the registry, which documents on disk do not need
-        PUBLISHED_PLANS,
-        ReferredDocuments,
-        referred_of,
-    )
-
-    def parent(contract: str, line: int) -> ParentDocument | None:
-        with opened(stack, local=local) as there:
-            return referred_of(there.dependencies(), body).parents(contract, line)
-
-    def lookup(name: str, *arguments: object) -> object:
-        with opened(stack, local=local) as there:
-            return referred_of(there.dependencies(), body).lookups[name](*arguments)
-
-    return ReferredDocuments(parent, {name: partial(lookup, name) for name in names(PUBLISHED_PLANS)})
 
 
 # ---- Versions for a comparison ----

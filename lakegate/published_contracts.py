@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakegate.contract.contract_model import COMMON, NAMES, line_of
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import Problem
-from lakegate.gate.datasets.dataset_lines import Line, LineStatus
+from lakegate.extension_points import loaded
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
-from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route
+from lakegate.gate.registry.contract_versions import CompiledContract
+from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import status_of, statuses_of
-from lakegate.json_codec import UNWRITTEN
+from lakegate.json_codec import OMITTED, UNWRITTEN
+from lakegate.timestamps import beginning_of
+
+if TYPE_CHECKING:
+    from lakegate.diff.change_kinds import VersionComparison
+    from lakegate.gate.registry.publish_contract import PlannedChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,7 @@ def _by_dataset(snapshot: RegistrySnapshot) -> defaultdict[tuple[str, str, str],
     return found
 
 
-# ---- Publications and proposals ----------------------------------------------------------------------------------
+# ---- Publications and proposals ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,14 @@ class RouteOfLine:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftStart:
+    """The day on which a draft takes effect."""
+
+    line: str
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedVersion:
     """A version that is valid now, and the routes of its contract."""
 
@@ -182,8 +199,10 @@ class PublishedVersion:
     drafts: tuple[str, ...]
     """Its lines that are drafts."""
     warnings: tuple[Problem, ...]
-    starts: dict[str, str] = field(default_factory=dict, kw_only=True, metadata=UNWRITTEN)
-    """The times when drafts take effect, by line."""
+    starts: tuple[DraftStart, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """Of the drafts that take effect by themselves."""
+    without_notice: tuple[str, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
+    """Weaker contracts whose lines got no notice, because the caller may not write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +227,130 @@ class NewProposal(ProposedVersion):
     warnings: tuple[Problem, ...]
 
 
-def published_version(
-    published: Publication, routes: Iterable[Route], drafts: Iterable[Line], warnings: Iterable[Problem]
-) -> PublishedVersion:
-    """The outcome of a publication."""
-    lines = tuple(drafts)
+@dataclass(frozen=True, slots=True)
+class RefusedNumber:
+    """A version whose number is too low for its changes."""
+
+    valid: bool
+    comparison: dict[str, Any]
+    """The changes, as `lakegate diff --json` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeakerChild:
+    """A contract that inherits, and would be weaker than the version."""
+
+    contract: str
+    version: str
+    owner: str
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationEffects:
+    """The effects of a publication that have to be confirmed."""
+
+    effects: tuple[str, ...]
+    children: tuple[WeakerChild, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPublication:
+    """A preview of a publication (`--dry-run`)."""
+
+    valid: bool
+    new: bool
+    confirm: tuple[str, ...]
+    comparison: dict[str, Any] | None
+    warnings: tuple[Problem, ...]
+    children: tuple[WeakerChild, ...]
+    name: str = field(default="", kw_only=True, metadata=UNWRITTEN)
+    """Contract and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentToPublish:
+    """A contract document, and how a person wants it to be published."""
+
+    text: bytes
+    allow_unmeasured: bool = False
+    """Whether rules that can never be measured are published."""
+    inherited_from: str | None = None
+    """The day from which contracts inherit from it; None: at once."""
+
+
+Confirm: TypeAlias = Callable[[PublicationEffects], None]
+"""Returns where every effect is confirmed, or there is none; raises otherwise."""
+ConfirmApproval: TypeAlias = "Callable[[PublicationEffects, VersionComparison | None], None]"
+"""The same for a proposed version, with the changes since the version that it follows, if there is one."""
+
+
+def compiled_document(opened: Callable[[], Dependencies], document: DocumentToPublish) -> CompiledContract:
+    """The compiled document, as `publish` takes it; what it refers to is read from the stack, which is opened for nothing else.
+
+    Raises DocumentRefused, and InputError.
+    """
+    from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - the compiler, for publishing alone
+        compile_document,
+        referred_in,
+    )
+
+    referred, day = referred_in(opened, document.text), document.inherited_from
+    found = compile_document(document.text, referred, allow_unmeasured=document.allow_unmeasured)
+    return replace(found, inherited_from="" if day is None else beginning_of(day, datetime.now(UTC)))
+
+
+def publish(
+    dependencies: Dependencies, compiled: CompiledContract, confirm: Confirm | None, holder: str = ""
+) -> PublishedVersion | NewProposal:
+    """Make a version valid, or propose it where the stack requires approval, once its effects are confirmed.
+
+    `confirm`: None, every effect is confirmed. `holder`: the ARN of the person who has the caller's token. Raises
+    IncompatibleVersion, and InputError.
+    """
+    from lakegate.gate.registry import publish_contract  # noqa: PLC0415 - as above
+
+    change = publish_contract.planned(dependencies, compiled)
+    if confirm is not None:
+        confirm(effects_of_publication(compiled, change))
+    if dependencies.places.needs_approval and not change.is_done:
+        proposed = loaded("version approval", "propose")(dependencies, compiled, holder)
+        return new_proposal(run(proposed, dependencies.clock), change.warnings)
+    return published_version(
+        dependencies, run(publish_contract.publish(dependencies, compiled), dependencies.clock), change
+    )
+
+
+def planned_publication(dependencies: Dependencies, compiled: CompiledContract) -> PlannedPublication:
+    """A preview of a publication, by the registry as it is. Raises as `publish`."""
+    from lakegate.gate.registry.publish_contract import planned  # noqa: PLC0415 - as above
+
+    change = planned(dependencies, compiled)
+    found = effects_of_publication(compiled, change)
+    return PlannedPublication(
+        True,
+        change.is_new,
+        found.effects,
+        None if change.comparison is None else change.comparison.to_json(),
+        change.warnings,
+        found.children,
+        name=f"{compiled.contract} {compiled.version}",
+    )
+
+
+def effects_of_publication(compiled: CompiledContract, change: PlannedChange) -> PublicationEffects:
+    """The effects of a planned change."""
+    from lakegate.gate.registry.publish_contract import effects_of  # noqa: PLC0415 - as above
+
+    children = (WeakerChild(each.contract, each.version, each.owner, each.problems) for each in change.announced)
+    return PublicationEffects(tuple(effects_of(compiled, change)), tuple(children))
+
+
+def published_version(dependencies: Dependencies, published: Publication, change: PlannedChange) -> PublishedVersion:
+    """A version that was published now: the routes of its contract, and those of its lines that are drafts."""
+    from lakegate.gate.registry.publish_contract import drafts_of  # noqa: PLC0415 - as above
+
+    drafts = drafts_of(dependencies, published)
     return PublishedVersion(
         published.contract,
         published.version,
@@ -221,11 +359,27 @@ def published_version(
         published.inherited_from or None,
         published.unmeasured_rules,
         tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
-        tuple(RouteOfLine(each.prefix, each.line, each.version) for each in routes),
-        tuple(each.name for each in lines),
-        tuple(warnings),
-        starts={each.name: each.expected(LineStatus.ACTIVE)[:10] for each in lines if each.notice},
+        tuple(
+            RouteOfLine(each.prefix, each.line, each.version)
+            for each in dependencies.registry.contract(published.contract).routes
+        ),
+        tuple(each.name for each in drafts),
+        change.warnings,
+        starts=tuple(DraftStart(each.name, each.expected(LineStatus.ACTIVE)[:10]) for each in drafts if each.notice),
+        without_notice=_without_notice(dependencies, published, change),
     )
+
+
+def _without_notice(dependencies: Dependencies, published: Publication, change: PlannedChange) -> tuple[str, ...]:
+    """The contracts that are weaker than a published version, and have a line without its notice."""
+    version = f"{published.contract}@{published.version}"
+    missing = (
+        f"{child.contract} {child.version}"
+        for child in change.announced
+        for line in child.lines
+        if version not in {each.version for each in dependencies.lines.get(line).parents}
+    )
+    return tuple(dict.fromkeys(missing))
 
 
 def proposed_version(proposal: Proposal, now: datetime | None = None) -> ProposedVersion:

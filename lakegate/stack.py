@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Final, Protocol
 
+from lakegate import published_contracts
 from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
@@ -30,7 +31,15 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, run
 from lakegate.gate.lake_layout import uri_of
 from lakegate.json_codec import OMITTED, UNWRITTEN
-from lakegate.published_contracts import ContractDocument, DescribedVersions, NewProposal, PublishedVersion
+from lakegate.published_contracts import (
+    Confirm,
+    ContractDocument,
+    DescribedVersions,
+    DocumentToPublish,
+    NewProposal,
+    PlannedPublication,
+    PublishedVersion,
+)
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import Counts, counts_of
@@ -533,6 +542,10 @@ class StackFacade(Protocol):
         """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
         ...
 
+    def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
+        """Make a version valid, or propose it, once its effects are confirmed; None: they are. Raises PublicationRefused."""
+        ...
+
     def routes(self) -> Routes:
         """All routes that the caller may see."""
         ...
@@ -624,17 +637,24 @@ class AwsStack:
         self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
     ) -> DescribedVersions:
         """See `StackFacade`."""
-        from lakegate.published_contracts import versions_with  # noqa: PLC0415 - for this command alone
-
-        return versions_with(self.dependencies, labels, statuses)
+        return published_contracts.versions_with(self.dependencies, labels, statuses)
 
     def document(self, contract: str, version: str | None) -> ContractDocument:
         """See `StackFacade`."""
         from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for this command alone
-        from lakegate.published_contracts import document_in  # noqa: PLC0415 - likewise
 
         snapshot = snapshot_of(self.dependencies.registry, contract)
-        return document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
+        return published_contracts.document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
+
+    def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
+        """See `StackFacade`. A document that refers to nothing is compiled before the stack is opened."""
+        compiled = published_contracts.compiled_document(lambda: self.dependencies, document)
+        return published_contracts.publish(self.dependencies, compiled, confirm)
+
+    def planned_publication(self, document: DocumentToPublish) -> PlannedPublication:
+        """A preview of a publication. Raises as `publish`."""
+        compiled = published_contracts.compiled_document(lambda: self.dependencies, document)
+        return published_contracts.planned_publication(self.dependencies, compiled)
 
     def routes(self) -> Routes:
         """See `StackFacade`."""
@@ -715,10 +735,6 @@ def known_form() -> Iterator[None]:
 
 class RemoteStack(StackFacade, Protocol):
     """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
-
-    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
-        """Publish a document, or leave a proposal."""
-        ...
 
     def pull(self, name: str) -> dict[str, Any]:
         """Have a line pulled by its whole name, or all lines of a contract; where each is."""

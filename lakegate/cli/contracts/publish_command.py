@@ -1,102 +1,40 @@
-"""lakegate publish."""
+"""lakegate publish; the words about a publication, which `approve` and `withdraw` print, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from itertools import chain
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, TypeVar
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.command_runner import CommandResult, confirm, facade_command, render
+from lakegate.cli.command_runner import CommandResult, confirm, facade_command
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
-from lakegate.cli.datasets.lifecycle_command import day_of
-from lakegate.cli.options import AsJson, Local, StackName, Yes
+from lakegate.cli.options import Yes
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import InputDocument, registry_documents
-from lakegate.errors import Problem
-from lakegate.extension_points import loaded
-from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
-from lakegate.gate.registry.contract_versions import CompiledContract
-from lakegate.gate.registry.parent_contracts import BrokenChild, identity
-from lakegate.gate.registry.publish_contract import (
-    DocumentRefused,
-    IncompatibleVersion,
-    PlannedChange,
-    ReferredDocuments,
-    compile_document,
-    drafts_of,
-    effects_of,
-    planned,
+from lakegate.contract_files import InputDocument
+from lakegate.diff.change_kinds import VersionComparison
+from lakegate.gate.registry.publish_contract import DocumentRefused, IncompatibleVersion, PublicationRefused
+from lakegate.json_codec import decode
+from lakegate.lints.linter import Examined, LintReport, lint_report
+from lakegate.published_contracts import (
+    DocumentToPublish,
+    NewProposal,
+    PlannedPublication,
+    ProposedVersion,
+    PublicationEffects,
+    PublishedVersion,
+    RefusedNumber,
+    WeakerChild,
 )
-from lakegate.gate.registry.publish_contract import publish as make_valid
-from lakegate.gate.registry.registry_rows import PROPOSALS, Publication
-from lakegate.lints.linter import Examined, lint_report
-from lakegate.published_contracts import NewProposal, ProposedVersion, PublishedVersion, published_version
-from lakegate.stack import Refused, RemoteStack, StackFacade, known_form
+from lakegate.stack import StackFacade
 from lakegate.text import counted, listed
-
-# ---- Parents, children and workflows in the registry ----
-
-
-def print_weaker(children: tuple[BrokenChild, ...]) -> None:
-    """Print the contracts that are weaker than the new version, with the places in their documents; not into an answer."""
-    for each in children:
-        for line in _lines(each):
-            terminal.note(line)
-
-
-def print_without_notice(dependencies: Dependencies, published: Publication, children: tuple[BrokenChild, ...]) -> None:
-    """Print the contracts whose lines have no notice of a published version, because the caller may not write them."""
-    version = f"{published.contract}@{published.version}"
-    lines = [(child, line) for child in children for line in child.lines]
-    told = {line for _, line in lines if version in {each.version for each in dependencies.lines.get(line).parents}}
-    missing = dict.fromkeys(f"{child.contract} {child.version}" for child, line in lines if line not in told)
-    if missing:
-        text = (
-            f"lakegate: {listed(missing)} got no notice: that needs LifecyclePolicy, and publishing the document again"
-        )
-        terminal.note(text)
-
-
-def _lines(child: BrokenChild) -> Iterator[str]:
-    owner = f" (owner: {child.owner})" if child.owner else ""
-    yield f"{child.contract} {child.version}{owner} is weaker:"
-    yield from (f"  line {each.line}: {each.message}" for each in child.problems)
-
-
-# ---- `lakegate publish` ----
-
 
 SHORT = 12
 """Digits of a digest that people read."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeakerChild:
-    """A contract that inherits, and would be weaker than the version."""
-
-    contract: str
-    version: str
-    owner: str
-    errors: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPublication:
-    """A preview of a publication (`--dry-run`)."""
-
-    valid: bool
-    new: bool
-    confirm: tuple[str, ...]
-    comparison: dict[str, Any] | None
-    warnings: tuple[Problem, ...]
-    children: tuple[WeakerChild, ...]
+VersionT = TypeVar("VersionT", bound=PublishedVersion | NewProposal)
 
 
 @facade_command
@@ -118,11 +56,8 @@ def publish(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
-    stack: StackName = DEFAULT_STACK,
-    local: Local = False,
-    as_json: AsJson = False,
     yes: Yes = False,
-) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication]:
+) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication | RefusedNumber | LintReport]:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
@@ -140,100 +75,70 @@ def publish(  # noqa: PLR0913 - a command has these options
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     there.refuse(dry_run=dry_run)
-    body = InputDocument(file).read()
-    if there.api is not None:
-        sent = RemotePublication(there.api, file, body, allow_unmeasured, inherited_from, yes, as_json)
-        return sent.publish()
-    referred = registry_documents(stack, body, local=local)
-    compiled = compiled_document(file, body, referred, allow_unmeasured=allow_unmeasured, as_json=as_json)
-    compiled = replace(compiled, inherited_from=day_of(inherited_from))
-    dependencies = there.aws.dependencies
+    document = DocumentToPublish(InputDocument(file).read(), allow_unmeasured, inherited_from)
     try:
-        change = planned(dependencies, compiled)
-        warned = warnings_in_words(file, body, change.warnings)
         if dry_run:
-            plan = _plan(compiled, change)
-            return CommandResult(plan, chain(_plan_in_words(compiled, change), warned))
-        if not yes:
-            print_weaker(change.announced)
-        confirm(effects_of(compiled, change), yes=yes)
-        if there.aws.there.requires_approval and not change.is_done:
-            proposed: CommandResult[NewProposal] = loaded(PROPOSALS, "publish")(dependencies, compiled, change.warnings)
-            return replace(proposed, words=chain(proposed.words, warned))
-        published = run(make_valid(dependencies, compiled), dependencies.clock)
-    except IncompatibleVersion as refused:
-        refuse_number(refused, as_json=as_json)
-    return published_result(dependencies, published, change, warned)
+            plan = there.aws.planned_publication(document)
+            return CommandResult(plan, chain(_plan_in_words(plan), _warnings_in_words(file, document.text, plan)))
+        return publication_result(file, document.text, there.publish(document, None if yes else confirm_publication))
+    except PublicationRefused as refused:
+        return refusal_result(file, refused)
 
 
-def published_result(
-    dependencies: Dependencies, published: Publication, change: PlannedChange, warned: Iterable[Word]
-) -> CommandResult[PublishedVersion]:
-    """The version that is valid now, the routes of its contract, and those of its lines that are drafts."""
-    print_without_notice(dependencies, published, change.announced)
-    routes = dependencies.registry.contract(published.contract).routes
-    found = published_version(published, routes, drafts_of(dependencies, published), change.warnings)
-    return CommandResult(found, chain(_published_in_words(found), warned))
+def confirm_publication(found: PublicationEffects) -> None:
+    """Ask a person about the effects of a publication; the contracts that would be weaker are shown."""
+    _print_weaker(found.children)
+    confirm(found.effects, yes=False)
 
 
-def warnings_in_words(name: str, body: bytes, warnings: tuple[Problem, ...]) -> Iterator[Word]:
-    """Findings where a document is weaker than an announced version of its parent, as `lint` shows them."""
-    if warnings:
-        lines = tuple(body.decode(errors="replace").splitlines())
-        yield from problems_in_words({name: Examined((), warnings, lines)})
+def publication_result(name: str, text: bytes, found: VersionT) -> CommandResult[VersionT]:
+    """The version that is valid now or waits for approval, with its warnings; `name`: of the document."""
+    words = _published_in_words(found) if isinstance(found, PublishedVersion) else proposal_in_words(found)
+    if isinstance(found, PublishedVersion) and found.without_notice:
+        missing, remedy = listed(found.without_notice), "that needs LifecyclePolicy, and publishing the document again"
+        terminal.note(f"lakegate: {missing} got no notice: {remedy}")
+    return CommandResult(found, chain(words, _warnings_in_words(name, text, found)))
 
 
-def compiled_document(
-    name: str, body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool, as_json: bool
-) -> CompiledContract:
-    """The compiled document; what is wrong with it is shown as `lint` shows it, and ends the command."""
-    try:
-        return compile_document(body, referred, allow_unmeasured=allow_unmeasured)
-    except DocumentRefused as refused:
-        if refused.unmeasured:
-            count, it = refused.unmeasured, "it" if refused.unmeasured == 1 else "them"
-            remedy = f"{counted(count, 'rule')} can never be measured: correct {it}, or give --allow-unmeasured"
-            terminal.errors().print(f"lakegate: {remedy}")
-        _refuse(name, refused.examined, as_json=as_json)
+def refusal_result(name: str, refused: PublicationRefused) -> CommandResult[RefusedNumber | LintReport]:
+    """The changes that need a higher number, or what is wrong with the document, as `lint` shows it."""
+    if isinstance(refused, IncompatibleVersion):
+        comparison = refused.comparison
+        number = RefusedNumber(False, comparison.to_json())
+        return CommandResult(number, [lambda _: print_comparison(comparison)], REFUSED)
+    assert isinstance(refused, DocumentRefused)
+    if count := refused.unmeasured:
+        remedy = f"correct {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
+        terminal.note(f"lakegate: {counted(count, 'rule')} can never be measured: {remedy}")
+    judged = {name: refused.examined}
+    return CommandResult(lint_report(judged), problems_in_words(judged), REFUSED)
 
 
-def refuse_number(refused: IncompatibleVersion, *, as_json: bool) -> NoReturn:
-    """Show the changes that need a higher number."""
-    found = {"valid": False, "comparison": refused.comparison.to_json()}
-    _end(CommandResult(found, [lambda _: print_comparison(refused.comparison)], REFUSED), as_json=as_json)
+def _warnings_in_words(
+    name: str, text: bytes, found: PublishedVersion | NewProposal | PlannedPublication
+) -> Iterator[Word]:
+    """Findings, such as places where a document is weaker than an announced version of its parent, as `lint` shows them."""
+    if found.warnings:
+        lines = tuple(text.decode(errors="replace").splitlines())
+        yield from problems_in_words({name: Examined((), found.warnings, lines)})
 
 
-def _refuse(name: str, examined: Examined, *, as_json: bool) -> NoReturn:
-    found = lint_report({name: examined})
-    _end(CommandResult(found, problems_in_words({name: examined}), REFUSED), as_json=as_json)
+def _print_weaker(children: tuple[WeakerChild, ...]) -> None:
+    """Print the contracts that are weaker than the version, with the places in their documents; not into an answer."""
+    for each in children:
+        owner = f" (owner: {each.owner})" if each.owner else ""
+        terminal.note(f"{each.contract} {each.version}{owner} is weaker:")
+        for problem in each.errors:
+            terminal.note(f"  line {problem.line}: {problem.message}")
 
 
-def _end(result: CommandResult[Any], *, as_json: bool) -> NoReturn:
-    render(result, as_json=as_json)
-    raise typer.Exit(result.exit_code)
-
-
-def _plan(compiled: CompiledContract, change: PlannedChange) -> PlannedPublication:
-    """A preview of a publication, by the registry as it is."""
-    comparison = change.comparison
-    return PlannedPublication(
-        True,
-        change.is_new,
-        tuple(effects_of(compiled, change)),
-        None if comparison is None else comparison.to_json(),
-        tuple(change.warnings),
-        tuple(WeakerChild(each.contract, each.version, each.owner, each.problems) for each in change.announced),
-    )
-
-
-def _plan_in_words(compiled: CompiledContract, change: PlannedChange) -> Iterator[Word]:
-    comparison = change.comparison
+def _plan_in_words(plan: PlannedPublication) -> Iterator[Word]:
+    comparison = None if plan.comparison is None else decode(VersionComparison, plan.comparison)
     if comparison is not None:
         yield lambda _: print_comparison(comparison)
-    yield lambda _: print_weaker(change.announced)
-    yield from (f"To confirm: {each}." for each in effects_of(compiled, change))
-    name = f"{compiled.contract} {compiled.version}"
-    text = f"{name} could be published." if change.is_new else f"{name} is published already."
+    yield lambda _: _print_weaker(plan.children)
+    yield from (f"To confirm: {each}." for each in plan.confirm)
+    text = f"{plan.name} could be published." if plan.new else f"{plan.name} is published already."
     yield f"{text} Nothing was written."
 
 
@@ -249,85 +154,15 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
     if not found.routes:
         yield "No prefix delivers to it yet:"
         yield f"  lakegate route add PREFIX/ {found.contract}"
+    starts = {each.line: each.day for each in found.starts}
     for line in found.drafts:
-        state = f"takes effect on {found.starts[line]}" if line in found.starts else "is a draft"
+        state = f"takes effect on {starts[line]}" if line in starts else "is a draft"
         yield f"  {line} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
 
 
-def proposal_in_words(found: ProposedVersion) -> tuple[str, ...]:
+def proposal_in_words(found: ProposedVersion) -> Iterator[str]:
     """A proposal that waits for approval now."""
     digest = found.proposal[:SHORT]
-    return (
-        f"Proposed {found.contract} {found.version} ({found.status}): proposal {digest}.",
-        f"It becomes valid when another person approves it, until {found.expires_at[:16]}:",
-        f"  lakegate approve {found.contract}@{found.version} --proposal {digest}",
-    )
-
-
-# ---- Publishing through the HTTP API ----
-
-
-@dataclass(frozen=True, slots=True)
-class RemotePublication:
-    """A document that is to be published through an API."""
-
-    api: RemoteStack
-    file: str
-    body: bytes
-    allow_unmeasured: bool
-    inherited_from: str | None
-    yes: bool
-    as_json: bool
-
-    @known_form()
-    def publish(self) -> CommandResult[PublishedVersion | NewProposal]:
-        """Publish it or leave a proposal, after its effects were confirmed; refusals are shown, and end the command."""
-        try:
-            found = self._sent(identity(self.body)[0])
-        except Refused as refused:
-            self._refuse(refused)
-        words = _published_in_words(found) if isinstance(found, PublishedVersion) else proposal_in_words(found)
-        return CommandResult(found, chain(words, warnings_in_words(self.file, self.body, found.warnings)))
-
-    def _sent(self, contract: str) -> PublishedVersion | NewProposal:
-        """The outcome, once the effects are confirmed."""
-        query = {"allowUnmeasured": "true"} if self.allow_unmeasured else {}
-        query |= {} if self.inherited_from is None else {"from": self.inherited_from}
-        confirmed = {**query, "confirm": "true"}
-        try:
-            return self.api.publish(self.body, contract, confirmed if self.yes else query)
-        except Refused as refused:
-            if refused.kind != "confirmation-needed":
-                raise
-            for child in refused.problem.get("children", ()):
-                lines = (f"  line {each.line}: {each.message}" for each in _remote_problems(child["errors"]))
-                for line in (f"{child['contract']} {child['version']} is weaker:", *lines):
-                    terminal.note(line)
-            confirm([str(each) for each in refused.problem.get("effects", ())], yes=False)
-        return self.api.publish(self.body, contract, confirmed)
-
-    def _refuse(self, refused: Refused) -> NoReturn:
-        """Show what is wrong with the document, and end the command; raises other refusals."""
-        problem = refused.problem
-        if refused.kind not in {"invalid-contract", "incompatible-version"}:
-            raise refused
-        terminal.note(f"lakegate: {refused}")
-        if refused.kind == "incompatible-version":
-            comparison = problem["comparison"]
-            words = _remote_changes(comparison["changes"])
-            _end(CommandResult({"valid": False, "comparison": comparison}, words, REFUSED), as_json=self.as_json)
-        errors, warnings = _remote_problems(refused.errors), _remote_problems(problem.get("warnings", ()))
-        lines = tuple(self.body.decode(errors="replace").splitlines())
-        _refuse(self.file, Examined(errors, warnings, lines), as_json=self.as_json)
-
-
-def _remote_problems(found: Iterable[Mapping[str, Any]]) -> tuple[Problem, ...]:
-    return tuple(
-        Problem(each["code"], each["path"], each.get("line"), each["message"], each.get("column")) for each in found
-    )
-
-
-def _remote_changes(found: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Each change with what it needs and why."""
-    for each in found:
-        yield f"{each['bump']:<5}  {each['path']}  {each['kind']}: {each['because']}"
+    yield f"Proposed {found.contract} {found.version} ({found.status}): proposal {digest}."
+    yield f"It becomes valid when another person approves it, until {found.expires_at[:16]}:"
+    yield f"  lakegate approve {found.contract}@{found.version} --proposal {digest}"

@@ -19,7 +19,7 @@ from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
-from lakegate.published_contracts import NewProposal
+from lakegate.published_contracts import NewProposal, new_proposal
 from lakegate.text import shown
 
 
@@ -71,8 +71,11 @@ def withdraw(
     planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
     confirm(_effects(planned, contract if written == found.id else written), yes=yes)
     if there.requires_approval and not planned.is_done:
-        proposed: CommandResult[NewProposal] = loaded(PROPOSALS, "withdraw")(dependencies, contract, version)
-        return proposed
+        from lakegate.cli.contracts.publish_command import proposal_in_words  # noqa: PLC0415 - the compiler, for this alone
+
+        proposed = run(loaded(PROPOSALS, "withdraw")(dependencies, contract, version), dependencies.clock)
+        waiting = new_proposal(proposed, ())
+        return CommandResult(waiting, proposal_in_words(waiting))
     return withdrawn(run(take_back(dependencies, contract, version), dependencies.clock))
 
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
-from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli.command_runner import CommandResult, command, facade_command
-from lakegate.cli.contracts.withdraw_command import WithdrawnVersion
+from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import PROPOSALS
-from lakegate.published_contracts import PublishedVersion
+from lakegate.gate.registry.withdraw_version import Withdrawal
+from lakegate.lints.linter import LintReport
+from lakegate.published_contracts import ConfirmApproval, PublicationEffects, PublishedVersion, RefusedNumber
 from lakegate.stack import SHORT_ID, STANDING, AnsweredDelivery, StackFacade, WaivedDelivery, in_utc, open_stack
 from lakegate.text import shown
 from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import ACCEPTING
+
+if TYPE_CHECKING:
+    from lakegate.diff.change_kinds import VersionComparison
 
 # ---- `lakegate decline`, and `lakegate approve` for deliveries ----
 
@@ -68,6 +75,10 @@ def decline(
 
 VERSION: Final = re.compile(r"@[0-9]+\.[0-9]+\.[0-9]+$", re.ASCII)
 """The end of a contract version's name; what is named otherwise is a delivery."""
+ApproveVersion: TypeAlias = Callable[
+    [Dependencies, str, str | None, ConfirmApproval], tuple[bytes, PublishedVersion] | Withdrawal
+]
+"""Of the extension point `proposals`: makes a proposed version valid; the document and the version. Or takes one back."""
 
 
 @command
@@ -94,7 +105,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     api: ApiUrl = None,
     as_json: AsJson = False,
     yes: Yes = False,
-) -> CommandResult[AnsweredDelivery | PublishedVersion | WithdrawnVersion]:
+) -> CommandResult[AnsweredDelivery | PublishedVersion | WithdrawnVersion | RefusedNumber | LintReport]:
     """Let a judged delivery be published that waits for approval, or make a proposed contract version valid, or withdraw one.
 
     Example: lakegate approve orders/day.csv
@@ -121,11 +132,32 @@ def approve(  # noqa: PLR0913 - a command has these options
         raise InputError(
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
         )
-    approve_version = loaded(PROPOSALS, "approve")
-    found: CommandResult[PublishedVersion | WithdrawnVersion] = approve_version(
-        name, proposal, stack, local=local, yes=yes, as_json=as_json
-    )
-    return found
+    with opened(stack, local=local) as there:
+        return _approved_version(there.dependencies(), name, proposal, yes=yes, as_json=as_json)
+
+
+def _approved_version(
+    dependencies: Dependencies, name: str, proposal: str | None, *, yes: bool, as_json: bool
+) -> CommandResult[PublishedVersion | WithdrawnVersion | RefusedNumber | LintReport]:
+    """Approve a proposed version; its changes and effects are shown before."""
+    from lakegate.cli.contracts import publish_command  # noqa: PLC0415 - the compiler, for versions alone
+    from lakegate.cli.contracts.diff_command import print_comparison  # noqa: PLC0415 - likewise
+    from lakegate.gate.registry.publish_contract import PublicationRefused  # noqa: PLC0415 - likewise
+
+    def confirm(effects: PublicationEffects, comparison: VersionComparison | None) -> None:
+        if comparison is not None and not as_json:
+            print_comparison(comparison)
+        if not yes:
+            publish_command.confirm_publication(effects)
+
+    approve_version: ApproveVersion = loaded(PROPOSALS, "approve")
+    try:
+        found = approve_version(dependencies, name, proposal, confirm)
+    except PublicationRefused as refused:
+        return publish_command.refusal_result(name, refused)
+    if isinstance(found, Withdrawal):
+        return withdrawn(found)
+    return publish_command.publication_result(name, *found)
 
 
 # ---- `lakegate waive` ----

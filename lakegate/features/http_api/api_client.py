@@ -17,14 +17,17 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
 from lakegate.contract.semantic_versions import precedence
-from lakegate.errors import InputError, SetUpError
+from lakegate.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
 from lakegate.json_codec import decode, encode
 from lakegate.published_contracts import (
+    Confirm,
     ContractDocument,
     DescribedVersion,
     DescribedVersions,
+    DocumentToPublish,
     NewProposal,
+    PublicationEffects,
     PublishedVersion,
 )
 from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
@@ -169,11 +172,34 @@ class Api:
         path = f"{contract_path(contract)}/route" if contract else ROUTES
         return decode(DescribedRoute, self.ask("DELETE", path, query={"prefix": prefix}))
 
+    def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
+        """See `StackFacade`. Effects that are not confirmed are refused; then the document is sent again."""
+        query = {"allowUnmeasured": "true"} if document.allow_unmeasured else {}
+        query |= {} if document.inherited_from is None else {"from": document.inherited_from}
+        confirmed = {**query, "confirm": "true"}
+        try:
+            if confirm is None:
+                return self._published(document.text, confirmed)
+            try:
+                return self._published(document.text, query)
+            except Refused as refused:
+                if refused.kind != "confirmation-needed":
+                    raise
+                with known_form():
+                    effects = decode(PublicationEffects, refused.problem)
+            confirm(effects)
+            return self._published(document.text, confirmed)
+        except Refused as refused:
+            raise _refusal(refused, document.text) from None
+
     @known_form()
-    def publish(self, body: bytes, contract: str, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
-        """See `RemoteStack`. To the contract's own address, which policies name; a document without an id has none."""
+    def _published(self, text: bytes, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
+        """The outcome. To the contract's own address, which policies name; a document without an id has none."""
+        from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - the compiler, for publishing alone
+
+        contract = identity(text)[0]
         method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
-        found = self.ask(method, path, body, query={**DETAILS, **query})
+        found = self.ask(method, path, text, query={**DETAILS, **query})
         details = found["details"]
         return decode(NewProposal, details) if "proposal" in found else decode(PublishedVersion, details)
 
@@ -249,6 +275,28 @@ class Api:
         """See `RemoteStack`."""
         found: dict[str, Any] = self.ask("POST", f"{workload_path(workload, contract)}/notify")
         return found
+
+
+@known_form()
+def _refusal(refused: Refused, text: bytes) -> LakegateError:
+    """The refusal of a document, as that of a stack in AWS; another one as it is."""
+    from lakegate.contract.documents.document_formats import read_alone  # noqa: PLC0415 - the compiler, for publishing alone
+    from lakegate.diff.change_kinds import VersionComparison  # noqa: PLC0415 - likewise
+    from lakegate.gate.registry.publish_contract import DocumentRefused, IncompatibleVersion  # noqa: PLC0415 - likewise
+    from lakegate.lints.linter import Examined  # noqa: PLC0415 - likewise
+
+    if refused.kind == "incompatible-version":
+        return IncompatibleVersion(decode(VersionComparison, refused.problem["comparison"]))
+    if refused.kind != "invalid-contract":
+        return refused
+    try:
+        lines = read_alone(text).document.lines
+    except ContractError:
+        lines = ()
+    errors, warnings = (
+        tuple(decode(Problem, each) for each in refused.problem[name]) for name in ("errors", "warnings")
+    )
+    return DocumentRefused(Examined(errors, warnings, lines))
 
 
 def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:

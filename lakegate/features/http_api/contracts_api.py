@@ -7,21 +7,22 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError, Problem
-from lakegate.extension_points import loaded
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.http_messages import JSON, VERSION, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
 from lakegate.text import shown
 from lakegate.timestamps import beginning_of
+
+if TYPE_CHECKING:
+    from lakegate.published_contracts import PublicationEffects
 
 PATH: Final = "/api/v1/data-contract"
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
@@ -40,18 +41,14 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Where the stack requires approval, a proposal is left (202).
     """
+    from lakegate import published_contracts  # noqa: PLC0415 - the compiler, for this route alone
     from lakegate.gate.registry.bounded_compilation import compile_bounded  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - likewise
         DocumentRefused,
         IncompatibleVersion,
-        drafts_of,
-        effects_of,
-        planned,
         referred_of,
     )
-    from lakegate.gate.registry.publish_contract import publish as make_valid  # noqa: PLC0415 - likewise
-    from lakegate.published_contracts import new_proposal, published_version  # noqa: PLC0415 - likewise
 
     body = document_in(request)
     try:
@@ -61,25 +58,8 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         compiled = compile_bounded(body, referred, allow_unmeasured=unmeasured)
         _refuse_another(request, compiled.contract)
         compiled = replace(compiled, inherited_from=_day(dependencies, request))
-        change = planned(dependencies, compiled)
-        effects = list(effects_of(compiled, change))
-        if effects and not request.flag("confirm"):
-            detail = "Publishing has effects that may be unexpected: repeat the request with `confirm=true`."
-            children = [
-                {"contract": each.contract, "version": each.version, "errors": _located(each.problems)}
-                for each in change.announced
-            ]
-            raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=children)
-        place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
-        if dependencies.places.needs_approval and not change.is_done:
-            proposal = run(
-                loaded("version approval", "propose")(dependencies, compiled, request.holder), dependencies.clock
-            )
-            waiting = {"id": compiled.id, "version": compiled.version, "proposal": proposal.digest}
-            if request.flag("details"):
-                waiting |= {"details": encode(new_proposal(proposal, change.warnings))}
-            return HttpAnswer(202, {**waiting, "expiresAt": proposal.expires_at}, _warned(change.warnings))
-        published = run(make_valid(dependencies, compiled), dependencies.clock)
+        confirm = None if request.flag("confirm") else _refuse_effects
+        found = published_contracts.publish(dependencies, compiled, confirm, request.holder)
     except DocumentRefused as refused:
         detail = "The contract document has errors; each has its position and says what to do."
         if refused.unmeasured:
@@ -94,12 +74,20 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
-    answer: object = compiled.id
-    if request.flag("details"):
-        routes, drafts = dependencies.registry.contract(compiled.contract).routes, drafts_of(dependencies, published)
-        details = published_version(published, routes, drafts, change.warnings)
-        answer = {"id": compiled.id, "details": encode(details)}
-    return HttpAnswer(200, answer, {**place, **_warned(change.warnings)})
+    details = {"details": encode(found)} if request.flag("details") else {}
+    warned = _warned(found.warnings)
+    if isinstance(found, published_contracts.NewProposal):
+        waiting = {"id": compiled.id, "version": found.version, "proposal": found.proposal, **details}
+        return HttpAnswer(202, {**waiting, "expiresAt": found.expires_at}, warned)
+    place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
+    return HttpAnswer(200, {"id": compiled.id, **details} if details else compiled.id, {**place, **warned})
+
+
+def _refuse_effects(found: PublicationEffects) -> None:
+    """Raise HttpProblem where a publication has effects, which the request does not confirm."""
+    if found.effects:
+        detail = "Publishing has effects that may be unexpected: repeat the request with `confirm=true`."
+        raise HttpProblem(409, "confirmation-needed", detail, **encode(found))
 
 
 def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:

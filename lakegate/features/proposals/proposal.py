@@ -9,7 +9,8 @@ from typing import Final
 
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.effects import Effect, Steps, perform, run
+from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
     CompiledContract,
@@ -17,10 +18,24 @@ from lakegate.gate.registry.contract_versions import (
     published_by,
     store,
 )
-from lakegate.gate.registry.publish_contract import refuse, write_with_lines
-from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
+from lakegate.gate.registry.publish_contract import (
+    compile_document,
+    planned,
+    referred_of,
+    refuse,
+    write_with_lines,
+)
+from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading_its_routes
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal, withdraw
+from lakegate.published_contracts import (
+    ConfirmApproval,
+    PublicationEffects,
+    PublishedVersion,
+    effects_of_publication,
+    published_version,
+)
+from lakegate.text import shown
 
 # ---- Publishing by two people ----
 # 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.
@@ -160,3 +175,43 @@ def not_apart(one: str, other: str) -> str | None:
 
 def _is_same(one: Proposal, other: Proposal) -> bool:
     return (one.publication, one.proposer, one.base) == (other.publication, other.proposer, other.base)
+
+
+# ---- Approval of a version by its name ----
+
+
+def approve_version(
+    dependencies: Dependencies, name: str, digest: str | None, confirm: ConfirmApproval
+) -> tuple[bytes, PublishedVersion] | Withdrawal:
+    """Make a proposed version valid; the document and the version. Or take one back. Its effects are confirmed before.
+
+    `name`: CONTRACT@VERSION. `digest`: of the proposal that was reviewed, or the beginning. Raises PublicationRefused, and
+    InputError.
+    """
+    found = _named(dependencies, name, digest)
+    if found.publication.status == WITHDRAWN:
+        confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {shown(name)}",), ()), None)
+        return run(approve_withdrawal(dependencies, found), dependencies.clock)
+    body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
+    referred = referred_of(dependencies, body, found.publication.own)
+    compiled = compile_document(body, referred, allow_unmeasured=found.publication.unmeasured_rules > 0)
+    compiled = replace(compiled, inherited_from=found.publication.inherited_from)
+    change = planned(dependencies, compiled)
+    effects = effects_of_publication(compiled, change)
+    proposed = f"{found.proposer} proposed {shown(name)}"
+    confirm(replace(effects, effects=(proposed, *effects.effects)), change.comparison)
+    published = run(approve(dependencies, compiled, found), dependencies.clock)
+    return body, published_version(dependencies, published, change)
+
+
+def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposal:
+    """The proposal of CONTRACT@VERSION, of this digest or the beginning of it. Raises InputError where there is none."""
+    contract, _, version = name.rpartition("@")
+    found = dependencies.registry.proposal(contract, version)
+    if found is None:
+        is_published = any(each.version == version for each in dependencies.registry.contract(contract).versions)
+        also = ": that version is published" if is_published else ""
+        raise InputError(f"no proposal of {shown(name)} waits for approval{also} (`lakegate proposals`)")
+    if digest is not None and (not digest or not found.digest.startswith(digest)):
+        raise InputError(f"the proposal of {shown(name)} is {found.digest[:12]} now: read it before you approve it")
+    return found

@@ -76,8 +76,7 @@ def _end(kind: str, content: Any) -> CompiledContract:  # noqa: ANN401 - as the 
         compiled: CompiledContract = content
         return compiled
     if kind == REFUSED:
-        examined, unmeasured = content
-        raise DocumentRefused(examined, unmeasured)
+        raise DocumentRefused(content)
     if kind == UNUSABLE:
         raise content
     raise _too_much(f"{content} ended it")
@@ -131,7 +130,7 @@ def compile_there(
     try:
         answer: tuple[str, Any] = COMPILED, compile_document(body, referred, allow_unmeasured=allow_unmeasured)
     except DocumentRefused as error:
-        answer = REFUSED, (replace(error.examined, contract=None, document=None), error.unmeasured)
+        answer = REFUSED, replace(error.examined, contract=None, document=None)
     except InputError as error:
         answer = UNUSABLE, error
     except Exception as error:  # noqa: BLE001 - a defect of ours is an error of this document alone

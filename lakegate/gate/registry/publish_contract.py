@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.contract.contract_model import (
@@ -63,6 +63,7 @@ from lakegate.inheritance import (
 )
 from lakegate.lints.linter import Examined
 from lakegate.plan.plan import Plan
+from lakegate.rules.check_builder import NEVER_MEASURED
 from lakegate.rules.compile_plan import compile_plan
 from lakegate.text import counted, limited_hints, listed, shown
 from lakegate.timestamps import moment
@@ -79,14 +80,22 @@ DRAFTS = ("proposed", "draft", "in development")
 """Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
 
 
-class DocumentRefused(LakegateError):  # noqa: N818 - the name is what happened
-    """A document that cannot be published; `examined.errors` has every problem with its position."""
+class PublicationRefused(LakegateError):  # noqa: N818 - the name is what happened
+    """A document that cannot be published: DocumentRefused or IncompatibleVersion."""
 
-    def __init__(self, examined: Examined, unmeasured: int = 0) -> None:
+
+class DocumentRefused(PublicationRefused):
+    """A document with errors; `examined.errors` has every problem with its position."""
+
+    def __init__(self, examined: Examined) -> None:
         super().__init__("the contract document has errors")
         self.examined = examined
-        self.unmeasured = unmeasured
+
+    @property
+    def unmeasured(self) -> int:
         """The number of rules that can never be measured, where these are the only problems."""
+        errors = self.examined.errors
+        return len(errors) if all(each.code in NEVER_MEASURED for each in errors) else 0
 
 
 def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:
@@ -106,7 +115,7 @@ def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasu
     unmeasured = _unmeasured(examined, examined.contract, referred)
     if unmeasured and not allow_unmeasured:
         others = tuple(each for each in examined.warnings if each not in unmeasured)
-        raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others), unmeasured=len(unmeasured))
+        raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others))
     for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
         refuse_unusable(name)
     try:
@@ -316,7 +325,7 @@ def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: s
 # ---- Enforced semantic versions ----
 
 
-class IncompatibleVersion(InputError):  # noqa: N818 - the name is what happened
+class IncompatibleVersion(PublicationRefused, InputError):  # noqa: N818 - the name is what happened
     """The number of a version is too low for its changes."""
 
     def __init__(self, comparison: VersionComparison) -> None:
@@ -530,3 +539,16 @@ def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = 
     before = published_before(dependencies, text)
     lookups = {name: _published_plans(name).lookup(dependencies, before) for name in names(PUBLISHED_PLANS)}
     return ReferredDocuments(parents_of(dependencies, text, before, own), lookups, own)
+
+
+def referred_in(opened: Callable[[], Dependencies], text: bytes) -> ReferredDocuments:
+    """The same in a stack that is opened only for a document that refers to something."""
+    referred = cache(lambda: referred_of(opened(), text))
+
+    def lookup(name: str, *arguments: object) -> object:
+        return referred().lookups[name](*arguments)
+
+    return ReferredDocuments(
+        lambda contract, line: referred().parents(contract, line),
+        {name: partial(lookup, name) for name in names(PUBLISHED_PLANS)},
+    )

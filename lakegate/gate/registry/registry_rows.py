@@ -114,8 +114,8 @@ class Proposal:
 
 
 PROPOSALS: Final = "proposals"
-"""The extension point of the feature that lets a second person approve: the parts of the commands `publish`, `withdraw` and
-`approve` where a stack wants two people. The use case `propose` has the point `version approval`: functions have no commands."""
+"""The extension point of the feature that lets a second person approve: what `approve` and `withdraw` do where a stack wants two
+people. The use case `propose` has the point `version approval`, which the functions ask, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,7 @@ def test_children_that_would_be_weaker_are_named(server: Server, file: Path) -> 
     child = {
         "contract": "c\x1b",
         "version": "1.0.0",
+        "owner": "",
         "errors": [{"code": "k", "path": "$", "line": 3, "message": "weaker"}],
     }
     problem = {"type": "urn:lakegate:problem:confirmation-needed", "effects": ["it"], "children": [child]}

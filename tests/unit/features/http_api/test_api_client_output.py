@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import Request
 
@@ -20,25 +20,33 @@ from lakegate.features.pull.pulled_line import PulledLine
 from lakegate.gate.effects import run
 from lakegate.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
 from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+from tests.fakes.moto_state import MotoState
 from tests.fakes.pulls import MemorySource
 from tests.simulation.environment import Environment
-from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.conftest import Lakegate, check_form
+from tests.unit.cli.contracts.test_inherited_contracts import family, policy
+from tests.unit.cli.contracts.test_publish_command import TEXT, with_a_rule_of_dbt
 from tests.unit.cli.deliveries.test_decide_command import WORKFLOW
 from tests.unit.features.http_api.api_server import routed
 from tests.unit.features.http_api.conftest import Api, signed
 from tests.unit.features.pull.test_pull_command import PULL
 
+if TYPE_CHECKING:
+    from click.testing import Result
+
 URL = "https://api.example.com"
 BAD = b"id,amount\n,1\nb,2\nc,3\nd,4\n"
+OWNER = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "owner"}}}
+"""A token of the owner of all contracts, as a person with rights in the account is."""
 WAIVER = ("--reason", "known", "--expires", "2027-01-31")
 
 
 @pytest.fixture
-def by_api(
+def over_http(
     lakegate: Lakegate, serve: Callable[[Environment], Api], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Any]:
+) -> Callable[..., Result]:
     """Runs a command over the HTTP API, whose handler has the same stack as the commands of `lakegate`."""
-    api = serve(lakegate)  # type: ignore[arg-type] # it has `dependencies`
+    api, caller = serve(lakegate), signed()  # type: ignore[arg-type] # it has `dependencies`
     monkeypatch.setenv("LAKEGATE_TOKEN", "the-token")
 
     def sent(request: Request, _what: str) -> tuple[int, bytes]:
@@ -46,17 +54,34 @@ def by_api(
         route, path = routed(str(request.get_method()), address.path)
         headers = {name.lower(): value for name, value in request.header_items()}
         given = {"path": " / ".join(path), "query": dict(parse_qsl(address.query)), "headers": headers}
-        found = api.call(route, request.data, authorizer=signed(), **given)  # type: ignore[arg-type] # its parts
+        found = api.call(route, request.data, authorizer=caller, **given)  # type: ignore[arg-type] # its parts
         return found.status, found.text.encode()
 
     monkeypatch.setattr("lakegate.features.http_api.api_client.sent", sent)
 
+    def ran(*words: str, authorizer: dict[str, Any] | None = None) -> Result:
+        nonlocal caller
+        caller = authorizer or signed()
+        return CliRunner().invoke(app, [*words, "--api", URL])
+
+    return ran
+
+
+@pytest.fixture
+def by_api(over_http: Callable[..., Result]) -> Callable[..., Any]:
+    """The document of a command over the HTTP API."""
+
     def command(*words: str) -> Any:
-        ended = CliRunner().invoke(app, [*words, "--api", URL, "--json"])
+        ended = over_http(*words, "--json")
         assert ended.exit_code == 0, (ended.output, ended.exception)
-        return json.loads("\n".join(each for each in ended.stdout.splitlines() if '"_aws"' not in each))
+        return json.loads(printed(ended))
 
     return command
+
+
+def printed(ended: Result) -> str:
+    """Standard output without the metrics of the handler, which runs in the same process."""
+    return "".join(each for each in ended.stdout.splitlines(keepends=True) if '"_aws"' not in each)
 
 
 def fits(document: Any, cls: type) -> bool:
@@ -139,3 +164,62 @@ def test_a_transition_through_the_api_is_left_to_the_sweep(
 def test_the_schemas_of_commands_are_those_of_their_results() -> None:
     """`make published-schemas` writes the file."""
     assert FILE.read_text() == text()
+
+
+# ---- Publishing: all that is printed ----
+
+
+def published_before(lakegate: Lakegate) -> None:
+    lakegate.routed()
+
+
+def with_subscribers(lakegate: Lakegate) -> None:
+    lakegate.routed()
+    lakegate.ok("subscribe", "orders", "--as", "finance")
+
+
+def a_key_that_is_kept(lakegate: Lakegate) -> str:
+    head = "dataContractSpecification: 1.2.1\nid: warned\ninfo: {title: t, version: 1.0.0, status: active}\n"
+    return lakegate.file(f"{head}models: {{d: {{fields: {{n: {{type: long, zzz: 1}}}}}}}}\n".encode(), "warned.yaml")
+
+
+def a_stricter_parent(lakegate: Lakegate) -> str:
+    family(lakegate)
+    return policy(lakegate, 8, "1.1.0")
+
+
+PUBLICATIONS: dict[str, tuple[int, Callable[[Lakegate], tuple[str, ...]]]] = {
+    "accepted": (0, lambda lakegate: (accepted(lakegate), lakegate.contract("1.1.0"))[1:]),
+    "accepted, with a start": (
+        0,
+        lambda lakegate: (with_subscribers(lakegate), lakegate.contract("2.0.0", **TEXT))[1:],
+    ),
+    "warnings": (0, lambda lakegate: (a_key_that_is_kept(lakegate),)),
+    "errors": (1, lambda lakegate: (lakegate.contract(integer="whole"),)),
+    "no document": (1, lambda lakegate: (lakegate.file(b"a: 1\nb: [\n", "broken.yaml"),)),
+    "number too low": (1, lambda lakegate: (published_before(lakegate), lakegate.contract("1.2.0", **TEXT))[1:]),
+    "weaker child": (1, lambda lakegate: (a_stricter_parent(lakegate),)),
+    "weaker child, confirmed": (0, lambda lakegate: (a_stricter_parent(lakegate), "--yes")),
+    "unmeasured rule": (1, lambda lakegate: (with_a_rule_of_dbt(lakegate),)),
+    "unmeasured rule, allowed": (0, lambda lakegate: (with_a_rule_of_dbt(lakegate), "--allow-unmeasured")),
+}
+
+
+@pytest.mark.parametrize("case", PUBLICATIONS)
+def test_a_publication_prints_the_same_both_ways(
+    lakegate: Lakegate, over_http: Callable[..., Result], case: str
+) -> None:
+    """Each begins with the same stack: all lines of both outputs, the refusal and the exit code are equal."""
+    code, made = PUBLICATIONS[case]
+    words = ("publish", *made(lakegate))
+    before = MotoState.save(lakegate.jobs)
+    for option in ((), ("--json",)):
+        before.restore(lakegate.jobs)
+        here = lakegate(*words, *option)
+        before.restore(lakegate.jobs)
+        there = over_http(*words, *option, authorizer=OWNER)
+
+        assert (here.exit_code, here.stdout, here.stderr) == (there.exit_code, printed(there), there.stderr)
+        assert (code, str(here.exception)) == (here.exit_code, str(there.exception))
+        if option and here.stdout:
+            check_form(words, json.loads(here.stdout))
