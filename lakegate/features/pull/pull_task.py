@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
@@ -178,12 +179,23 @@ def postponed(line: PullingLine, now: str) -> PullingLine:
 
 
 def key_of(prefix: str, line: PullingLine, source: SourceIdentity) -> str:
-    """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name."""
+    """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name.
+
+    Before the name is the time when a web server says that it was modified: `snapshotTime` may find it there.
+    """
     name = re.sub(r"[^A-Za-z0-9._-]", "_", line.source.partition("?")[0].rpartition("/")[2])[-MAX_NAME:]
     what = json.dumps([line.line, line.revision, line.source, asdict(source)])
     digest = hashlib.sha256(what.encode()).hexdigest()[:12]
-    stamp = re.sub(r"[-:]", "", line.next[:19])
-    return f"{prefix}{stamp}Z-{digest}-{name or 'data'}"
+    stamp, modified = re.sub(r"[-:]", "", line.next[:19]), _modified(source)
+    return f"{prefix}{stamp}Z-{digest}-{modified}{name or 'data'}"
+
+
+def _modified(source: SourceIdentity) -> str:
+    """`Last-Modified` in the form of the schedule's time; empty where the source states none, or no time."""
+    try:
+        return f"{parsedate_to_datetime(source.modified).astimezone(UTC):%Y%m%dT%H%M%SZ-}"
+    except (ValueError, TypeError, OverflowError):
+        return ""
 
 
 def _next(line: PullingLine) -> PullingLine:

@@ -81,6 +81,11 @@ UNSTATED: Final = {
     "SetLicense": OtherEvent("SetLicense", {**NO_LICENSE, "website_url": ""}),
 }
 """The state before the first event of a kind."""
+DISABLED: Final = {
+    "AddPushSource": OtherEvent("DisablePushSource", {"source_name": SOURCE}),
+    "SetPollingSource": OtherEvent("DisablePollingSource", {}),
+}
+"""The end of a source, by the kind of event that it began with."""
 LONGEST_PLAN: Final = 8 << 20
 """Bytes; a block has 16 MiB at the most."""
 
@@ -121,15 +126,21 @@ def license_event(plan: Plan) -> OtherEvent:
 
 
 def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent | None:
-    """The reading and merging of deliveries; None where ODF does not have it. `fields`: the columns of a slice."""
+    """The reading and merging of deliveries, and where they are fetched from; None where ODF does not have it.
+
+    `fields`: the columns of a slice.
+    """
     step, merge = _STEPS.get(plan.storage.format), MERGES[plan.policy.merge_strategy.value]
     if step is None:
         return None
     own = [each for each in fields if each["name"] not in COMMON]
     key, schema = _key(plan.policy, [str(each["name"]) for each in own]), {"fields": own}
     read = {**(_csv(plan) if step == "ReadStepCsv" else {}), "schema": schema}
-    event = {"source_name": SOURCE, "read_type": step, "read": read, "merge_type": merge, "merge": key}
-    return OtherEvent("AddPushSource", event)
+    event = {"read_type": step, "read": read, "merge_type": merge, "merge": key}
+    if plan.policy.pull is None:
+        return OtherEvent("AddPushSource", {"source_name": SOURCE, **event})
+    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": plan.policy.pull.source}}
+    return OtherEvent("SetPollingSource", {**fetch, **event})
 
 
 def _key(policy: Policy, names: list[str]) -> dict[str, Any]:
@@ -243,6 +254,9 @@ class _Writer:
         self.plan = at.plan
         for each in described(at, plan, fields):
             if each != self.described.get(each.kind, UNSTATED.get(each.kind)):
+                for kind in DISABLED.keys() - {each.kind} if each.kind in DISABLED else ():
+                    if self.described.pop(kind, None):  # a dataset is pulled or pushed, not both
+                        yield self.write(at, DISABLED[kind])
                 self.described[each.kind] = each
                 yield self.write(at, each)
 

@@ -137,6 +137,11 @@ _READ: Final = UnionField(
 _MERGE: Final = UnionField(
     tuple(f"MergeStrategy{each}" for each in ("Append", "Ledger", "Snapshot", "ChangelogStream", "UpsertStream"))
 )
+_FETCH: Final = UnionField(
+    tuple(f"FetchStep{each}" for each in ("Url", "FilesGlob", "Container", "Mqtt", "EthereumLogs"))
+)
+_EVENT_TIME: Final = UnionField(tuple(f"EventTimeSourceFrom{each}" for each in ("Metadata", "Path", "SystemTime")))
+_PREPROCESS: Final = UnionField(("TransformSql",))
 _TEXT_FORMATS: Final[Table] = {"date_format": TEXT, "encoding": TEXT, "timestamp_format": TEXT}
 _SCHEMA: Final = TableField("DataSchema")
 _PLAIN: Final = ("Bool", "Date", "Float16", "Float32", "Float64", "Null", "String")
@@ -183,9 +188,27 @@ TABLES: Final[Mapping[str, Table]] = {
     "AddPushSource": {
         "source_name": TEXT,
         "read": _READ,
-        "preprocess": UnionField(("TransformSql",)),
+        "preprocess": _PREPROCESS,
         "merge": _MERGE,
     },
+    "DisablePushSource": {"source_name": TEXT},
+    "SetPollingSource": {
+        "fetch": _FETCH,
+        "prepare": TablesField("PrepStepWrapper"),
+        "read": _READ,
+        "preprocess": _PREPROCESS,
+        "merge": _MERGE,
+    },
+    "DisablePollingSource": {},
+    "FetchStepUrl": {
+        "url": TEXT,
+        "event_time": _EVENT_TIME,
+        "cache": UnionField(("SourceCachingForever",)),
+        "headers": TablesField("RequestHeader"),
+    },
+    "EventTimeSourceFromMetadata": {},
+    "RequestHeader": {"name": TEXT, "value": TEXT},
+    "PrepStepWrapper": {"value": UnionField(("PrepStepDecompress", "PrepStepPipe"))},
     "ReadStepCsv": {
         "ddl_schema": TEXTS,
         **dict.fromkeys(("separator", "encoding", "quote", "escape"), TEXT),

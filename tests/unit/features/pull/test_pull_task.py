@@ -6,23 +6,26 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
 from lakegate.aws.wiring import detail
+from lakegate.contract.name_times import time_in
 from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.notifications.notices import noted
 from lakegate.features.pull import pull_task
-from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullingLine, PullOutcome, message_of
+from lakegate.features.pull.pull_sources import SourceIdentity
+from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullingLine, PullOutcome, key_of, message_of
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
-from lakegate.timestamps import moment
+from lakegate.timestamps import instant_of, moment
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE
 from tests.unit.features.pull.pull_stage import LINE, PART, PREFIX, PullStage, scheduled
@@ -42,6 +45,24 @@ def test_a_source_lands_as_it_is(body: bytes, size: object) -> None:
     assert (landed, stage.ends, stage.landing.uploads) == (body, [("FETCHED", "")], {})
     assert re.fullmatch(rf"{PREFIX}\d{{8}}T\d{{6}}Z-[0-9a-f]{{12}}-rows\.csv", key)
     assert (stage.row.ends[0].key, stage.row.ends[0].size) == (key, len(body))
+
+
+@pytest.mark.parametrize(
+    ("modified", "written", "time"),
+    [
+        ("Tue, 24 Nov 2026 18:00:00 GMT", "20261124T180000Z-", datetime(2026, 11, 24, 18, tzinfo=UTC)),
+        ("1732000000 12", "", None),
+        ("Tue, 99 Nov 2026 18:00:00 GMT", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_key_has_the_time_when_the_source_was_modified(modified: str, written: str, time: datetime | None) -> None:
+    """As `snapshotTime` finds it; without one it finds the time of the schedule."""
+    row = scheduled(SMALL).row
+    key = key_of(PREFIX, row, SourceIdentity(modified=modified))
+
+    assert re.fullmatch(rf"{PREFIX}\d{{8}}T\d{{6}}Z-[0-9a-f]{{12}}-{written}rows\.csv", key)
+    assert time_in("%Y%m%dT%H%M%SZ-", key) == (time or instant_of(row.next))
 
 
 def test_an_unchanged_source_is_not_fetched_again() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contract.delivery_policy import MergeStrategy, Policy
+from lakegate.contract.delivery_policy import MergeStrategy, Policy, Pull
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange import odf_export
@@ -23,7 +23,16 @@ from lakegate.features.odf.exchange.odf_export import (
     plan_in,
     source_event,
 )
-from lakegate.features.odf.format.metadata_chain import AddData, OtherEvent, SetAttachments, SetDataSchema, block_in
+from lakegate.features.odf.format.metadata_chain import (
+    AddData,
+    MetadataBlock,
+    Moment,
+    OtherEvent,
+    SetAttachments,
+    SetDataSchema,
+    block_bytes,
+    block_in,
+)
 from lakegate.gate.ledger.blocks import Block
 from lakegate.plan.dataset_about import DatasetAbout, License
 from lakegate.plan.plan import Plan
@@ -129,6 +138,37 @@ def test_what_is_compared_of_snapshots(
         "MergeStrategySnapshot",
         {"primary_key": ["id"], **compared},
     )
+
+
+PULLED = replace(
+    PLAN, policy=replace(PLAN.policy, pull=Pull("https://data.example.com/ids.csv", "rate(1 hour)", "own"))
+)
+
+
+def test_what_is_pulled_has_a_polling_source() -> None:
+    """With its address, and without the name of its secret."""
+    pushed, pulled = (source_event(each, FIELDS) for each in (PLAN, PULLED))
+
+    assert pushed is not None
+    rest = {name: value for name, value in pushed.value.items() if name != "source_name"}
+    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": "https://data.example.com/ids.csv"}}
+    assert pulled == OtherEvent("SetPollingSource", {**fetch, **rest})
+    block = MetadataBlock(Moment(2026, 331, 0, 0), None, 0, pulled)
+    assert block_in(block_bytes(block)) == block
+
+
+def test_a_dataset_is_pulled_or_pushed() -> None:
+    """A source that another kind replaces is disabled first; one that stays is not stated again."""
+    found = [PLAN, PLAN, PULLED, PULLED, PLAN]
+    blocks = stored(*(sliced(at, "2026-11-20T10:00:00Z", plan=each) for at, each in enumerate(found)))
+    plans = {each.digest: each.to_bytes() for each in found}
+    written = odf_blocks(blocks, lambda _: tuple(FIELDS), lambda block: plans[block.plan])
+    kinds = [getattr(block_in(each.body).event, "kind", "") for each in written]
+
+    assert [each for each in kinds if "Source" in each] == [
+        *("AddPushSource", "DisablePushSource", "SetPollingSource"),
+        *("DisablePollingSource", "AddPushSource"),
+    ]
 
 
 def test_only_the_plan_that_the_block_names_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
