@@ -52,6 +52,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("history sections", "revalidation", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("http routes", "announcements", "lakegate.features.announcements.announcements_api:ROUTES"),
     ("http routes", "pull", "lakegate.features.pull.pulls_api:ROUTES"),
+    ("http routes", "revalidation", "lakegate.features.revalidation.revalidations_api:ROUTES"),
     ("http routes", "workflows", "lakegate.features.workflows.callbacks_api:ROUTES"),
     ("http routes", "validator_api", "lakegate.features.validator_api.validations_api:ROUTES"),
     ("invitations", "workflows", "lakegate.features.workflows.callbacks:invited"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
@@ -17,7 +16,7 @@ from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import line_named
-from lakegate.gate.datasets.lifecycle import change, side_effects
+from lakegate.gate.datasets.lifecycle import LineLifecycle, change, lifecycle_of, side_effects
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
@@ -28,27 +27,6 @@ ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
 On = Annotated[str | None, typer.Option("--on", help=ON)]
 SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
 RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedStatus:
-    """A status that a line gets at a time."""
-
-    status: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class LineLifecycle:
-    """The status of a line, and what is planned."""
-
-    line: str
-    status: str
-    since: str | None
-    planned: tuple[PlannedStatus, ...]
-    reason: str
-    replacement: str
-    guide: str
 
 
 @stack_command
@@ -136,21 +114,6 @@ def named_line(dependencies: Dependencies, name: str) -> str:
     if found.startswith("_"):
         raise InputError(f"{found} is no line of a contract")
     return found
-
-
-def lifecycle_of(line: dataset_lines.Line, now: str) -> LineLifecycle:
-    """The lifecycle of a line at a time."""
-    planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
-    ending = line.ending
-    return LineLifecycle(
-        line.name,
-        line.status_at(now).value,
-        line.since(now) or None,
-        planned,
-        ending.reason,
-        ending.replacement,
-        ending.guide,
-    )
 
 
 def lifecycle_in_words(found: LineLifecycle) -> Iterator[str]:

@@ -12,15 +12,15 @@ import typer
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
-from lakegate.cli.datasets.lifecycle_command import LineLifecycle, lifecycle_in_words, lifecycle_of, named_line
+from lakegate.cli.datasets.lifecycle_command import lifecycle_in_words, named_line
 from lakegate.cli.options import Line
 from lakegate.contract.contract_model import line_of, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines
 from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
+from lakegate.gate.datasets.lifecycle import LineLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
-from lakegate.gate.datasets.lifecycle import change, warning
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker

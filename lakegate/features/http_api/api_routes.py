@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakegate.extension_points import registered
-from lakegate.features.http_api.contracts_api import contract, contracts, publish
+from lakegate.features.http_api.contracts_api import contract, contracts, publish, retire
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
 from lakegate.features.http_api.workloads_api import Transition, transition, workload, workloads
 from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
@@ -69,6 +69,16 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (404,),
         flags=("details",),
+    ),
+    "DELETE /api/v1/data-contract/{id}": Endpoint(
+        "retireContract",
+        retire,
+        PUBLISH,
+        "Begin the end of a contract: its datasets are deprecated, later in sunset, and after that retired; nothing is deleted",
+        {200: "Retirement"},
+        (404, 409),
+        query=("reason", "replacement"),
+        flags=("confirm",),
     ),
     "GET /api/v1/workload": Endpoint(
         "findWorkloads",

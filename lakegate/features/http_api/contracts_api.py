@@ -6,22 +6,24 @@ import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from lakegate.contract.contract_model import is_usable
-from lakegate.contract.semantic_versions import precedence
+from lakegate.contract.contract_model import is_usable, line_of
+from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError, Problem
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.http_messages import JSON, VERSION, HttpAnswer, HttpProblem, HttpRequest, media_type
 from lakegate.json_codec import encode
 from lakegate.text import shown
-from lakegate.timestamps import beginning_of
+from lakegate.timestamps import beginning_of, moment
 
 if TYPE_CHECKING:
+    from lakegate.gate.datasets.dataset_lines import Line
     from lakegate.published_contracts import PublicationEffects
 
 PATH: Final = "/api/v1/data-contract"
@@ -129,6 +131,51 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         if each is not None and request.allows(each.contract) and _has(each, wanted):
             fitting.append({**summary(each), **_details(dependencies, request, contract)})
     return HttpAnswer(200, {"contracts": fitting, "cursor": cursor_of(page.after)})
+
+
+def retire(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """DELETE /api/v1/data-contract/{id}: begin the end of all its datasets, as `lakegate deprecate` does; what is known of each.
+
+    Versions, accepted data and the ledger stay. A dataset whose days of sunset are over is retired.
+    """
+    from lakegate.gate.datasets.dataset_lines import Ending, LineStatus  # noqa: PLC0415 - for this route alone
+    from lakegate.gate.datasets.lifecycle import change, ended, lifecycle_of, side_effects  # noqa: PLC0415 - likewise
+    from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line  # noqa: PLC0415 - likewise
+
+    name = request.path["id"]
+    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    if not seen.versions:
+        raise HttpProblem(404, "not-found", "No contract is published with this id.")
+    reason, replacement = (request.query.get(each, "").strip() for each in ("reason", "replacement"))
+    if not (is_one_line(reason) and is_one_line(replacement)):
+        detail = f"`reason` and `replacement` are each one line of at most {LONGEST_REASON} characters."
+        raise HttpProblem(400, "invalid-parameter", detail)
+    if dependencies.places.needs_approval:
+        raise InputError("on this stack a contract is retired with rights in the account (lakegate deprecate)")
+    ending, now = Ending(reason, replacement), moment(dependencies.clock.now())
+    lines = sorted({line_of(name, dataset, major(each.version)) for each in seen.standing for dataset in each.datasets})
+    before = [dependencies.lines.get(each) for each in lines]
+    changes = [(each, ended(each, now, ending)) for each in before]
+    effects = [
+        text
+        for old, new in changes
+        if new.status_at(now) is LineStatus.RETIRED
+        for text in side_effects(dependencies, old, new, now)
+    ]
+    if effects and not request.flag("confirm"):
+        detail = "Deliveries would be refused: repeat the request with `confirm=true`."
+        raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=[])
+    after = [
+        run(change(dependencies, each.name, _act(each, now), partial(ended, ending=ending)), dependencies.clock)
+        for each in before
+    ]
+    found = [encode(lifecycle_of(each, moment(dependencies.clock.now()))) for each in after]
+    return HttpAnswer(200, {"id": name, "lines": found})
+
+
+def _act(line: Line, now: str) -> str:
+    """The act that the ledger records."""
+    return "deprecate" if line.status_at(now) == "active" else "retire"
 
 
 def _has(version: Publication, wanted: Mapping[str, str]) -> bool:

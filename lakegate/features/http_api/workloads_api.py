@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -74,7 +74,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
 
     Without their results, which each has at its own address.
     """
-    name = request.path.get("id", request.query.get("dataContractId", ""))
+    name = request.path.get("id") or contract_named(dependencies, request.query.get("dataContractId", ""))[0]
     seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
     if not seen.versions:
         detail = (
@@ -83,7 +83,8 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         raise HttpProblem(404 if name else 400, "not-found" if name else "invalid-parameter", detail)
     lines = lines_of(seen.versions) | {each.line for each in seen.routes}
     listed, after = page_of(dependencies, lines, seen.routes, _place(request), PAGE)
-    shown = [_summary(dependencies, each, name) for each in listed]
+    ids = {each.version: each.id for each in seen.versions}
+    shown = [_summary(dependencies, each, name, ids) for each in listed]
     return HttpAnswer(200, {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")})
 
 
@@ -95,19 +96,21 @@ def _place(request: HttpRequest) -> Place:
     return Place(found[1], int(found[2])) if found else Place()
 
 
-def _summary(dependencies: Dependencies, delivery: Delivery, contract: str) -> dict[str, object]:
-    """A delivery in DCM's representation, without its result; without its row, what its block has."""
+def _summary(
+    dependencies: Dependencies, delivery: Delivery, contract: str, ids: Mapping[str, str]
+) -> dict[str, object]:
+    """A delivery in DCM's representation, without its result; without its row, what its block has. `ids`: of the versions."""
     row, block = delivery.row, delivery.block
     if row is not None:
         state, verdict = row.state, row.decision.verdict if row.decision else None
     else:
         assert block is not None
         state, verdict = State[block.kind.name], block.verdict
-    version = row.pin.version if row is not None and row.pin else block.contract_version if block is not None else None
+    version = row.pin.version if row is not None and row.pin else block.contract_version if block is not None else ""
     return {
         "workloadId": _announced_id(dependencies, row) if row is not None else delivery.id,
         "deliveryId": delivery.id,
-        "dataContractId": contract,
+        "dataContractId": ids.get(version, contract),
         "dataContractVersion": version or None,
         "status": STATUSES[state],
         "verdict": verdict,

@@ -279,6 +279,58 @@ def _day(at: str) -> str:
     return at[:10]
 
 
+def ended(line: Line, now: str, ending: Ending) -> Line:
+    """A line as far on the way to its end as it may be: deprecated now, or retired once its days of sunset are over.
+
+    A line whose end is planned already, or that is retired, stays as it is.
+    """
+    status = line.status_at(now)
+    if status in {S.DEPRECATED, S.RETIRED}:
+        return line
+    if status is S.SUNSET:
+        return retire(line, now) if now >= later(line.since(now), MIN_SUNSET) else line
+    return deprecate(line, now, ending)
+
+
+# ---- The lifecycle as it is printed ----
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStatus:
+    """A status that a line gets at a time."""
+
+    status: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineLifecycle:
+    """The status of a line, and what is planned."""
+
+    line: str
+    status: str
+    since: str | None
+    planned: tuple[PlannedStatus, ...]
+    reason: str
+    replacement: str
+    guide: str
+
+
+def lifecycle_of(line: Line, now: str) -> LineLifecycle:
+    """The lifecycle of a line at a time."""
+    planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
+    ending = line.ending
+    return LineLifecycle(
+        line.name,
+        line.status_at(now).value,
+        line.since(now) or None,
+        planned,
+        ending.reason,
+        ending.replacement,
+        ending.guide,
+    )
+
+
 # ---- Subscribers of an event ----
 
 

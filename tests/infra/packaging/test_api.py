@@ -93,6 +93,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
         "Workloads": (
             *("workload#a", "announcement#a", "request#a", "validation#a", "pull#a", "line#a", "producer#a"),
             "callback#a",
+            "revalidation#a",
             *("message#a", "content#a"),
         ),
         "Ledger": (
@@ -130,7 +131,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
         for call, answer in answers
         if answer
     }
-    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:8])}
+    reads = {("GetItem", key) for key in (*rows["Registry"], *rows["Workloads"][:9])}
     reads |= {("BatchGetItem", key) for key in rows["Registry"]}
     objects = {
         (action, f"LakeBucket/{name}/a")

@@ -94,6 +94,7 @@ def calls(owner: str) -> Iterator[tuple[str, Call]]:
         "",
         "/pull",
         "/route",
+        "/revalidation",
         "/workload",
         "/workload/1",
         *OF_WORKLOADS,
@@ -132,6 +133,7 @@ def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
         *chain,
         ("GET", "execute-api:Invoke"),
         ("GET/route", "execute-api:Invoke"),
+        ("GET/revalidation", "execute-api:Invoke"),
         ("GET/workload", "execute-api:Invoke"),
         ("GET/workload/1", "execute-api:Invoke"),
         *((f"GET{each}", "execute-api:Invoke") for each in OF_WORKLOADS),  # there is no such route

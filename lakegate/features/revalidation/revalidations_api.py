@@ -1,0 +1,38 @@
+"""Rules with a schedule over HTTP: when they are measured next, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from lakegate.contract.contract_model import is_usable
+from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.dependencies import Dependencies
+from lakegate.http_messages import READ, Endpoint, HttpAnswer, HttpProblem, HttpRequest
+
+
+def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """GET /api/v1/data-contract/{id}/revalidation: of each dataset whose rules are, or were, measured by schedule.
+
+    The document of each is that of `lakegate status --json`.
+    """
+    from lakegate.features.revalidation.revalidation import as_document, measured_lines  # noqa: PLC0415 - for this route alone
+
+    name = request.path["id"]
+    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    if not seen.versions:
+        raise HttpProblem(404, "not-found", "No contract is published with this id.")
+    found = measured_lines(dependencies, lines_of(seen.versions))
+    return HttpAnswer(200, {"revalidations": [as_document(each) for each in found]})
+
+
+ROUTES: Final[Mapping[str, Endpoint]] = {
+    "GET /api/v1/data-contract/{id}/revalidation": Endpoint(
+        "findRevalidationsOfContract",
+        revalidations_of_contract,
+        READ,
+        "Read when rules with a schedule are measured, and what came of it",
+        {200: "Revalidations"},
+        (404,),
+    ),
+}
