@@ -9,9 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, BinaryIO
 
 from lakegate.aws.open_stack import opened
 from lakegate.contract.contract_model import Contract, Dataset
@@ -123,16 +121,6 @@ def _beginning(file: BinaryIO) -> bytes:
 
 
 # ---- Parents of documents ----
-
-
-ParentPaths: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--parents",
-        help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
-        show_default=False,
-    ),
-]
 
 
 @dataclass(slots=True)
@@ -298,7 +286,7 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
         except OSError as error:
             raise InputError(f"{target} cannot be written: {error.strerror}") from error
     elif not as_json:
-        typer.echo(text, nl=False)
+        sys.stdout.write(text)
 
 
 # ---- Versions for a comparison ----

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import typer
+import click
 
 from infra.local.local_command import interruptible, progress
 from infra.local.local_stack import Stack as LocalStack
@@ -18,6 +18,7 @@ from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UP
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack, asked, opened
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.deliveries.status_command import table
 from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, known_id, send
@@ -45,7 +46,7 @@ REFUSED = "refused"
 
 
 def demo(
-    rows: Annotated[int, typer.Option(min=100, help="Rows of each file.")] = ROWS,
+    rows: Annotated[int, Option(min=100, help="Rows of each file.")] = ROWS,
 ) -> None:
     """Start the local stack if it is not up, publish three contracts and show what becomes of ten files.
 
@@ -82,7 +83,7 @@ def demo(
         terminal.errors().print(
             f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
         )
-    raise typer.Exit(SURPRISED if surprises else 0)
+    raise click.exceptions.Exit(SURPRISED if surprises else 0)
 
 
 def _publish(dependencies: Dependencies) -> dict[str, Route]:

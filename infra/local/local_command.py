@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
 
-import typer
-
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws.open_stack import LocalState
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
 
 DOWN = 1
@@ -20,11 +19,7 @@ DEAD = {
     "emr": "EMR Serverless has died, its log is {log}: `lakegate local up` starts it again, and keeps everything.",
     "aws": "The embedded AWS has died, its log is {log}: all that it held is lost; `lakegate local up --reset` starts another.",
 }
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="The embedded AWS with template.yaml deployed on it, on this machine.",
-)
+app = CommandGroup(help="The embedded AWS with template.yaml deployed on it, on this machine.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +35,13 @@ class LocalStatus:
 @app.command("up")
 @command
 def up(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the embedded AWS; 0 takes a free one.")] = 0,
-    spark: Annotated[
-        str, typer.Option(help="`resident`: one warm Spark; `submit`: a spark-submit per run.")
-    ] = "resident",
+    port: Annotated[int, Option(min=0, max=65535, help="Of the embedded AWS; 0 takes a free one.")] = 0,
+    spark: Annotated[str, Option(help="`resident`: one warm Spark; `submit`: a spark-submit per run.")] = "resident",
     small_file_bytes: Annotated[
-        int, typer.Option(min=0, help="Deliveries below this size are judged in a Lambda function first.")
+        int, Option(min=0, help="Deliveries below this size are judged in a Lambda function first.")
     ] = 0,
     reset: Annotated[
-        bool, typer.Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
+        bool, Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
     ] = False,
 ) -> CommandResult[LocalState]:
     """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.

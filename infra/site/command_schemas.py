@@ -17,9 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from infra.site.published_schemas import derived
+from lakegate.cli.click_commands import CommandGroup
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.main import COMMANDS, POINT
 from lakegate.extension_points import loaded, names
@@ -41,12 +40,10 @@ def commands() -> Iterator[tuple[str, Callable[..., Any]]]:
         if module.startswith("infra."):
             continue
         made = getattr(import_module(module), attribute) if attribute else loaded(POINT, place)
-        if not isinstance(made, typer.Typer):
+        if not isinstance(made, CommandGroup):
             yield name, made
             continue
-        for each in made.registered_commands:
-            assert each.callback is not None
-            yield f"{name} {each.name or each.callback.__name__.replace('_', '-')}", each.callback
+        yield from ((f"{name} {each}", function) for each, function in made.functions.items())
         yield from ((row, loaded(POINT, row)) for row in names(POINT) if row.split(" ")[:-1] == [name])
 
 

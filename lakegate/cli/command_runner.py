@@ -17,7 +17,7 @@ from secrets import token_hex
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, get_type_hints
 
-import typer
+import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
 from lakegate.cli import terminal
@@ -106,7 +106,7 @@ def _with_options(
     opens: Callable[..., AbstractContextManager[Any]] | None,
     of_stack: tuple[inspect.Parameter, ...],
 ) -> Callable[..., None]:
-    """The function that typer reads: the parameters of a command, and behind them the shared ones, `--yes` as the last but one.
+    """The function that a command of click is made of: its own parameters, then the shared ones, `--yes` as the last but one.
 
     A command that declares one of the shared parameters itself gets its value, too.
     """
@@ -159,7 +159,7 @@ def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
     else:
         terminal.tell(outcome.words)
     if outcome.exit_code:
-        raise typer.Exit(outcome.exit_code)
+        raise click.exceptions.Exit(outcome.exit_code)
 
 
 # ---- Confirmation of effects ----
@@ -177,7 +177,7 @@ def confirm(effects: Iterable[str], *, yes: bool) -> None:
         raise InputError(f"{'; '.join(found)}. Nothing was changed: confirm it with --yes")
     for each in found:
         terminal.note(f"  {each}")
-    if not typer.confirm("Continue?", err=True):
+    if not click.confirm("Continue?", err=True):
         raise InputError("not confirmed: nothing was changed")
 
 

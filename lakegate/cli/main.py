@@ -1,4 +1,4 @@
-"""The `lakegate` command. A command is a function, or a `typer.Typer`, and a line of `CORE`, or of the table of features."""
+"""The `lakegate` command. A command is a function, or a `CommandGroup`, and a line of `CORE`, or of the table of features."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import ast
 import gc
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import Any, Final
 
-import typer
-from typer._click.shell_completion import CompletionItem
-from typer.core import TyperCommand, TyperGroup
+import click
+from click.exceptions import NoSuchCommand
+from click.shell_completion import CompletionItem
 
 from lakegate.aws.open_stack import settle_region
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import CONTEXT, CommandGroup, Group, click_command, described
 from lakegate.errors import ContractError, LakegateError, SetUpError
 from lakegate.extension_points import ROOT, advice, loaded, names, place_of
 from lakegate.text import printable as escaped
-
-if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter  # what the methods of typer take
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {
     "Write contracts": {
@@ -81,9 +79,9 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "demo": "infra.local.demo_command:demo",
     },
 }
-"""The core's commands in the groups of `lakegate --help`: by name the module and its function or `typer.Typer`."""
+"""The core's commands in the groups of `lakegate --help`: by name the module and its function or `CommandGroup`."""
 POINT: Final = "commands"
-"""Extension point: functions and `typer.Typer`s of features.
+"""Extension point: functions and `CommandGroup`s of features.
 
 The name of a row is `NAME before COMMAND`, which follows in the help, `NAME in GROUP` for the last ones of a group, or
 `COMMAND NAME`, which adds to a command of the core that has commands of its own.
@@ -121,61 +119,65 @@ def available() -> tuple[str, ...]:
     )
 
 
-class _Modules(Mapping[str, Any]):
-    """Commands by name. A module is imported when its command is used: no command waits for the imports of another."""
+class _LakegateGroup(Group):
+    """All commands. A module is imported when its command is used: no command waits for the imports of another."""
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - typer's own class is private
-        if name in COMMANDS and name not in available():
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands whose programs are there."""
+        del ctx
+        return list(available())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One command; SetUpError where it runs programs that are not there."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in available():
             raise SetUpError(
-                f"`lakegate {name}` runs programs of a clone of Lakegate, and this is an installed package."
+                f"`lakegate {cmd_name}` runs programs of a clone of Lakegate, and this is an installed package."
             )
-        return _command(name)
+        return _command(cmd_name)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(available())
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; NoSuchCommand has those that are spelled nearly so."""
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise NoSuchCommand(args[0], possibilities=available(), ctx=ctx)
+        return super().resolve_command(ctx, args)
 
-    def __len__(self) -> int:
-        return len(available())
-
-
-class _Group(TyperGroup):
-    """All commands."""
-
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - as typer passes them
-        super().__init__(**settings)
-        self.commands = _Modules()  # type: ignore[assignment]  # nobody adds commands later
-
-    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Options, and the names of commands without their descriptions: those would import all modules at each Tab."""
         names = [CompletionItem(name) for name in available() if name.startswith(incomplete)]
-        return names + super(TyperGroup, self).shell_complete(ctx, incomplete)
+        return names + super(click.Group, self).shell_complete(ctx, incomplete)
 
-    def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """The list of commands, whose descriptions are read and not imported: no library of theirs is needed."""
-        commands, self.commands = self.commands, {name: _description(name) for name in available()}
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self.commands = commands
+    def sections(self, ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
+        """The groups with descriptions that are read and not imported: no library of theirs is needed."""
+        del ctx
+        return {
+            title: {name: _description(name) for name in group if name in available()}
+            for title, group in GROUPS.items()
+        }
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - likewise
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what a command returns
+        """Run the command, in the region of the environment; `main` ends it where Ctrl-C or a closed pipe did, not click."""
         settle_region()
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        except BrokenPipeError:
+            raise SystemExit(CLOSED_PIPE) from None
 
 
 @cache
-def _command(name: str) -> Any:  # noqa: ANN401 - likewise
+def _command(name: str) -> click.Command:
     module, attribute = _place(COMMANDS[name])
     found = getattr(import_module(module), attribute)
-    if not isinstance(found, typer.Typer):
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(name)(found)
-        found = alone
-    for row in (each for each in names(POINT) if each.split(" ")[:-1] == [name]):
-        found.command(row.removeprefix(f"{name} "))(loaded(POINT, row))
-    command = typer.main.get_command(found)
-    command.name = name
-    return command
+    if not isinstance(found, CommandGroup):
+        return click_command(name, found)
+    rows = [each for each in names(POINT) if each.split(" ")[:-1] == [name]]
+    return found.click_group(name, {row.removeprefix(f"{name} "): loaded(POINT, row) for row in rows})
 
 
 def _place(place: str) -> tuple[str, str]:
@@ -184,8 +186,8 @@ def _place(place: str) -> tuple[str, str]:
     return module, attribute
 
 
-def _description(name: str) -> TyperCommand:
-    """A command as the list of all commands has it: the docstring of its function, or the `help` of its `typer.Typer`."""
+def _description(name: str) -> str:
+    """The description of a command in the list of all: of its function's docstring, or the `help` of its `CommandGroup`."""
     module, attribute = _place(COMMANDS[name])
     spec = find_spec(module)
     assert spec is not None
@@ -200,18 +202,50 @@ def _description(name: str) -> TyperCommand:
                 | ast.AnnAssign(target=ast.Name(id=found), value=ast.Call(keywords=options))
             ) if found == attribute:
                 text = next(ast.literal_eval(each.value) for each in options if each.arg == "help")
-    panel = next(title for title, group in GROUPS.items() if name in group)
-    return TyperCommand(name, help=text, rich_help_panel=panel)
+    return described(text)
 
 
-app = typer.Typer(
-    name="lakegate",
-    cls=_Group,
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version  # noqa: PLC0415 -- only this option needs it
+
+        click.echo(f"lakegate {version('lakegate')}")
+        ctx.exit()
+
+
+def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None) -> None:
+    if shell and not ctx.resilient_parsing:
+        from click.shell_completion import get_completion_class  # noqa: PLC0415 -- only this option needs it
+
+        found = get_completion_class(shell)
+        assert found is not None
+        click.echo(found(app, {}, "lakegate", "_LAKEGATE_COMPLETE").source())
+        ctx.exit()
+
+
+app = _LakegateGroup(
+    "lakegate",
     help="Data contracts enforced at the door of a data lake.",
     no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT,
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version and stop.",
+        ),
+        click.Option(
+            ["--completion"],
+            type=click.Choice(["bash", "zsh", "fish", "powershell"]),
+            is_eager=True,
+            expose_value=False,
+            callback=_print_completion,
+            help='Print what a shell reads to complete commands, such as: eval "$(lakegate --completion bash)".',
+        ),
+    ],
 )
 
 
@@ -220,7 +254,10 @@ def main() -> None:
     # imports make many objects and hardly any garbage: to look for it 180 times takes a `check` of few rows 7 % of its time
     gc.set_threshold(200_000)
     try:
-        app()
+        sys.exit(app.main(prog_name="lakegate", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except ContractError as error:
         terminal.say_refused(error)
         sys.exit(UNUSABLE)
@@ -233,11 +270,10 @@ def main() -> None:
             raise
         sys.stderr.write(f"lakegate: {lacking}\n")
         sys.exit(UNUSABLE)
-    except KeyboardInterrupt:
-        _interrupted()
+    except (KeyboardInterrupt, click.Abort):
+        terminal.say_interrupted()
+        sys.exit(terminal.INTERRUPTED)
     except (SystemExit, BrokenPipeError) as ended:
-        if isinstance(ended, SystemExit) and ended.code == terminal.INTERRUPTED:
-            _interrupted()
         if _is_read(ended):
             raise
         # end as every program does whose reader has gone, such as `head`: the code of the verdict was not seen
@@ -246,7 +282,7 @@ def main() -> None:
 
 
 def _is_read(ended: BaseException) -> bool:
-    """Whether standard output took all that was written; typer ends with 1 where a pipe was closed, which is "rejected" here."""
+    """Whether standard output took all that was written."""
     if isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError):
         return False
     try:
@@ -254,30 +290,6 @@ def _is_read(ended: BaseException) -> bool:
     except BrokenPipeError:
         return False
     return True
-
-
-def _interrupted() -> NoReturn:
-    terminal.say_interrupted()
-    sys.exit(terminal.INTERRUPTED)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version  # noqa: PLC0415 -- only this option needs it
-
-        typer.echo(f"lakegate {version('lakegate')}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Data contracts enforced at the door of a data lake."""
-    del version
 
 
 if __name__ == "__main__":

@@ -5,51 +5,55 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
-import typer
+from lakegate.cli.click_commands import Argument, Option
 
 StackName: TypeAlias = Annotated[
-    str, typer.Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
+    str, Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
 ]
 Local: TypeAlias = Annotated[
-    bool, typer.Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
+    bool, Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
 ]
 ApiUrl: TypeAlias = Annotated[
     str | None,
-    typer.Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
+    Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
+AsJson: TypeAlias = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
+Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
 LINE: Final = "<contract>/<dataset>_v<major>, or a part that only one line has: orders_v1, orders."
-_line = typer.Argument(help=LINE, show_default=False)
+_line = Argument(help=LINE, show_default=False)
 Line: TypeAlias = Annotated[str, _line]
 OptionalLine: TypeAlias = Annotated[str | None, _line]
 OfLines: TypeAlias = Annotated[
-    str | None, typer.Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
+    str | None, Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
 ]
-Days: TypeAlias = Annotated[int, typer.Option(min=1, max=3_650, help="Deliveries finished in so many days.")]
+Days: TypeAlias = Annotated[int, Option(min=1, max=3_650, help="Deliveries finished in so many days.")]
 
-_delivery = typer.Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
+_delivery = Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
 Delivery: TypeAlias = Annotated[str, _delivery]
 OptionalDelivery: TypeAlias = Annotated[str | None, _delivery]
 ApiContract: TypeAlias = Annotated[
-    str | None, typer.Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
+    str | None, Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
 ]
 
-Wait: TypeAlias = Annotated[bool, typer.Option("--wait", help="Wait until every delivery is finished.")]
-Timeout: TypeAlias = Annotated[int, typer.Option("--timeout", min=1, help="Seconds to wait at most.")]
+Wait: TypeAlias = Annotated[bool, Option("--wait", help="Wait until every delivery is finished.")]
+Timeout: TypeAlias = Annotated[int, Option("--timeout", min=1, help="Seconds to wait at most.")]
 TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 """Forms of a time."""
 
-OfDataset: TypeAlias = Annotated[str | None, typer.Option(help="Which dataset, where the contract has several.")]
-ContractFile: TypeAlias = Annotated[
-    Path, typer.Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)
-]
+OfDataset: TypeAlias = Annotated[str | None, Option(help="Which dataset, where the contract has several.")]
+ContractFile: TypeAlias = Annotated[Path, Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)]
 DATA: Final = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
-Data: TypeAlias = Annotated[list[str], typer.Argument(help=DATA, show_default=False)]
-TargetFolder: TypeAlias = Annotated[
-    Path, typer.Argument(help="The target folder; created if missing.", show_default=False)
-]
+Data: TypeAlias = Annotated[list[str], Argument(help=DATA, show_default=False)]
+TargetFolder: TypeAlias = Annotated[Path, Argument(help="The target folder; created if missing.", show_default=False)]
 NamedContract: TypeAlias = Annotated[
-    str, typer.Argument(help="The contract's id, the beginning of it, or DCM's id of a version.", show_default=False)
+    str, Argument(help="The contract's id, the beginning of it, or DCM's id of a version.", show_default=False)
+]
+ParentPaths: TypeAlias = Annotated[
+    list[Path] | None,
+    Option(
+        "--parents",
+        help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
+        show_default=False,
+    ),
 ]

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import click
+
 from lakegate.errors import ContractError
 from lakegate.text import counted
 from lakegate.text import printable as escaped
@@ -38,9 +40,19 @@ def errors() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-def note(text: str) -> None:
+def note(text: str, style: str = "") -> None:
     """Print a line on standard error: progress, a warning, an effect that is to be confirmed. It may have any text."""
-    errors().print(escaped(text), markup=False)
+    click.echo(styled(text, style), err=True)
+
+
+def styled(text: str, style: str) -> str:
+    """The text, escaped, in a style such as `bold red`; `click.echo` takes it off where there is no terminal.
+
+    Tables and progress are rich's; it takes as long to load as a small contract to lint.
+    """
+    words = style.split()
+    colour = next((each for each in words if each not in {"bold", "dim"}), None)
+    return click.style(escaped(text), fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
 def answers() -> Console:
@@ -141,9 +153,7 @@ def tell(words: Iterable[Word]) -> None:
         if isinstance(each, str):
             sys.stdout.write(f"{escaped(each)}\n")
         elif isinstance(each, tuple):
-            from rich.text import Text  # noqa: PLC0415 - it takes as long to load as a small document to lint
-
-            answers().print(Text.assemble(*((escaped(text), style) for text, style in each)), soft_wrap=True)
+            click.echo("".join(styled(text, style) for text, style in each))
         elif isinstance(each, Grid):
             each.print()
         else:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws import clients

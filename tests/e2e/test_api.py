@@ -16,8 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
 from infra.local.aws.guard import HEADER
 from infra.setup.environments import program
@@ -148,8 +148,7 @@ def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, 
     assert [each["code"] for each in refused["errors"]] == ["rows"]
     assert (made["status"], sent) == ("Created", "200")
     assert notified.get("dataContractId") == SHOP, notified
-    assert (answer["workloadId"], answer["deliveryId"]) == (made["workloadId"], finished.joined)
-    assert answer["status"] == "Accepted"
+    assert (answer["workloadId"], answer["status"]) == (finished.joined, "Accepted")
     assert stack.blocks(stack.finished(finished.joined)) == 1
 
 

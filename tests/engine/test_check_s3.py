@@ -14,8 +14,8 @@ import boto3
 import pyarrow as pa
 import pytest
 from botocore.stub import Stubber
+from click.testing import CliRunner
 from pyarrow import parquet
-from typer.testing import CliRunner
 
 from lakegate.cli.main import app, main
 from lakegate.job import job_storage

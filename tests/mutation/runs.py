@@ -36,7 +36,7 @@ LIBRARIES = (
     "duckdb",
     "rich",
     "sqlglot",
-    "typer",
+    "click",
     "yaml",
 )
 QUIET = (

@@ -10,14 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
-from lakegate.cli.options import AsJson, ContractFile, Data, Local, OfDataset, StackName
+from lakegate.cli.options import AsJson, ContractFile, Data, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
+from lakegate.contract_files import ParentPlaces, load, plan_of
 from lakegate.errors import LakegateError
 from lakegate.json_codec import encode
 from lakegate.local_check import check_result
@@ -90,21 +89,21 @@ class CheckExit(IntEnum):
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Data,
     contract: ContractFile,
-    reference: Annotated[list[str] | None, typer.Option(help=REFERENCE)] = None,
+    reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
-        list[Path] | None, typer.Option(help="The document of another contract that a --reference belongs to.")
+        list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
     ] = None,
     parents: ParentPaths = None,
     dataset: OfDataset = None,
-    failing: Annotated[Path | None, typer.Option("--failures", help=FAILURES, show_default=False)] = None,
-    page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
-    show_values: Annotated[bool | None, typer.Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Show every check, not only failures.")] = False,
-    baseline: Annotated[str | None, typer.Option("--against", help=AGAINST, show_default=False)] = None,
+    failing: Annotated[Path | None, Option("--failures", help=FAILURES, show_default=False)] = None,
+    page: Annotated[Path | None, Option("--report", help=REPORT, show_default=False)] = None,
+    show_values: Annotated[bool | None, Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
+    show_all: Annotated[bool, Option("--all", help="Show every check, not only failures.")] = False,
+    baseline: Annotated[str | None, Option("--against", help=AGAINST, show_default=False)] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    measured_by: Annotated[EngineName, typer.Option("--engine", help=ENGINE)] = EngineName.NATIVE,
-    form: Annotated[CheckFormat, typer.Option("--format", help=FORMATS)] = CheckFormat.TEXT,
+    measured_by: Annotated[EngineName, Option("--engine", help=ENGINE)] = EngineName.NATIVE,
+    form: Annotated[CheckFormat, Option("--format", help=FORMATS)] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> CommandResult[CheckDocument | CheckTablesDocument]:
     """Say what the gate would say about files.

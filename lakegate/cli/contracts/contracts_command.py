@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-import typer
-
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
 from lakegate.cli.options import NamedContract
@@ -27,7 +26,7 @@ from lakegate.text import counted
 if TYPE_CHECKING:
     from lakegate.stack import StackFacade
 
-Filter: TypeAlias = Annotated[list[str] | None, typer.Option(help="Only contracts with this label.", metavar="NAME")]
+Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]
 
 
 COLUMNS: Final = ("column", "type", "required", "key", "classification", "description")
@@ -73,7 +72,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     consumer: Filter = None,
     status: Annotated[
         list[LineStatus] | None,
-        typer.Option(help="Only versions of a line with this status.", case_sensitive=False),
+        Option(help="Only versions of a line with this status.", case_sensitive=False),
     ] = None,
 ) -> CommandResult[DescribedVersions]:
     """List the published contract versions, with their datasets and the prefixes that deliver to them.
@@ -108,16 +107,14 @@ def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
 def show(
     there: StackFacade,
     contract: NamedContract,
-    version: Annotated[
-        str | None, typer.Argument(help="The version; by default the newest.", show_default=False)
-    ] = None,
+    version: Annotated[str | None, Argument(help="The version; by default the newest.", show_default=False)] = None,
     *,
     resolved: Annotated[
         bool,
-        typer.Option("--resolved", help="What deliveries are judged by: definitions and variables are filled in."),
+        Option("--resolved", help="What deliveries are judged by: definitions and variables are filled in."),
     ] = False,
     columns: Annotated[
-        bool, typer.Option("--columns", help="A table of the columns: type, required, key, classification, meaning.")
+        bool, Option("--columns", help="A table of the columns: type, required, key, classification, meaning.")
     ] = False,
 ) -> CommandResult[ContractDocument | ContractColumns | ResolvedContract]:
     """Print a published contract document as it was published, what it resolves to, or its columns.

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
 from lakegate.contract_files import named_version
@@ -35,17 +34,17 @@ class DiffFormat(StrEnum):
 def diff(  # noqa: PLR0913 - a command has these options
     old: Annotated[
         str,
-        typer.Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git.", show_default=False),
+        Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git.", show_default=False),
     ],
-    new: Annotated[str, typer.Argument(help="The same, or - for standard input.", show_default=False)],
+    new: Annotated[str, Argument(help="The same, or - for standard input.", show_default=False)],
     *,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     form: Annotated[
-        DiffFormat, typer.Option("--format", help="For a terminal, or for a comment on a pull request.")
+        DiffFormat, Option("--format", help="For a terminal, or for a comment on a pull request.")
     ] = DiffFormat.TEXT,
     enforce: Annotated[
-        bool, typer.Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
+        bool, Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
     ] = False,
 ) -> CommandResult[VersionComparison]:
     """Compare two versions of a contract: every change, who is affected, and the version number that it needs.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
-import typer
-
+from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.json_schemas import load
@@ -106,7 +105,7 @@ Explanation: TypeAlias = CodeExplanation | RuleExplanation | OutcomeExplanation 
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, or the id of a reason;"
             " without it all are listed.",
             show_default=False,

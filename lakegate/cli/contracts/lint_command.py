@@ -9,14 +9,13 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import Local, StackName
+from lakegate.cli.options import Local, ParentPaths, StackName
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import InputDocument, ParentPaths, ParentPlaces, sources
+from lakegate.contract_files import InputDocument, ParentPlaces, sources
 from lakegate.errors import ContractError, InputError
 from lakegate.json_codec import encode
 from lakegate.lints.linter import Examined, LintReport, Unreadable, lint_report
@@ -40,21 +39,19 @@ STYLES = {"error": "bold red", "warning": "yellow"}
 
 @command
 def lint(  # noqa: PLR0913 - a command has these options
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Documents, folders of them, or - for standard input.")
-    ],
+    files: Annotated[list[str], Argument(metavar="FILE", help="Documents, folders of them, or - for standard input.")],
     *,
     form: Annotated[
         LintFormat,
-        typer.Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
+        Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
     ] = LintFormat.TEXT,
     parents: ParentPaths = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     only_contracts: Annotated[
-        bool, typer.Option("--only-contracts", help="Skip files that declare no contract format.")
+        bool, Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse documents that have warnings too.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Refuse documents that have warnings too.")] = False,
 ) -> CommandResult[LintReport]:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.
 

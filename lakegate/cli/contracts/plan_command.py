@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import AsJson, Local, OfDataset, StackName
+from lakegate.cli.options import AsJson, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract_files import ParentPaths, ParentPlaces, load, plan_of
+from lakegate.contract_files import ParentPlaces, load, plan_of
 from lakegate.errors import ContractError
 from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
@@ -25,12 +26,12 @@ REFUSED = 1
 
 @command
 def plan(  # noqa: PLR0913, PLR0917 - a command has these options
-    file: Annotated[Path, typer.Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    file: Annotated[Path, Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Rule by rule, in words.")] = False,
+    explain: Annotated[bool, Option("--explain", help="Rule by rule, in words.")] = False,
     as_json: AsJson = False,
 ) -> CommandResult[Plan]:
     """Print the plan that a contract compiles to, as a JSON document: all the job will know of it.
@@ -46,7 +47,7 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
         plans = [plan_of(contract, name) for name in names]
     except ContractError as error:
         terminal.say_refused(error)
-        raise typer.Exit(REFUSED) from None
+        raise click.exceptions.Exit(REFUSED) from None
     words = _explained(plans) if explains else terminal.json_words(plans[0].to_json())
     return CommandResult(plans[0], words)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from shlex import quote
 from typing import Annotated, TypeVar
 
-import typer
-
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
@@ -41,21 +39,21 @@ VersionT = TypeVar("VersionT", bound=PublishedVersion | NewProposal)
 @facade_command
 def publish(  # noqa: PLR0913 - a command has these options
     there: StackFacade,
-    file: Annotated[str, typer.Argument(help="The contract document, or - for standard input.", show_default=False)],
+    file: Annotated[str, Argument(help="The contract document, or - for standard input.", show_default=False)],
     *,
     allow_unmeasured: Annotated[
-        bool, typer.Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
+        bool, Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
     ] = False,
     inherited_from: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="DAY",
             help="Contracts inherit from it from this day on; owners of weaker ones get notice.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
+        bool, Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
     yes: Yes = False,
 ) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication | RefusedNumber | LintReport]:
@@ -154,7 +152,7 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
         yield f"  Contracts inherit from it from {found.inherited_from[:10]} on."
     if not found.routes:
         yield "No prefix delivers to it yet:"
-        yield f"  lakegate route add {quote(found.proposed) if found.proposed else 'PREFIX/'} {found.contract}"
+        yield f"  lakegate route add PREFIX/ {found.contract}"
     starts = {each.line: each.day for each in found.starts}
     for line in found.drafts:
         state = f"takes effect on {starts[line]}" if line in starts else "is a draft"

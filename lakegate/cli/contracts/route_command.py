@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command, stack_command
 from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
@@ -19,13 +18,9 @@ if TYPE_CHECKING:
     from lakegate.stack import StackFacade
 
 FOUND = 1
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Define which landing keys belong to which contract, dataset and line.",
-)
+app = CommandGroup(help="Define which landing keys belong to which contract, dataset and line.")
 
-Prefix = Annotated[str, typer.Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
+Prefix = Annotated[str, Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ def add(  # noqa: PLR0913 - a command has these options
     contract: NamedContract,
     *,
     dataset: OfDataset = None,
-    line: Annotated[int | None, typer.Option(help="Major version; by default the newest.")] = None,
+    line: Annotated[int | None, Option(help="Major version; by default the newest.")] = None,
     yes: Yes = False,
 ) -> CommandResult[DescribedRoute]:
     """Deliver what lands below a prefix to a dataset line. Where prefixes lie in one another, the longest counts.

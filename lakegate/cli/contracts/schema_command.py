@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, usable, write_text
 from lakegate.errors import InputError
 from lakegate.json_schemas import EDITOR, for_editors
@@ -29,8 +30,8 @@ class EditorSchema:
 
 @command
 def schema(
-    form: Annotated[str, typer.Argument(metavar="[FORMAT]", help=FORMAT, show_default=False)] = "odcs-3.1.0",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    form: Annotated[str, Argument(metavar="[FORMAT]", help=FORMAT, show_default=False)] = "odcs-3.1.0",
+    output: Annotated[Path | None, Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
 ) -> CommandResult[EditorSchema]:
     """Write the JSON Schema by which an editor completes and checks contracts: the official one with the `lakegate` extension.
 
@@ -47,5 +48,5 @@ def schema(
     if output is not None:
         write_text("--output", output, text)
     name, whole = (None, found) if output is None else (str(output), None)
-    words = [lambda _: typer.echo(text, nl=False)] if output is None else []
+    words = [lambda _: click.echo(text, nl=False)] if output is None else []
     return CommandResult(EditorSchema(form, name, whole), words)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
@@ -40,7 +39,7 @@ def withdraw(
     there: DeployedStack,
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="CONTRACT@VERSION",
             help="The contract's id, or the beginning of it, and the version.",
             show_default=False,

@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Annotated, Any, Final
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.options import Line, Local, TargetFolder
 from lakegate.errors import InputError
@@ -82,10 +81,10 @@ def get(  # noqa: PLR0913 - a command has these options
     *,
     since: Annotated[
         str,
-        typer.Option(help="Only deliveries above this height, or accepted since this time (UTC), such as 2026-11-26."),
+        Option(help="Only deliveries above this height, or accepted since this time (UTC), such as 2026-11-26."),
     ] = str(NOTHING),
     skip_lost: Annotated[
-        bool, typer.Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
+        bool, Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
     local: Local = False,
 ) -> CommandResult[FetchedLine]:

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.deliveries.status_command import sections_of
 from lakegate.cli.options import TIMES, Line
@@ -82,16 +81,14 @@ def history(  # noqa: PLR0913 - a command has these options
     dataset: Line,
     *,
     rule: Annotated[
-        str | None, typer.Option(help="Only deliveries that break this rule: its id, as `lakegate reasons` has it.")
+        str | None, Option(help="Only deliveries that break this rule: its id, as `lakegate reasons` has it.")
     ] = None,
-    verdict: Annotated[Finished | None, typer.Option(help="Only deliveries with this verdict.")] = None,
+    verdict: Annotated[Finished | None, Option(help="Only deliveries with this verdict.")] = None,
     since: Annotated[
-        datetime | None, typer.Option(formats=TIMES, help="Only deliveries finished since this time (UTC).")
+        datetime | None, Option(formats=TIMES, help="Only deliveries finished since this time (UTC).")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many deliveries, the newest first.")] = 20,
-    below: Annotated[
-        int | None, typer.Option(min=0, help="Continue below this height, which the page before names.")
-    ] = None,
+    limit: Annotated[int, Option(min=1, max=1_000, help="How many deliveries, the newest first.")] = 20,
+    below: Annotated[int | None, Option(min=0, help="Continue below this height, which the page before names.")] = None,
 ) -> CommandResult[HistoryPage]:
     """List the finished deliveries of a line with their verdicts and broken rules, the newest first.
 

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from lakegate import timestamps
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
@@ -24,9 +23,9 @@ from lakegate.gate.registry.publish_contract import reactivate_line
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
 ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
-On = Annotated[str | None, typer.Option("--on", help=ON)]
-SunsetOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
-RetireOn = Annotated[str | None, typer.Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
+On = Annotated[str | None, Option("--on", help=ON)]
+SunsetOn = Annotated[str | None, Option("--on", help=f"{ON} At least {DEPRECATED} days after the deprecation.")]
+RetireOn = Annotated[str | None, Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
 
 
 @stack_command
@@ -34,22 +33,20 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     line: Line,
     *,
-    reason: Annotated[str, typer.Option(help="Why the line ends.")] = "",
-    replacement: Annotated[str, typer.Option(help="The line or contract to use instead.")] = "",
-    guide: Annotated[str, typer.Option(help="The address of a migration guide.")] = "",
+    reason: Annotated[str, Option(help="Why the line ends.")] = "",
+    replacement: Annotated[str, Option(help="The line or contract to use instead.")] = "",
+    guide: Annotated[str, Option(help="The address of a migration guide.")] = "",
     on: On = None,
     sunset_on: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--sunset",
             help=f"The day of the sunset: {DEPRECATED} days after the deprecation by default, and at least.",
         ),
     ] = None,
     retire_on: Annotated[
         str | None,
-        typer.Option(
-            "--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."
-        ),
+        Option("--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."),
     ] = None,
 ) -> CommandResult[LineLifecycle]:
     """Announce the end of a line: it is deprecated, later sunset, and after that retired.

@@ -6,9 +6,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import AsJson, Line
 from lakegate.cli.terminal import Grid
@@ -73,11 +72,9 @@ def log(
     there: DeployedStack,
     dataset: Line,
     *,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help=f"How many blocks, the newest first; {BLOCKS} by default.")
-    ] = None,
+    limit: Annotated[int | None, Option(min=1, help=f"How many blocks, the newest first; {BLOCKS} by default.")] = None,
     as_yaml: Annotated[
-        bool, typer.Option("--yaml", help="Print the whole chain, the lowest block first, for `verify --yaml`.")
+        bool, Option("--yaml", help="Print the whole chain, the lowest block first, for `verify --yaml`.")
     ] = False,
     as_json: AsJson = False,
 ) -> CommandResult[Chain]:

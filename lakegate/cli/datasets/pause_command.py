@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Line
 from lakegate.gate.datasets import pauses
@@ -37,7 +36,7 @@ def pause(
     there: DeployedStack,
     dataset: Line,
     *,
-    reason: Annotated[str, typer.Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
+    reason: Annotated[str, Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
 ) -> CommandResult[PausedLine]:
     """Keep what is delivered to one line in landing, unjudged, until `lakegate resume`. It is idempotent.
 

@@ -8,9 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
 from lakegate.cli.options import Days, Line
 from lakegate.cli.terminal import Grid, Word
@@ -105,7 +104,7 @@ def report(
     there: DeployedStack,
     dataset: Line,
     *,
-    page: Annotated[Path | None, typer.Option("--html", help=HTML, show_default=False)] = None,
+    page: Annotated[Path | None, Option("--html", help=HTML, show_default=False)] = None,
     days: Days = 30,
 ) -> CommandResult[LineReport]:
     """Show how a line has done: deliveries over time, freshness against its promise, reasons, how often each rule passed.
@@ -170,14 +169,7 @@ def _line_report(found: LineHistory) -> LineReport:
 # ---- `lakegate observe report` ----
 
 
-app = typer.Typer(
-    no_args_is_help=True, help="Lines that are observed and not enforced.", pretty_exceptions_enable=False
-)
-
-
-@app.callback()
-def observe() -> None:
-    """Lines under `mode: observe`, which accept every delivery that can be measured."""
+app = CommandGroup(help="Lines that are observed and not enforced.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import InputError
 from lakegate.gate.effects import run
@@ -37,13 +36,13 @@ def restore(
     there: DeployedStack,
     key: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="OBJECT",
             help="As `lakegate verify --objects` names it: a key of the lake, or s3://…",
             show_default=False,
         ),
     ],
-    file: Annotated[Path, typer.Argument(help="A file with the same bytes.", show_default=False)],
+    file: Annotated[Path, Argument(help="A file with the same bytes.", show_default=False)],
 ) -> CommandResult[RestoredObject]:
     """Put a lost object of an accepted delivery back. Its bytes are those that the ledger states, or nothing is changed.
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.datasets.lifecycle_command import lifecycle_in_words, named_line
 from lakegate.cli.options import Line
@@ -26,8 +25,8 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.parent_contracts import still_weaker
 from lakegate.timestamps import moment
 
-Team = Annotated[str, typer.Option("--as", help="The team that is notified.", show_default=False)]
-Audience = Annotated[str, typer.Option(help="consumer, producer or operator.")]
+Team = Annotated[str, Option("--as", help="The team that is notified.", show_default=False)]
+Audience = Annotated[str, Option(help="consumer, producer or operator.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +47,19 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     audience: Audience = "consumer",
     on: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Also: accepted, rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
             "Deprecations and breaking versions are always included."
         ),
     ] = None,
     to: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A channel, repeated for several: slack:, teams:, pagerduty:, webhook:SECRET, openlineage:SECRET or sns:ARN."
         ),
     ] = None,
-    quiet: Annotated[str, typer.Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
-    digest: Annotated[int, typer.Option(help="Hours between messages about the same cause.")] = 24,
+    quiet: Annotated[str, Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
+    digest: Annotated[int, Option(help="Hours between messages about the same cause.")] = 24,
 ) -> CommandResult[SubscribedLine]:
     """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
 
@@ -127,7 +126,7 @@ def subscribers(
 def acknowledge(
     there: DeployedStack,
     version: Annotated[
-        str, typer.Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
+        str, Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
     ],
     *,
     team: Team,

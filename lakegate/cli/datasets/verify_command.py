@@ -9,10 +9,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Final
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.datasets.chain_proofs import (
     KMS,
@@ -213,7 +212,7 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
             default=False if each.takes is bool else None,
             annotation=Annotated[
                 bool if each.takes is bool else each.takes | None,
-                typer.Option(f"--{name}", help=each.help, show_default=False),
+                Option(f"--{name}", help=each.help, show_default=False),
             ],
         )
         for name, each in COMPARISONS.items()
@@ -230,11 +229,11 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
 def verify(  # noqa: PLR0913 - a command has these options
     dataset: OptionalLine = None,
     anchor: Annotated[
-        list[str] | None, typer.Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
+        list[str] | None, Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The public key that must have signed: a file in PEM, known from elsewhere; `kms`: the stack's, from KMS.",
             show_default=False,
         ),
@@ -242,17 +241,17 @@ def verify(  # noqa: PLR0913 - a command has these options
     *,
     anchors: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Compare the line, or every chain, with daily anchors: `stack`, s3://BUCKET or a folder.",
             show_default=False,
         ),
     ] = None,
     keep_anchor: Annotated[
-        bool, typer.Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
+        bool, Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
     ] = False,
     file: Annotated[
         Path | None,
-        typer.Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
+        Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, facade_command
 from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
@@ -35,23 +34,19 @@ if TYPE_CHECKING:
 def _answered(
     there: StackFacade, workload: str, contract: str | None, declined: str | None
 ) -> CommandResult[AnsweredDelivery]:
-    """Approve, or decline for a reason."""
+    """Approve, or decline for a reason. Exit code 0: it became what was answered, or the next sweep carries it on."""
     found = there.answer(workload, contract, declined)
     did = "approved" if found.answer.approved else "declined"
     words = (
         f"{found.workload} is {did} by {found.answer.actor}: {STANDING[found.state]}.",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    return CommandResult(found, words, _exit_code(found, accepts=found.answer.approved))
-
-
-def _exit_code(found: AnsweredDelivery | WaivedDelivery, *, accepts: bool) -> WaitExit:
-    """0 where the delivery became what was decided, or the next sweep carries that out."""
-    if found.left_to_sweep:
-        return WaitExit.ACCEPTED
+    if there.api is not None:
+        return CommandResult(found, words)
     if found.verdict is None:
-        return WaitExit.NO_VERDICT
-    return WaitExit.ACCEPTED if accepts is (found.verdict in ACCEPTING) else WaitExit.REJECTED
+        return CommandResult(found, words, WaitExit.NO_VERDICT)
+    is_same = found.answer.approved is (found.verdict in ACCEPTING)
+    return CommandResult(found, words, WaitExit.ACCEPTED if is_same else WaitExit.REJECTED)
 
 
 @facade_command
@@ -59,7 +54,7 @@ def decline(
     there: StackFacade,
     workload: Delivery,
     *,
-    reason: Annotated[str, typer.Option(help="Why; it is a reason of the rejection.", show_default=False)],
+    reason: Annotated[str, Option(help="Why; it is a reason of the rejection.", show_default=False)],
     contract: ApiContract = None,
 ) -> CommandResult[AnsweredDelivery]:
     """Reject a judged delivery that waits for approval or for its date. It is idempotent.
@@ -89,7 +84,7 @@ ApproveVersion: TypeAlias = Callable[
 def approve(  # noqa: PLR0913 - a command has these options
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="DELIVERY|CONTRACT@VERSION",
             help="A workload's id, the beginning of one, or a landing key; or the proposed version.",
             show_default=False,
@@ -98,11 +93,11 @@ def approve(  # noqa: PLR0913 - a command has these options
     *,
     proposal: Annotated[
         str | None,
-        typer.Option(help="The proposal that was reviewed, as `lakegate proposals` shows it; no other is approved."),
+        Option(help="The proposal that was reviewed, as `lakegate proposals` shows it; no other is approved."),
     ] = None,
     contract: Annotated[
         str | None,
-        typer.Option(help="With --api: the delivery's contract, for callers with rights to that.", show_default=False),
+        Option(help="With --api: the delivery's contract, for callers with rights to that.", show_default=False),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
@@ -172,10 +167,10 @@ def waive(
     there: StackFacade,
     workload: Delivery,
     *,
-    reason: Annotated[str, typer.Option(help="Why; every consumer can read it.", show_default=False)],
+    reason: Annotated[str, Option(help="Why; every consumer can read it.", show_default=False)],
     expires: Annotated[
         datetime,
-        typer.Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
+        Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
     ],
     contract: ApiContract = None,
 ) -> CommandResult[WaivedDelivery]:
@@ -197,4 +192,8 @@ def waive(
         f"{waiver.reason} (until {in_utc(instant_of(waiver.expires))}, by {waiver.actor})",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    return CommandResult(found, words, _exit_code(found, accepts=True))
+    if there.api is not None:
+        return CommandResult(found, words)
+    if found.verdict is None:
+        return CommandResult(found, words, WaitExit.NO_VERDICT)
+    return CommandResult(found, words, WaitExit.ACCEPTED if found.verdict in ACCEPTING else WaitExit.REJECTED)

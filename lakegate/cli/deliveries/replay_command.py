@@ -12,9 +12,8 @@ from datetime import (
 from enum import StrEnum
 from typing import Annotated, Final
 
-import typer
-
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
@@ -199,21 +198,15 @@ def replay(  # noqa: PLR0913 - a command has these options
     there: StackFacade,
     workload: OptionalDelivery = None,
     *,
-    state: Annotated[
-        Replayable | None, typer.Option(help="Many: all deliveries in this state, the oldest first.")
-    ] = None,
-    line: Annotated[str | None, typer.Option(help="Many: only those of a contract, a dataset or a line.")] = None,
-    since: Annotated[
-        datetime | None, typer.Option(formats=TIMES, help="Many: only those since this time (UTC).")
-    ] = None,
-    until: Annotated[
-        datetime | None, typer.Option(formats=TIMES, help="Many: only those before this time (UTC).")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
+    state: Annotated[Replayable | None, Option(help="Many: all deliveries in this state, the oldest first.")] = None,
+    line: Annotated[str | None, Option(help="Many: only those of a contract, a dataset or a line.")] = None,
+    since: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those since this time (UTC).")] = None,
+    until: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those before this time (UTC).")] = None,
+    limit: Annotated[int, Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
     contract: Annotated[
-        str | None, typer.Option(help="Judge by this version instead of the valid one: shop@1.2.0.", show_default=False)
+        str | None, Option(help="Judge by this version instead of the valid one: shop@1.2.0.", show_default=False)
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Many: list them, and start nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
     as_json: AsJson = False,
@@ -232,8 +225,8 @@ def replay(  # noqa: PLR0913 - a command has these options
     0 all were started, 3 some could not be.
     """
     there.refuse(wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
-    if workload is None:
-        there.refuse_list()
+    if workload is None and there.api is not None:
+        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
     if workload is None or state is not None:
         if workload is not None or state is None or wait:
             raise InputError("name a workload, or choose many with --state (then without --wait)")

@@ -11,9 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
     BESIDE,
     CommandResult,
@@ -102,14 +101,14 @@ def status(  # noqa: PLR0913 - a command has these options
     there: StackFacade,
     workload: OptionalDelivery = None,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
+    limit: Annotated[int, Option(min=1, max=1000, help="How many of the latest deliveries.")] = 20,
     verdict: Annotated[
         list[Decided] | None,
-        typer.Option(help="Only those with this verdict, or with none yet; repeatable."),
+        Option(help="Only those with this verdict, or with none yet; repeatable."),
     ] = None,
     contract: OfLines = None,
     day: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only those whose time is of this day (UTC).")
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Only those whose time is of this day (UTC).")
     ] = None,
 ) -> CommandResult[DeliveryStatus | DeliveryList]:
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
@@ -122,11 +121,12 @@ def status(  # noqa: PLR0913 - a command has these options
     """
     there.refuse(verdict=verdict, day=day)
     if workload is not None:
-        if verdict or day:
+        if there.api is None and (verdict or contract or day):
             raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
         one = there.delivery(workload, contract)
         return CommandResult(one, delivery_in_words(one))
-    there.refuse_list()
+    if there.api is not None:
+        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
     dependencies = there.aws.dependencies
     lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
     wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
@@ -280,10 +280,10 @@ def reasons(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     workload: Delivery,
     *,
-    rows: Annotated[int, typer.Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
-    export: Annotated[Path | None, typer.Option(help=EXPORT, show_default=False)] = None,
-    page: Annotated[Path | None, typer.Option("--report", help=REPORT, show_default=False)] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Show every passed check on a line of its own.")] = False,
+    rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
+    export: Annotated[Path | None, Option(help=EXPORT, show_default=False)] = None,
+    page: Annotated[Path | None, Option("--report", help=REPORT, show_default=False)] = None,
+    show_all: Annotated[bool, Option("--all", help="Show every passed check on a line of its own.")] = False,
 ) -> CommandResult[DeliveryReasons]:
     """Say why a delivery was judged as it was: rule, field, what was wanted, what was measured, rows (masked).
 

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
@@ -25,7 +24,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.stack import Account, DeliveryStatus, status_of_account
 from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, send
 
@@ -87,17 +85,17 @@ class LandedFiles:
 @stack_command
 def upload(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    files: Annotated[list[Path], typer.Argument(help="The files to deliver.", show_default=False)],
+    files: Annotated[list[Path], Argument(help="The files to deliver.", show_default=False)],
     *,
     to: Annotated[
         str,
-        typer.Option(
+        Option(
             "--to",
             help="Folders of the landing bucket, orders/, or the whole key of one file, orders/day.csv.",
             show_default=False,
         ),
     ],
-    name: Annotated[str | None, typer.Option("--as", help="The object's name, where it is not the file's.")] = None,
+    name: Annotated[str | None, Option("--as", help="The object's name, where it is not the file's.")] = None,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
     as_json: AsJson = False,
@@ -143,7 +141,7 @@ def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], k
             sent = _one_sent(file, To(dependencies.places.landing, key, there.account))
         except LakegateError:
             if landed:
-                terminal.errors().print(f"{landed} of {counted(len(files), 'file')} had landed before:", style="yellow")
+                terminal.note(f"{landed} of {counted(len(files), 'file')} had landed before:", "yellow")
             raise
         yield sent
 
@@ -171,7 +169,7 @@ def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:
         return  # a producer need not be allowed to read the registry; the gate will say the same
     if route is None:
         text = f"no route covers {key}: without a contract it cannot be accepted (`lakegate route list`)"
-        terminal.errors().print(escaped(f"warning: {text}"), style="yellow", markup=False)
+        terminal.note(f"warning: {text}", "yellow")
 
 
 def _landed(sent: Sent) -> LandedFile:

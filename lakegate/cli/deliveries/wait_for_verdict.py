@@ -100,11 +100,11 @@ def print_end(one: Account, waited: Waited, since: str) -> None:
     """Print the end, for people."""
     terminal.tell(delivery_in_words(status_of_account(one)))
     if waited.state is State.SCHEDULED:
-        terminal.errors().print("It is published at its time. To withdraw it: `lakegate decline`.", style="yellow")
+        terminal.note("It is published at its time. To withdraw it: `lakegate decline`.", "yellow")
     elif waited.state is State.AWAITING:
-        terminal.errors().print("It waits for a person: `lakegate approve`, or `lakegate decline`.", style="yellow")
+        terminal.note("It waits for a person: `lakegate approve`, or `lakegate decline`.", "yellow")
     elif waited.finished is None:
-        terminal.errors().print("The time is up; it goes on without you: `lakegate status`.", style="yellow")
+        terminal.note("The time is up; it goes on without you: `lakegate status`.", "yellow")
     elif waited.verdict is not None:
         terminal.answers().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"

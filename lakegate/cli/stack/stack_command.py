@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
+import click
 
 from lakegate.aws.open_stack import OTHER_SENDER, DeployedStack, asked, parameters_of, send_again, title_of
 from lakegate.aws.stack_operations import (
@@ -29,6 +29,7 @@ from lakegate.aws.stack_operations import (
     restore_drift,
     resume_stack,
 )
+from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
 from lakegate.errors import InputError
@@ -52,8 +53,8 @@ class RedrivenMessages:
 def redrive(
     there: DeployedStack,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many messages.")] = 1_000,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count them, and move none.")] = False,
+    limit: Annotated[int, Option(min=1, max=100_000, help="At most so many messages.")] = 1_000,
+    dry_run: Annotated[bool, Option("--dry-run", help="Count them, and move none.")] = False,
 ) -> CommandResult[RedrivenMessages]:
     """Send messages of the dead-letter queue back to the queue of their function. Remove the cause first (`lakegate doctor`).
 
@@ -84,9 +85,7 @@ def _in_words(found: RedrivenMessages) -> Iterator[str]:
 # disabled. `resume` continues all of it.
 
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Pause, resume, repair, protect or delete a deployed stack."
-)
+app = CommandGroup(help="Pause, resume, repair, protect or delete a deployed stack.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ class RepairedStack:
 def pause(
     there: DeployedStack,
     *,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the job runs that wait or run.")] = False,
+    cancel: Annotated[bool, Option("--cancel", help="Cancel the job runs that wait or run.")] = False,
     yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[StackPause]:
@@ -186,7 +185,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
     changes = [each.sentence for each in change_set.changes]
     try:
         confirm([f"{title_of(there)}: {each}" for each in changes], yes=yes)
-    except (InputError, typer.Abort):
+    except (InputError, click.Abort):
         discard(change_set)
         raise
     if changes:
@@ -204,7 +203,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
 def protect(
     there: DeployedStack,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Take the protection away, before a deletion.")] = False,
+    off: Annotated[bool, Option("--off", help="Take the protection away, before a deletion.")] = False,
 ) -> CommandResult[StackProtection]:
     """Let AWS refuse to delete the stack and its tables, whoever asks.
 
@@ -222,9 +221,7 @@ def protect(
 def delete(
     there: DeployedStack,
     *,
-    data: Annotated[
-        bool, typer.Option("--data", help="Delete the stack's buckets and tables, too, with all data.")
-    ] = False,
+    data: Annotated[bool, Option("--data", help="Delete the stack's buckets and tables, too, with all data.")] = False,
     yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[DeletedStack]:

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import typer
-
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
 from lakegate.cli.options import Timeout, Wait
@@ -24,15 +23,15 @@ OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 @command
 def deliver(  # noqa: PLR0913 - a command has these options
-    file: Annotated[Path, typer.Argument(help="The file to deliver.", show_default=False)],
+    file: Annotated[Path, Argument(help="The file to deliver.", show_default=False)],
     *,
     api: Annotated[
-        str, typer.Option("--api", envvar="LAKEGATE_API", help="The address of the HTTP API.", show_default=False)
+        str, Option("--api", envvar="LAKEGATE_API", help="The address of the HTTP API.", show_default=False)
     ],
-    contract: Annotated[str, typer.Option("--contract", help="The contract's id.", show_default=False)],
-    dataset: Annotated[str, typer.Option("--dataset", help="The dataset, if the contract has several.")] = "",
+    contract: Annotated[str, Option("--contract", help="The contract's id.", show_default=False)],
+    dataset: Annotated[str, Option("--dataset", help="The dataset, if the contract has several.")] = "",
     summary: Annotated[
-        Path | None, typer.Option("--summary", help="A JSON file with what is known of the data (docs/api.md).")
+        Path | None, Option("--summary", help="A JSON file with what is known of the data (docs/api.md).")
     ] = None,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,

@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson
 from lakegate.contract.contract_model import Contract, Dataset
@@ -137,15 +136,15 @@ class ConvertedContract:
 
 @command
 def convert(  # noqa: PLR0913, PLR0917 - the options of the command
-    source: Annotated[Path, typer.Argument(help=SOURCE, show_default=False)],
-    to: Annotated[Target, typer.Option("--to", help="The format to write.")] = Target.ODCS,
+    source: Annotated[Path, Argument(help=SOURCE, show_default=False)],
+    to: Annotated[Target, Option("--to", help="The format to write.")] = Target.ODCS,
     origin: Annotated[
-        SchemaFormat | None, typer.Option("--from", help="The format of a schema to read.", show_default=False)
+        SchemaFormat | None, Option("--from", help="The format of a schema to read.", show_default=False)
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help=DATASET, show_default=False)] = None,
-    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
-    dialect: Annotated[str | None, typer.Option(help=DIALECT, show_default=False)] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
+    dataset: Annotated[str | None, Option(help=DATASET, show_default=False)] = None,
+    name: Annotated[str | None, Option(help=NAME, show_default=False)] = None,
+    dialect: Annotated[str | None, Option(help=DIALECT, show_default=False)] = None,
+    output: Annotated[str, Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     as_json: AsJson = False,
 ) -> CommandResult[ConvertedContract]:
     """Write a contract as ODCS, JSON Schema, a DuckDB or Athena table, a dbt source or an ODF schema; or make one of a schema.

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.route_command import FOUND
 from lakegate.cli.options import Yes
@@ -60,11 +59,9 @@ class RouteImport:
 def import_routes(
     there: DeployedStack,
     *,
-    dbt: Annotated[Path, typer.Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
-    stage: Annotated[
-        str, typer.Option(help="Whose prefixes are imported, where a resource declares several.")
-    ] = "prod",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
+    dbt: Annotated[Path, Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
+    stage: Annotated[str, Option(help="Whose prefixes are imported, where a resource declares several.")] = "prod",
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[RouteImport]:
     """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.terminal import Grid
 from lakegate.features.cost.costs_by_group import spent_by
@@ -51,12 +50,12 @@ def cost(
     there: DeployedStack,
     *,
     by: Annotated[
-        Grouping, typer.Option(help="Add up by line, by producer (the folder it uploads to) or by day.")
+        Grouping, Option(help="Add up by line, by producer (the folder it uploads to) or by day.")
     ] = Grouping.LINE,
     since: Annotated[
-        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only deliveries from this day (UTC) on.")
+        datetime | None, Option(formats=["%Y-%m-%d"], help="Only deliveries from this day (UTC) on.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many of the latest deliveries.")] = 1_000,
+    limit: Annotated[int, Option(min=1, max=10_000, help="How many of the latest deliveries.")] = 1_000,
 ) -> CommandResult[Costs]:
     """Show what deliveries cost: vCPU-seconds and GB-seconds as billed, and money by the price table of the stack.
 

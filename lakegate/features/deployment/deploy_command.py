@@ -7,8 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import typer
-
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import (
     DEFAULT_STACK,
@@ -35,6 +33,7 @@ from lakegate.aws.stack_operations import (
     resume_stack,
 )
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Timeout, Yes
 from lakegate.errors import SetUpError
@@ -111,34 +110,32 @@ def deploy(  # noqa: PLR0913 - its options
     *,
     profile: Annotated[
         DeploymentProfile | None,
-        typer.Option(help="Set the parameters of a profile; a first deployment has small-files."),
+        Option(help="Set the parameters of a profile; a first deployment has small-files."),
     ] = None,
     parameter: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE of a parameter of the template; may be repeated.", show_default=False),
+        Option(help="NAME=VALUE of a parameter of the template; may be repeated.", show_default=False),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Check, show what would change, and change nothing.")] = False,
+    plan: Annotated[bool, Option("--plan", help="Check, show what would change, and change nothing.")] = False,
     folder: Annotated[
-        Path, typer.Option("--from", help="A clone after `make package`, or the folder of a release.")
+        Path, Option("--from", help="A clone after `make package`, or the folder of a release.")
     ] = Path(),
     artifacts: Annotated[
         str | None,
-        typer.Option(
-            help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.", show_default=False
-        ),
+        Option(help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.", show_default=False),
     ] = None,
     allow_replacement: Annotated[
-        bool, typer.Option("--allow-replacement", help="Let buckets, tables and keys be replaced or removed.")
+        bool, Option("--allow-replacement", help="Let buckets, tables and keys be replaced or removed.")
     ] = False,
     watch: Annotated[
-        int, typer.Option(min=0, max=LONGEST_WATCH, help="Minutes after an update in which an alarm rolls it back.")
+        int, Option(min=0, max=LONGEST_WATCH, help="Minutes after an update in which an alarm rolls it back.")
     ] = WATCH_MINUTES,
     smoke: Annotated[
-        bool, typer.Option(help="Deliver four small files afterwards, and compare what becomes of them.")
+        bool, Option(help="Deliver four small files afterwards, and compare what becomes of them.")
     ] = True,
     timeout: Timeout = LONGEST_WAIT,
     name: Annotated[
-        str, typer.Option("--name", "--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
+        str, Option("--name", "--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
     ] = DEFAULT_STACK,
     local: Local = False,
     yes: Yes = False,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Final
 
-import typer
-
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
@@ -75,8 +74,8 @@ class CostEstimate:
 @command
 def estimate(
     *,
-    deliveries: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many a day.")] = 1_000,
-    size: Annotated[str, typer.Option(help="Bytes of each, such as 10MB.")] = "10MB",
+    deliveries: Annotated[int, Option(min=1, max=10_000_000, help="How many a day.")] = 1_000,
+    size: Annotated[str, Option(help="Bytes of each, such as 10MB.")] = "10MB",
 ) -> CommandResult[CostEstimate]:
     """Estimate what a month of deliveries costs with each profile, by list prices of us-east-1.
 

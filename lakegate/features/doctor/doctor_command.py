@@ -10,9 +10,8 @@ from enum import IntEnum
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, entered, readable_errors, resources_of
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
 from lakegate.cli.terminal import Word
@@ -140,7 +139,7 @@ class DoctorReport:
 def doctor(
     workload: OptionalDelivery = None,
     *,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
+    timeout: Annotated[float, Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
 ) -> CommandResult[DoctorReport]:

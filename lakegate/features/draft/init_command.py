@@ -11,9 +11,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
 from lakegate.cli.options import AsJson, Data
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 NAME = "The name of the contract and its dataset; by default that of the first file."
 OWNER = "The team that answers for the data."
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
-Output: TypeAlias = Annotated[str | None, typer.Option("--output", "-o", help=OUTPUT, show_default=False)]
+Output: TypeAlias = Annotated[str | None, Option("--output", "-o", help=OUTPUT, show_default=False)]
 MAX_SHOWN = 10
 
 
@@ -77,8 +76,8 @@ class DraftedContract(ExampleContract):
 @command
 def init(
     data: Data,
-    name: Annotated[str | None, typer.Option(help=NAME, show_default=False)] = None,
-    owner: Annotated[str | None, typer.Option(help=OWNER, show_default=False)] = None,
+    name: Annotated[str | None, Option(help=NAME, show_default=False)] = None,
+    owner: Annotated[str | None, Option(help=OWNER, show_default=False)] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[DraftedContract]:
@@ -208,8 +207,8 @@ NEW_NAME = "The name of the contract and its dataset."
 
 @command
 def new(
-    name: Annotated[str, typer.Argument(help=NEW_NAME)] = "payments",
-    owner: Annotated[str, typer.Option(help=OWNER)] = "my-team",
+    name: Annotated[str, Argument(help=NEW_NAME)] = "payments",
+    owner: Annotated[str, Option(help=OWNER)] = "my-team",
     output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[ExampleContract]:

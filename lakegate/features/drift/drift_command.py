@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Line
 from lakegate.cli.terminal import Grid, Word
@@ -71,11 +70,9 @@ def drift(
     dataset: Line,
     *,
     contract_version: Annotated[
-        str, typer.Option(help="The published version to compare with; by default the current one.")
+        str, Option(help="The published version to compare with; by default the current one.")
     ] = "",
-    objects: Annotated[
-        int, typer.Option(min=1, max=1_000, help="How many accepted objects, the newest first.")
-    ] = OBJECTS,
+    objects: Annotated[int, Option(min=1, max=1_000, help="How many accepted objects, the newest first.")] = OBJECTS,
 ) -> CommandResult[Drift]:
     """Compare the contract with the schemas of the newest accepted objects: declared fields must be there, others are free.
 

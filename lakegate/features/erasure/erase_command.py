@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Line, Yes
 from lakegate.errors import InputError
@@ -77,17 +76,15 @@ def erase(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     dataset: Line,
     where_key: Annotated[
-        list[str] | None, typer.Option(help="FIELD=VALUE of the rows to erase; several must all be true of a row.")
+        list[str] | None, Option(help="FIELD=VALUE of the rows to erase; several must all be true of a row.")
     ] = None,
     delivery: Annotated[
         list[str] | None,
-        typer.Option(help="The id of a delivery, or its beginning: all of its objects are erased, unread."),
+        Option(help="The id of a delivery, or its beginning: all of its objects are erased, unread."),
     ] = None,
     *,
-    reason: Annotated[
-        str, typer.Option(help="Recorded in the ledger, which keeps it for ever: a ticket, not a name.")
-    ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and count, and change nothing.")] = False,
+    reason: Annotated[str, Option(help="Recorded in the ledger, which keeps it for ever: a ticket, not a name.")] = "",
+    dry_run: Annotated[bool, Option("--dry-run", help="Search and count, and change nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[ErasedRows]:
     """Erase rows from accepted and quarantined data of a line, for ever. Repeat it after an interruption: it is idempotent.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.features.external_validators.registered_validators import (
     ValidatorService,
@@ -18,13 +17,9 @@ from lakegate.features.external_validators.registered_validators import (
 )
 from lakegate.gate.effects import run
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Let other services measure rules of their technologies, by DCM's Validator API.",
-)
+app = CommandGroup(help="Let other services measure rules of their technologies, by DCM's Validator API.")
 
-Name = Annotated[str, typer.Argument(help="The name of the validator.", show_default=False)]
+Name = Annotated[str, Argument(help="The name of the validator.", show_default=False)]
 
 
 @app.command("add")
@@ -32,13 +27,13 @@ Name = Annotated[str, typer.Argument(help="The name of the validator.", show_def
 def add(
     there: DeployedStack,
     name: Name,
-    url: Annotated[str, typer.Argument(help="Its base address, before /v1/validation/start.", show_default=False)],
+    url: Annotated[str, Argument(help="Its base address, before /v1/validation/start.", show_default=False)],
     *,
     technology: Annotated[
-        list[str], typer.Option("--technology", "-t", help="Whose rules it measures; may be given several times.")
+        list[str], Option("--technology", "-t", help="Whose rules it measures; may be given several times.")
     ],
     secret: Annotated[
-        str, typer.Option("--secret", help="Secret with its credentials, without the prefix; without one: SigV4.")
+        str, Option("--secret", help="Secret with its credentials, without the prefix; without one: SigV4.")
     ] = "",
 ) -> CommandResult[ValidatorService]:
     """Register a validator, or change its address, its secret or its technologies; recorded in the ledger.

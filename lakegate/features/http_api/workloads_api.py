@@ -12,7 +12,7 @@ from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import Delivery, Place, page_of
+from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, page_of
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -88,12 +88,12 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     return HttpAnswer(200, {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")})
 
 
-def _place(request: HttpRequest) -> Place:
+def _place(request: HttpRequest) -> ListPosition:
     written = place_of(request)
     found = LINE_AND_HEIGHT.fullmatch(written)
     if written and found is None:
         raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")
-    return Place(found[1], int(found[2])) if found else Place()
+    return ListPosition(found[1], int(found[2])) if found else ListPosition()
 
 
 def _summary(
@@ -114,7 +114,7 @@ def _summary(
         "dataContractVersion": version or None,
         "status": STATUSES[state],
         "verdict": verdict,
-        "result": {"result": result_word(state, verdict), "info": None},
+        "result": {"result": result_word(state), "info": None},
     }
 
 

@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 from lakegate.aws.open_stack import DeployedStack, asked
+from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.errors import SetUpError
 from lakegate.features.notifications.notices import ChannelNotice
@@ -21,9 +20,7 @@ from lakegate.gate.effects import run
 MOST = 1_000
 """Notices that are listed or sent again at once."""
 NOT_DELIVERED = 1
-app = typer.Typer(
-    no_args_is_help=True, help="Channels that subscribers are notified by.", pretty_exceptions_enable=False
-)
+app = CommandGroup(help="Channels that subscribers are notified by.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +55,12 @@ class RetriedNotices:
     retried: int
 
 
-@app.callback()
-def notify() -> None:
-    """Channels that subscribers are notified by (docs/notifications.md)."""
-
-
 @app.command("test")
 @stack_command
 def try_channel(
     there: DeployedStack,
     *,
-    to: Annotated[str, typer.Option(help="The channel, such as slack:lakegate-channel-orders.", show_default=False)],
+    to: Annotated[str, Option(help="The channel, such as slack:lakegate-channel-orders.", show_default=False)],
 ) -> CommandResult[TestedChannel]:
     """Send a test to a channel, by the function of the stack: with its rights, its network and the secret that it reads.
 
@@ -88,7 +80,7 @@ def try_channel(
     )
 
 
-@app.command()
+@app.command("dead")
 @stack_command
 def dead(
     there: DeployedStack,
@@ -104,12 +96,12 @@ def dead(
     )
 
 
-@app.command()
+@app.command("retry")
 @stack_command
 def retry(
     there: DeployedStack,
     *,
-    to: Annotated[str, typer.Option(help="Only this channel; all without it.", show_default=False)] = "",
+    to: Annotated[str, Option(help="Only this channel; all without it.", show_default=False)] = "",
 ) -> CommandResult[RetriedNotices]:
     """Send again what was given up, with the next turn of the function notify. Remove the cause first (`lakegate notify test`).
 

@@ -12,17 +12,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-import typer
-
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
 from lakegate.cli.contracts.check_command import CheckExit
-from lakegate.cli.options import LINE, ContractFile, Line, Local, OfDataset, StackName, TargetFolder
+from lakegate.cli.options import LINE, ContractFile, Line, Local, OfDataset, ParentPaths, StackName, TargetFolder
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import (
-    ParentPaths,
     ParentPlaces,
     load,
     plan_of,
@@ -66,11 +64,7 @@ from lakegate.verdict.verdict import Verdict
 
 
 Read = TypeVar("Read")
-app: Final = typer.Typer(
-    no_args_is_help=True,
-    help="Files of published data: their rows, hashes and, of slices, offsets and times.",
-    pretty_exceptions_enable=False,
-)
+app: Final = CommandGroup(help="Files of published data: their rows, hashes and, of slices, offsets and times.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +180,10 @@ class RecomputedState:
     replaced: bool
 
 
-@app.callback()
-def dataset() -> None:
-    """Files of published data: their rows, hashes and, of slices, offsets and times."""
-
-
-@app.command()
+@app.command("digest")
 @command
 def digest(
-    files: Annotated[list[Path], typer.Argument(help="Parquet files.", show_default=False)],
+    files: Annotated[list[Path], Argument(help="Parquet files.", show_default=False)],
 ) -> CommandResult[FileDigests]:
     """Print the logical and the physical hash of Parquet files, as Open Data Fabric writes them.
 
@@ -219,10 +208,10 @@ def digest(
     return CommandResult(FileDigests(tuple(hashes)), words)
 
 
-@app.command()
+@app.command("inspect")
 @command
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A Parquet file.", show_default=False)],
+    file: Annotated[Path, Argument(help="A Parquet file.", show_default=False)],
 ) -> CommandResult[InspectedSlice]:
     """Check that a file is a slice of Open Data Fabric, and print its offsets, operations and times.
 
@@ -248,16 +237,16 @@ def inspect(
 @app.command("slice")
 @command
 def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Annotated[list[str], typer.Argument(help="The files of one delivery.", show_default=False)],
+    data: Annotated[list[str], Argument(help="The files of one delivery.", show_default=False)],
     contract: ContractFile,
-    into: Annotated[Path, typer.Option("--into", "-o", help="The folder of the slices.", show_default=False)],
-    offset: Annotated[int, typer.Option(min=0, help="The offset of the first row.")] = 0,
+    into: Annotated[Path, Option("--into", "-o", help="The folder of the slices.", show_default=False)],
+    offset: Annotated[int, Option(min=0, help="The offset of the first row.")] = 0,
     event_time: Annotated[
-        str | None, typer.Option(help="The column with the time of each event; else it is that of the command.")
+        str | None, Option(help="The column with the time of each event; else it is that of the command.")
     ] = None,
     parents: ParentPaths = None,
     dataset: OfDataset = None,
-    measured_by: Annotated[EngineName, typer.Option("--engine", help="What judges and writes.")] = EngineName.NATIVE,
+    measured_by: Annotated[EngineName, Option("--engine", help="What judges and writes.")] = EngineName.NATIVE,
 ) -> CommandResult[WrittenSlices]:
     """Judge files as `lakegate check` does, and write the accepted rows as slices of Open Data Fabric.
 
@@ -284,15 +273,15 @@ def _named(path: Path, read: Callable[[Path], Read]) -> Read:
 
 KeyFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
+    Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
 ]
 Anchor: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
+    Option(help="HEIGHT=DIGEST of the ledger, known from elsewhere; may be given several times."),
 ]
 MustBe: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--is",
         help="The line, or the identity (did:odf:…), that the dataset must have; a key signs all lines of a stack.",
         show_default=False,
@@ -300,35 +289,35 @@ MustBe: TypeAlias = Annotated[
 ]
 
 Unsigned: TypeAlias = Annotated[
-    bool, typer.Option("--unsigned", help="With --key: also the blocks above the highest signed one.")
+    bool, Option("--unsigned", help="With --key: also the blocks above the highest signed one.")
 ]
 
 
-@app.command()
+@app.command("read")
 @command
 def read(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {LINE}",
             show_default=False,
         ),
     ],
     *,
     as_at: Annotated[
-        str | None, typer.Option(help="Rows with a system time up to this time: a day, or a time with its zone.")
+        str | None, Option(help="Rows with a system time up to this time: a day, or a time with its zone.")
     ] = None,
-    as_of: Annotated[str | None, typer.Option(help="Events up to this time, as they are known now.")] = None,
+    as_of: Annotated[str | None, Option(help="Events up to this time, as they are known now.")] = None,
     changes_since: Annotated[
-        int, typer.Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
+        int, Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
     ] = NOTHING,
     events: Annotated[
-        bool, typer.Option("--events", help="All events, also those that a later one retracts or corrects.")
+        bool, Option("--events", help="All events, also those that a later one retracts or corrects.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
+        Path | None, Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, max=10_000, help="Rows to show, without --output.")] = 20,
+    limit: Annotated[int, Option(min=0, max=10_000, help="Rows to show, without --output.")] = 20,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
 ) -> CommandResult[DatasetRows]:
@@ -352,9 +341,7 @@ def read(  # noqa: PLR0913 - a command has these options
 def export_(
     there: DeployedStack,
     line: Line,
-    destination: Annotated[
-        str, typer.Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)
-    ],
+    destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)],
 ) -> CommandResult[ExportedDataset]:
     """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
 
@@ -385,7 +372,7 @@ def export_(
 def import_(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="A folder, s3://BUCKET/PREFIX, the address of a web server, or REPOSITORY/NAME.", show_default=False
         ),
     ],
@@ -411,11 +398,11 @@ def import_(  # noqa: PLR0913 - a command has these options
     return import_dataset(source, folder, proof, stack if local else None)
 
 
-@app.command()
+@app.command("verify")
 @command
 def verify(
     folder: Annotated[
-        Path, typer.Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
+        Path, Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
     ],
     key: KeyFile = None,
     anchor: Anchor = None,
@@ -441,14 +428,12 @@ def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None
     return Proof(signatures_by(key), anchors_in(anchor or ()), frozenset(must_be or ()), takes_unsigned)
 
 
-@app.command()
+@app.command("watermark")
 @stack_command
 def watermark(
     there: DeployedStack,
     line: Line,
-    time: Annotated[
-        str, typer.Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)
-    ],
+    time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)],
 ) -> CommandResult[LineWatermark]:
     """Set the watermark of a line with slices: no event before this time is expected any more. It never moves back.
 

@@ -17,8 +17,7 @@ from pathlib import (
 )
 from typing import Annotated, Any, Final
 
-import typer
-
+from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.errors import InputError
 from lakegate.text import counted
@@ -224,7 +223,7 @@ class VerifiedRelease:
 
 @command
 def verify_release(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.", show_default=False)],
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of a release.", show_default=False)],
 ) -> CommandResult[VerifiedRelease]:
     """Compare a release with its digests and its bills of materials (SBOM), and name what differs.
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated
 
-import typer
+import click
 
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
+from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, extended, render, stack_command
 from lakegate.cli.options import AsJson
 from lakegate.contract_files import InputDocument
@@ -40,13 +41,11 @@ REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
 """The ends of a loop, or of a wait."""
 WIDTH = max(map(len, Outcome))
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked.",
+app = CommandGroup(
+    help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked."
 )
 
-File = Annotated[str, typer.Argument(help="The workflow document, or - for standard input.", show_default=False)]
+File = Annotated[str, Argument(help="The workflow document, or - for standard input.", show_default=False)]
 
 
 class Drawing(Enum):
@@ -120,11 +119,9 @@ def lint(file: File, *, as_json: AsJson = False) -> CommandResult[LintedWorkflow
 @app.command("draw")
 @command
 def draw(
-    file: Annotated[
-        str, typer.Argument(help="The workflow document, or `push`, the workflow of every delivery.")
-    ] = "push",
+    file: Annotated[str, Argument(help="The workflow document, or `push`, the workflow of every delivery.")] = "push",
     *,
-    form: Annotated[Drawing, typer.Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
+    form: Annotated[Drawing, Option("--format", help="A table, or a state diagram of Mermaid.")] = Drawing.TEXT,
     as_json: AsJson = False,
 ) -> CommandResult[DrawnWorkflow]:
     """Print all transitions of a workflow, with those that it has in common with `push`.
@@ -213,7 +210,7 @@ def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
             render(CommandResult(LintedWorkflow(valid=False, errors=error.problems)), as_json=True)
         else:
             terminal.say_problems(error)
-        raise typer.Exit(REFUSED) from None
+        raise click.exceptions.Exit(REFUSED) from None
 
 
 def _changes(workflow: PlannedWorkflow) -> str:

@@ -173,7 +173,7 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPosition:
     """A place in the list of the deliveries to some lines: below a height of a line, or at its top."""
 
     line: str = ""
@@ -182,8 +182,8 @@ class Place:
 
 
 def page_of(
-    dependencies: Dependencies, lines: Iterable[str], routes: Iterable[Route], place: Place, limit: int
-) -> tuple[tuple[Delivery, ...], Place | None]:
+    dependencies: Dependencies, lines: Iterable[str], routes: Iterable[Route], place: ListPosition, limit: int
+) -> tuple[tuple[Delivery, ...], ListPosition | None]:
     """A page of the deliveries to some lines: first those that are not finished, then line by line, the newest first.
 
     And where the next page begins; None after the last one. `routes`: below them unfinished ones have landed.
@@ -203,7 +203,7 @@ def page_of(
             if not isinstance(block, Block):
                 continue
             if len(found) >= limit:
-                return tuple(found), Place(line, block.height + 1)
+                return tuple(found), ListPosition(line, block.height + 1)
             found.append(at_rest(dependencies, block))
     return tuple(found), None
 

@@ -24,7 +24,7 @@ from lakegate.extension_points import ROOT
 from tests.simulation.contract import PLANS
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"
-PLAIN = ("duckdb", "flatbuffers", "jinja2", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot", "typer")
+PLAIN = ("click", "duckdb", "flatbuffers", "jinja2", "jsonschema", "numpy", "pyarrow", "pyyaml", "rich", "sqlglot")
 """The libraries of the plain package, as pyproject.toml names them."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import boto3
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.aws.open_stack import SENTENCES, LocalState, opened, readable_errors
 from lakegate.cli.main import app

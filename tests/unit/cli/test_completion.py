@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
-import typer
-from typer.core import TyperGroup
 
 from lakegate.cli.main import COMMANDS, GROUPS, app
 from lakegate.extension_points import ROOT
@@ -27,7 +26,8 @@ except SystemExit: pass
 sys.stderr.write(json.dumps(sorted(each for each in sys.modules if each.startswith("lakegate.cli."))))
 """
 AWS = ("aws_lambda_powertools", "boto3", "botocore")
-FRAME = {f"lakegate.cli.{name}" for name in ("main", "terminal")}
+WITH_RE = ("retire", "reactivate", "reasons", "replay", "resume", "redrive", "report", "restore")
+FRAME = {f"lakegate.cli.{name}" for name in ("click_commands", "main", "terminal")}
 """What every command imports."""
 
 
@@ -48,11 +48,9 @@ def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
     words = line.split(" ")
     output, imported = run(
         {
-            "_LAKEGATE_COMPLETE": f"complete_{shell}",
+            "_LAKEGATE_COMPLETE": f"{shell}_complete",
             "COMP_WORDS": line,
-            "COMP_CWORD": str(len(words) - 1),
-            "_TYPER_COMPLETE_ARGS": line,
-            "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            "COMP_CWORD": words[-1] if shell == "fish" else str(len(words) - 1),
             **more,
         }
     )
@@ -62,19 +60,16 @@ def completed(shell: str, line: str, **more: str) -> tuple[str, set[str]]:
 @pytest.mark.parametrize(
     ("shell", "answer"),
     [
-        ("bash", "retire\nreactivate\nreasons\nreplay\nresume\nredrive\nreport\nrestore\n"),
-        (
-            "zsh",
-            """_arguments '*: :(("retire"\n"reactivate"\n"reasons"\n"replay"\n"resume"\n"redrive"\n"report"\n"restore"))'\n""",
-        ),
-        ("fish", "retire\nreactivate\nreasons\nreplay\nresume\nredrive\nreport\nrestore\n"),
+        ("bash", [f"plain,{name}" for name in WITH_RE]),
+        ("zsh", [word for name in WITH_RE for word in ("plain", name, "_")]),
+        ("fish", [f"plain,{name}" for name in WITH_RE]),
     ],
 )
-def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: str) -> None:
+def test_names_of_commands_are_completed_without_their_modules(shell: str, answer: list[str]) -> None:
     """A command is found by its first letters, at the price of no command's imports."""
     output, imported = completed(shell, "lakegate re")
 
-    assert (sorted(output), imported) == (sorted(answer), FRAME)
+    assert (sorted(output.splitlines()), imported) == (sorted(answer), FRAME)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -88,9 +83,9 @@ def test_every_command_is_completed(shell: str) -> None:
 @pytest.mark.parametrize(
     ("shell", "answer"),
     [
-        ("bash", "--json\n"),
-        ("zsh", """_arguments '*: :(("--json":"One JSON document on standard output."))'\n"""),
-        ("fish", "--json\tOne JSON document on standard output.\n"),
+        ("bash", "plain,--json\n"),
+        ("zsh", "plain\n--json\nOne JSON document on standard output.\n"),
+        ("fish", "plain,--json\tOne JSON document on standard output.\n"),
     ],
 )
 def test_options_of_a_command_are_completed(shell: str, answer: str) -> None:
@@ -108,31 +103,31 @@ def test_commands_and_options_of_a_group_are_completed() -> None:
     commands, _ = completed("bash", "lakegate route a")
     options, _ = completed("bash", "lakegate route add --y")
 
-    assert (commands, options) == ("add\n", "--yes\n")
+    assert (commands, options) == ("plain,add\n", "plain,--yes\n")
 
 
 def test_values_of_an_option_are_completed() -> None:
     """An option that takes one of several words offers them."""
     output, _ = completed("bash", "lakegate check --engine s")
 
-    assert output == "spark\n"
+    assert output == "plain,spark\n"
 
 
 def test_files_are_completed_by_the_shell() -> None:
-    """Where a command takes a file, nothing is offered, so that the shell offers files."""
-    bash, _ = completed("bash", "lakegate lint con")
-    zsh, _ = completed("zsh", "lakegate lint con")
+    """Where a command takes a file, the shell is told to offer files."""
+    texts, _ = completed("bash", "lakegate lint con")
+    paths, _ = completed("zsh", "lakegate plan con")
 
-    assert (bash.strip(), zsh) == ("", "_files\n")
+    assert (texts, paths) == ("file,con\n", "file\ncon\n_\n")
 
 
 def test_completion_needs_no_library_of_a_command(tmp_path: Path) -> None:
     """Options are completed where only the plain package is installed, and nothing disturbs the prompt."""
-    environment = {"_LAKEGATE_COMPLETE": "complete_bash", "COMP_WORDS": "lakegate publish --", "COMP_CWORD": "2"}
+    environment = {"_LAKEGATE_COMPLETE": "bash_complete", "COMP_WORDS": "lakegate publish --", "COMP_CWORD": "2"}
 
     output, error = run({**environment, "HOME": str(tmp_path)}, hidden=AWS)
 
-    assert {"--stack", "--dry-run", "--help"} <= set(output.split())
+    assert {"--stack", "--dry-run", "--help"} <= set(output.replace("plain,", "").split())
     assert error.startswith("[")
 
 
@@ -142,19 +137,19 @@ def test_help_of_the_plain_package_is_that_of_the_whole_one() -> None:
     whole, _ = run({"COLUMNS": "120"}, "--help")
 
     assert plain == whole
-    assert re.findall(r"╭─ (.*?) ─", whole) == ["Options", *GROUPS]
-    assert [name for name in COMMANDS if not re.search(rf"│ {name} +[A-Z]\w+", whole)] == []
+    assert re.findall(r"^(\w.*):$", whole, re.MULTILINE) == ["Options", *GROUPS]
+    assert [name for name in COMMANDS if not re.search(rf"^  {name} +[A-Z]\w+", whole, re.MULTILINE)] == []
 
 
 def test_help_has_the_description_that_each_command_has_itself() -> None:
     """It is read from the source: the modules of the commands are not imported, and neither are their libraries."""
     output, imported = run({"COLUMNS": "200"}, "--help", hidden=(*AWS, "duckdb", "numpy", "pyarrow", "sqlglot"))
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    listed = {name: re.search(rf"│ {name} +(\S.*?) +│", output) for name in COMMANDS}
-    own = {name: group.commands[name].help or "" for name in COMMANDS}
+    listed = {name: re.search(rf"^  {name} +(\S.*(?:\n {{10,}}.*)*)", output, re.MULTILINE) for name in COMMANDS}
+    context = click.Context(app)
+    found = {name: app.get_command(context, name) for name in COMMANDS}
+    own = {name: each.help or "" if each else "" for name, each in found.items()}
 
-    assert {name: found[1] if found else "" for name, found in listed.items()} == {
+    assert {name: " ".join(found[1].split()) if found else "" for name, found in listed.items()} == {
         name: " ".join(text.split("\n\n")[0].split()) for name, text in own.items()
     }
     folders = {f"lakegate.cli.{each.name}" for each in (ROOT / "lakegate/cli").iterdir() if each.is_dir()}
@@ -166,7 +161,7 @@ def test_bash_completes_with_the_script_that_the_command_prints() -> None:
     shell, programs = shutil.which("bash"), Path(sys.executable).parent
     assert shell is not None
     lines = (
-        'eval "$(_LAKEGATE_COMPLETE=source_bash lakegate)"',
+        'eval "$(lakegate --completion bash)"',
         "COMP_WORDS=(lakegate che) COMP_CWORD=1",
         "_lakegate_completion lakegate",
         'echo "${COMPREPLY[*]}"',
@@ -181,12 +176,12 @@ def test_bash_completes_with_the_script_that_the_command_prints() -> None:
         env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
     )
 
-    assert (ended.stdout, ended.stderr) == ("check\ncomplete -o default -F _lakegate_completion lakegate\n", "")
+    assert (ended.stdout, ended.stderr) == ("check\ncomplete -o nosort -F _lakegate_completion lakegate\n", "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_the_script_of_a_shell_is_printed(shell: str) -> None:
     """Packagers can install the script without a terminal."""
-    output, _ = run({"_LAKEGATE_COMPLETE": f"source_{shell}"})
+    output, _ = run({}, "--completion", shell)
 
-    assert f"_LAKEGATE_COMPLETE=complete_{shell}" in output
+    assert f"{shell}_complete" in output

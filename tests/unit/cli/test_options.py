@@ -6,9 +6,8 @@ import inspect
 import typing
 from collections import defaultdict
 
-from typer.models import ParameterInfo
-
 from infra.site.command_schemas import commands
+from lakegate.cli.click_commands import Argument, Option
 
 
 def test_no_option_is_declared_twice() -> None:
@@ -18,8 +17,8 @@ def test_no_option_is_declared_twice() -> None:
         hints = typing.get_type_hints(function, include_extras=True)
         for parameter in inspect.signature(function).parameters:
             for each in getattr(hints[parameter], "__metadata__", ()):
-                if isinstance(each, ParameterInfo):
-                    text = (type(each), parameter, each.param_decls, each.help, each.show_default, each.min, each.max)
+                if isinstance(each, Option | Argument):
+                    text = (type(each), parameter, each)
                     declared[tuple(map(str, text))][id(each)].add(name)
 
     twice = {text: list(found.values()) for text, found in declared.items() if len(found) > 1}

@@ -7,17 +7,13 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import click
 import pytest
-import typer
 
 from lakegate.cli.main import app
 from lakegate.gate.registry.publish_contract import status_of
 from lakegate.lints.lifecycle_lints import STATUSES
-
-if TYPE_CHECKING:
-    from typer._click import Command  # what typer's own commands are
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -25,10 +21,13 @@ ABROAD = {"local", "demo"}
 """Commands of the local stack have tests of their own."""
 
 
-def commands() -> dict[str, Command]:
+def commands() -> dict[str, click.Command]:
     """Every command by its words, those of groups included."""
-    found: dict[str, Command] = {}
-    for name, each in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined] # the group of all
+    found: dict[str, click.Command] = {}
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        each = app.get_command(context, name)
+        assert each is not None
         inner = getattr(each, "commands", None)
         found |= {f"{name} {word}": one for word, one in inner.items()} if inner else {name: each}
     return found
@@ -44,7 +43,7 @@ def written(page: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_names_only_commands_and_options_there_are(page: str) -> None:
     """What a reader copies works: the command is there, and takes every option shown."""
-    known = commands() | {"": typer.main.get_command(app)}
+    known = commands() | {"": app}
     lines = [["", *words] if words[0].startswith("-") else words for words in written(page) if words[0] not in ABROAD]
     wrong = []
     for words in lines:

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+import click
 import pytest
-import typer
 
 from lakegate.cli.main import app
 from lakegate.extension_points import ROOT
@@ -74,12 +74,9 @@ def _is_there(test: str) -> bool:
 
 
 def _is_a_command(line: str) -> bool:
-    command = typer.main.get_command(app)
+    command: click.Command | None = app
     for word in line.split():
-        subcommands = getattr(command, "commands", None)
-        if subcommands is None:
-            return True
-        if word not in subcommands:
-            return False
-        command = subcommands[word]
-    return True
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word)
+    return command is not None

@@ -28,7 +28,7 @@ WITHOUT = """
 import json, os, sys, traceback
 from importlib import import_module
 from inspect import signature
-import boto3, duckdb, jinja2, jsonschema, numpy, pyarrow, rich, sqlglot, typer, yaml
+import boto3, click, duckdb, jinja2, jsonschema, numpy, pyarrow, rich, sqlglot, yaml
 
 def checks(absent):
     sys.modules.update(dict.fromkeys(f"lakegate.features.{each}" for each in absent))

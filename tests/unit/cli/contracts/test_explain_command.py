@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli.contracts.explain_command import (
     RuleExplanation,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli import main
 from lakegate.cli.main import app
@@ -173,11 +173,11 @@ def test_the_end_of_every_command_is_one_sentence(
 ) -> None:
     """What a person can cause ends in an exit code, never in a traceback."""
 
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise error
 
     stderr = io.StringIO()
-    monkeypatch.setattr(main, "app", fail)
+    monkeypatch.setattr(main.app, "main", fail)
     monkeypatch.setattr(sys, "stderr", stderr)
     with pytest.raises(SystemExit) as end:
         main.main()

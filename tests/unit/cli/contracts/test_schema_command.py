@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from jsonschema.validators import validator_for
-from typer.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.errors import InputError

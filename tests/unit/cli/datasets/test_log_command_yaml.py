@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.errors import InputError
@@ -19,7 +19,7 @@ from tests.unit.gate.ledger.ledger_chain import CHAIN, HEAD, STORED
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO, signed_chain
 
 if TYPE_CHECKING:
-    from typer.testing import Result
+    from click.testing import Result
 
 
 LINE = CHAIN[0].chain

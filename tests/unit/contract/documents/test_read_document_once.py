@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.contract.documents import document_formats, read_document, schema_validation

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.errors import InputError
@@ -30,7 +30,7 @@ def test_every_format_is_written(tmp_path: Path) -> None:
     path = tmp_path / "orders.odcs.yaml"
     path.write_text(Path(ORDERS).read_text().replace("header: true", "header: false"))
     for target in WRITERS:
-        plain, answer = (convert(str(path), "--to", target, *more) for more in ((), ("--json",)))
+        plain, answer = (convert(str(path), "--to", target.value, *more) for more in ((), ("--json",)))
         document = json.loads(answer.stdout)
 
         assert document | {"omitted": []} == {

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 from urllib.request import Request
 
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
 from infra.site.command_schemas import FILE, text
 from infra.site.published_schemas import derived

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from lakegate.cli.main import app
 from lakegate.errors import InputError
