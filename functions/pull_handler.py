@@ -20,6 +20,8 @@ from lakegate.aws.lambda_runtime import (
 )
 from lakegate.aws.secrets import Secrets
 from lakegate.aws.settings import Settings, read
+from lakegate.features.pull.ftp_source import PORTS as FTP_PORTS
+from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess, S3Source, Transfer, TransferByScheme
 from lakegate.features.pull.pull_task import PullOutcome, S3LandingParts, tick
@@ -42,6 +44,8 @@ def pull_adapters(
     access, is_local = PullAccess(secrets, hosts, settings.pull_secrets, remaining), secrets.are_local
     adapters: dict[str, Transfer] = {
         "https": HttpsSource(Web(is_local=is_local), access),
+        "http": HttpsSource(Web(is_local=is_local, plain=True), access),
+        "ftp": FtpSource(Web(is_local=is_local, ports=FTP_PORTS), access),
         "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake})),
         "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access),
     }

@@ -1,4 +1,4 @@
-"""HTTPS requests to configured addresses: public hosts only, within limits."""
+"""HTTPS requests to configured addresses, and HTTP where a person allowed it: public hosts only, within limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from typing import Any, Final
@@ -56,7 +56,10 @@ BUFFER: Final = 64 << 10
 """Bytes that are read at a time."""
 PORTS: Final = frozenset({443, 8443})
 """Ports for HTTPS; a request to any other port could speak to another protocol."""
+PLAIN_PORTS: Final = frozenset({80, 8080})
+"""Likewise for HTTP."""
 LONGEST_URL: Final = 2_048
+_PORT: Final = {"http": 80, "https": 443}
 OK, MULTIPLE, TOO_MANY, SERVER_ERROR = 200, 300, 429, 500
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _TRANSLATED: Final = ipaddress.IPv6Network("64:ff9b::/96")
@@ -95,6 +98,8 @@ class Web:
     idle: float = SECONDS
     """The longest time that nothing comes."""
     most: int = MAX_BODY
+    plain: bool = False
+    """Whether addresses of HTTP are allowed, too: what is sent there, and what is answered, can be read and changed."""
     is_local: Callable[[], bool] = bool
     """Whether the loopback is allowed on every port, beside what is allowed anyway; asked at each request."""
 
@@ -119,17 +124,18 @@ class Web:
     @contextmanager
     def request(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
         """The answer to one request, whatever its status. Raises as `get`."""
-        parts, until = split(url), time.monotonic() + self.seconds
-        host, port = parts.hostname or "", parts.port or 443
+        parts, until = split(url, plain=self.plain), time.monotonic() + self.seconds
+        host, port, is_plain = parts.hostname or "", parts.port or _PORT[parts.scheme], parts.scheme == "http"
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        if not (self._is_open(port) or self.is_local()):
+        web = replace(self, ports=PLAIN_PORTS) if is_plain and self.ports is not None else self
+        if not (web._is_open(port) or self.is_local()):  # noqa: SLF001 - of the same class
             raise PortError("port-refused")
         try:
             context = self.context or ssl.create_default_context()
-            address = self.resolved(host, port)
+            address = web.resolved(host, port)
             with (
                 socket.create_connection((str(address), port), timeout=min(_left(until), SECONDS)) as plain,
-                context.wrap_socket(plain, server_hostname=host) as secure,
+                nullcontext(plain) if is_plain else context.wrap_socket(plain, server_hostname=host) as secure,
             ):
                 connection = HTTPConnection(host, port)
                 timed: Any = _Timed(secure, until, self.idle)
@@ -165,7 +171,7 @@ class Web:
 class _Timed(RawIOBase):
     """A socket with one deadline for all that is sent and received, as `http.client` uses sockets."""
 
-    def __init__(self, wrapped: ssl.SSLSocket, until: float, idle: float) -> None:
+    def __init__(self, wrapped: socket.socket, until: float, idle: float) -> None:
         super().__init__()
         self._socket = wrapped
         self._until = until
@@ -207,11 +213,16 @@ def refuse_status(status: int) -> None:
         raise PortError(f"http-{status}")
 
 
-def split(url: str) -> SplitResult:
-    """The parts of an address that may be posted to. Raises PortError."""
+def split(url: str, *, plain: bool = False) -> SplitResult:
+    """The parts of an address that may be asked; `plain`: also of HTTP. Raises PortError."""
     try:
         parts = urlsplit(url)
-        is_right = parts.scheme == "https" and parts.hostname and not parts.username and not parts.password
+        is_right = (
+            (parts.scheme == "https" or (plain and parts.scheme == "http"))
+            and parts.hostname
+            and not parts.username
+            and not parts.password
+        )
         refused = not is_right or parts.port == 0 or len(url) > LONGEST_URL or not (url.isascii() and url.isprintable())
     except ValueError:
         refused = True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated
 
-from lakegate.json_codec import Bounds, Name, Pattern, Permitted, Share
+from lakegate.json_codec import OMITTED, Bounds, Name, Pattern, Permitted, Share
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
@@ -95,12 +95,14 @@ class DeliveryUnit(Enum):
 class Pull:
     """Source and schedule by which the data of a dataset is fetched."""
 
-    source: Annotated[str, Pattern("(https|sftp|s3)://[!-~]+"), Bounds(most=2300)]
-    """`https://…`, `sftp://…` or `s3://…`."""
+    source: Annotated[str, Pattern("(https?|s?ftp|s3)://[!-~]+"), Bounds(most=2300)]
+    """`https://…`, `sftp://…` or `s3://…`; if it may be unencrypted, `http://…` or `ftp://…`."""
     schedule: Annotated[str, Pattern(r"((rate|cron)\([ -~]+\))?"), Bounds(most=206)] = ""
     """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
     secret: Annotated[str, Pattern("[A-Za-z0-9_-]*"), Bounds(most=64)] = ""
     """Name of the secret with the credentials, without the stack's prefix; empty: none."""
+    unencrypted: bool = field(default=False, metadata={OMITTED: True})
+    """Whether a person has allowed that anybody on the way can read and change what is fetched."""
 
 
 @dataclass(frozen=True, slots=True)

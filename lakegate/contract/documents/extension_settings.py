@@ -56,15 +56,26 @@ _ADDRESS = (
 PULL = {
     "source": (
         _ADDRESS,
-        "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII",
+        (
+            "`https://HOST/PATH` or `sftp://HOST/PATH` without user and password, or `s3://BUCKET/KEY`, in ASCII "
+            "(`http://HOST/PATH` and `ftp://HOST/PATH` with `unencrypted: true`)"
+        ),
     ),
     "schedule": (r"(rate|cron)\([ -~]{1,200}\)", "`rate(1 hour)` or `cron(0 6 * * ? *)`"),
     "secret": (
         r"[A-Za-z0-9_-]{1,64}",
         "the name of a secret behind the stack's prefix: 1 to 64 letters, digits, `-` and `_`",
     ),
+    "unencrypted": ("true", "`true`: anybody on the way can read and change what is fetched"),
 }
 """The keys of `pull`, each with its pattern and its description."""
+UNENCRYPTED = {
+    "source": (
+        _ADDRESS.replace("https:", "http:").replace("sftp:", "ftp:").rpartition("|")[0],
+        "`http://HOST/PATH` or `ftp://HOST/PATH` with `unencrypted`",
+    ),
+}
+"""Those that have another pattern with `unencrypted`."""
 
 
 class InvalidValueError(Exception):
@@ -241,20 +252,30 @@ def pull(place: Place) -> Pull | None:
             return None
         raise InvalidValueError("a mapping with `source`")
     parts: dict[str, str] = {}
+    is_plain = place["unencrypted"].flag is True
+    patterns = PULL | (UNENCRYPTED if is_plain else {})
     for key, value in place.entries.items():
         if key not in PULL:
             raise InvalidValueError(
                 f"no key {shown(key)}, only {listed(PULL)}.{did_you_mean(key, PULL)}".rstrip("."), value
             )
-        pattern, expected = PULL[key]
-        if not re.fullmatch(pattern, value.text or ""):
+        pattern, expected = patterns[key]
+        parts[key] = "true" if value.flag is True else value.text or ""
+        if not re.fullmatch(pattern, parts[key]):
             raise InvalidValueError(f"as `{key}` {expected}", value)
-        parts[key] = str(value.text)
     if "source" not in parts:
         raise InvalidValueError("a mapping with `source`")
+    return _pull(place, parts)
+
+
+def _pull(place: Place, parts: dict[str, str]) -> Pull:
+    """A pull whose values fit their patterns. Raises InvalidValueError where they do not fit each other."""
     if parts["source"].startswith("sftp:") and "secret" not in parts:
         raise InvalidValueError("with a source over SFTP a `secret`: user, password or key, and the server's key")
-    return Pull(**parts)
+    is_plain = parts.pop("unencrypted", None) is not None
+    if is_plain and "secret" in parts:
+        raise InvalidValueError("no `secret` with `unencrypted`: it could be read on the way", place["secret"])
+    return Pull(**parts, unencrypted=is_plain)
 
 
 # ---- The extension ----

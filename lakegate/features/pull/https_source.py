@@ -1,4 +1,4 @@
-"""Sources over HTTPS: conditional requests, ranges, and redirects that are checked as the first address is.
+"""Sources over HTTPS, and HTTP if the contract allows it: conditional requests, ranges, and redirects that are checked, too.
 
 What a server answers is hostile text: of its headers only those are kept that have the form of HTTP's own.
 """
@@ -52,14 +52,20 @@ class HttpsSource:
     @contextmanager
     def _answer(self, contract: str, pull: Pull, headers: dict[str, str]) -> Iterator[HTTPResponse]:
         """The first answer that is no redirect. Credentials go to the host of the contract only."""
-        url, first = pull.source, split(pull.source)
+        url, first = pull.source, split(pull.source, plain=self.web.plain)
         self.access.allow(first.hostname)
+        if pull.secret and first.scheme != "https":
+            raise PortError("unencrypted-refused")  # a secret is not sent where it can be read
         credentials = self._credentials(contract, pull.secret, first.hostname or "")
         seconds = self.access.seconds
         for _ in range(MAX_REDIRECTS + 1):
-            parts = split(url)
+            parts = split(url, plain=self.web.plain)
             self.access.allow(parts.hostname)
-            is_first = (parts.hostname, parts.port or 443) == (first.hostname, first.port or 443)
+            is_first = (parts.scheme, parts.hostname, parts.port or 443) == (
+                first.scheme,
+                first.hostname,
+                first.port or 443,
+            )
             with replace(self.web, seconds=seconds, idle=MAX_IDLE).get(
                 url, headers | (credentials if is_first else {})
             ) as answer:

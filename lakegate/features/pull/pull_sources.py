@@ -118,6 +118,8 @@ class Transfer(Protocol):
 # ---- Adapters by scheme ----
 
 
+PLAIN: Final = ("http:", "ftp:")
+"""Schemes without encryption."""
 NOT_MODIFIED = frozenset({"304", "NotModified"})
 GONE = frozenset({"NoSuchVersion", "InvalidRange", "416"})
 """Answers to a resumed read: the version, or the byte to go on from, is not there any more."""
@@ -132,7 +134,9 @@ class TransferByScheme:
     def open(
         self, contract: str, pull: Pull, unless: SourceIdentity, begun: SourceIdentity | None = None, at: int = 0
     ) -> AbstractContextManager[OpenedSource | None]:
-        """By the adapter of the scheme."""
+        """By the adapter of the scheme; one without encryption only where the contract allows it."""
+        if pull.source.startswith(PLAIN) and not pull.unencrypted:
+            raise PortError("unencrypted-refused")
         return self.adapters[pull.source.partition(":")[0]].open(contract, pull, unless, begun, at)
 
 
