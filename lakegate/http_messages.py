@@ -23,6 +23,7 @@ from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
 from lakegate.report.dcm_results import results_of
 from lakegate.text import did_you_mean, listed
+from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
@@ -488,7 +489,7 @@ def representation(
             "dataContractVersion": row.version,
             "status": "Expired" if expired else STATUSES[State.RECEIVED],
             "verdict": None,
-            "result": {"result": "NOK", "info": info} if expired else {"result": "Running", "info": None},
+            "result": {"result": "NOK", "info": info} if expired else {"result": "OK", "info": None},
         }
     source = row.pin or announced
     return {
@@ -507,23 +508,39 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
         return {"result": "Running", "info": None}
     from lakegate.gate.delivery.find_deliveries import judged  # noqa: PLC0415 - plans are read by jsonschema
 
-    found = judged(dependencies, row)
+    found, verdict = judged(dependencies, row), row.decision.verdict if row.decision else ""
     reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
     info = {
         "dataSummary": None,
-        "errors": list(reasons),
+        "errors": [_sentence(dependencies, row, each) for each in reasons],
         "results": list(results_of(found)) if found else [],
         "success": _success(row),
     }
-    return {"result": result_word(row.state), "info": info}
+    return {"result": result_word(row.state, verdict), "info": info}
 
 
-def result_word(state: State) -> str:
-    """DCM's word for a state."""
-    return "Running" if state in RUNNING else "OK" if state is State.PUBLISHED else "NOK"
+def _sentence(dependencies: Dependencies, row: Workload, reason: str) -> str:
+    """A reason with the meaning of its code; of repeated content also the workload that brought it first."""
+    from lakegate.gate.delivery.find_deliveries import first_of_content  # noqa: PLC0415 - as above
+
+    first = first_of_content(dependencies, row) if reason == DUPLICATE else None
+    return in_words(reason) + (f", as workload {first.id}" if first else "")
+
+
+def result_word(state: State, verdict: str | None) -> str:
+    """DCM's word for a state: the outcome of a workload is OK, WARNING or NOK (DCM 3.2.2)."""
+    if state in RUNNING:
+        return "Running"
+    if state is not State.PUBLISHED:
+        return "NOK"
+    return "WARNING" if _warns(verdict or "") else "OK"
+
+
+def _warns(verdict: str) -> bool:
+    return verdict.endswith("warnings")
 
 
 def _success(row: Workload) -> str:
     """The worst severity that was broken: `fail`, `warn`, or `pass`."""
     verdict = row.decision.verdict if row.decision else ""
-    return "fail" if verdict not in ACCEPTING else "warn" if verdict.endswith("warnings") else "pass"
+    return "fail" if verdict not in ACCEPTING else "warn" if _warns(verdict) else "pass"

@@ -201,6 +201,8 @@ class PublishedVersion:
     warnings: tuple[Problem, ...]
     starts: tuple[DraftStart, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
     """Of the drafts that take effect by themselves."""
+    proposed: str = field(default="", kw_only=True, metadata={OMITTED: True})
+    """The prefix that the document proposes (`access.location` of DCM), where no route delivers to the contract."""
     without_notice: tuple[str, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
     """Weaker contracts whose lines got no notice, because the caller may not write them."""
 
@@ -316,9 +318,14 @@ def publish(
     if dependencies.places.needs_approval and not change.is_done:
         proposed = loaded("version approval", "propose")(dependencies, compiled, holder)
         return new_proposal(run(proposed, dependencies.clock), change.warnings)
-    return published_version(
+    found = published_version(
         dependencies, run(publish_contract.publish(dependencies, compiled), dependencies.clock), change
     )
+    if found.routes or not compiled.plans:
+        return found
+    from lakegate.published_routes import proposed_prefix  # noqa: PLC0415 - for a contract without a route alone
+
+    return replace(found, proposed=proposed_prefix(compiled.document, compiled.contract, dependencies.places))
 
 
 def planned_publication(dependencies: Dependencies, compiled: CompiledContract) -> PlannedPublication:

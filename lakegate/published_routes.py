@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
+from lakegate.admission.ignored_keys import is_ignored
+from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
@@ -21,6 +24,7 @@ from lakegate.gate.registry.routes import (
     planned_route,
     refuse_foreign,
     remove_route,
+    usable,
 )
 from lakegate.text import listed
 
@@ -103,6 +107,48 @@ def added(
 def removed(dependencies: Dependencies, prefix: str, contract: str | None = None) -> DescribedRoute:
     """Remove a route, of this contract if one is given. Raises InputError where there is none."""
     return described_route(run(remove_route(dependencies, folders(prefix), contract), dependencies.clock))
+
+
+# ---- Routes that documents propose ----
+# A document of DCM says where its data lands (`access.location`). That is a wish of its owner: the command only shows it; over
+# HTTP, where nobody else would add a route, it is added with the first version, if the prefix is the publisher's and is free.
+
+
+def proposed_prefix(document: bytes, contract: str, places: Places) -> str:
+    """The prefix that a document of DCM proposes by `access.location`; empty for other documents, and where data is not pushed.
+
+    The folders of its path; where it has none that can be a prefix, or names another bucket, a folder with the contract's id.
+    """
+    access = document_of(document).top["access"]
+    location, event_type = access["location"].text, access["eventType"].text
+    if not location or str(event_type).casefold() != "push":
+        return ""
+    own = f"{places.landing_prefix}{contract}/"
+    try:
+        parts = urlsplit(location)
+        path = folders(parts.path.strip("/"))
+        found = path if path.startswith(places.landing_prefix) else f"{places.landing_prefix}{path}"
+        usable(found)
+    except (ValueError, InputError):
+        return own
+    is_elsewhere = parts.scheme == "s3" and parts.netloc != places.landing
+    odd = {"", ".", ".."}.intersection(found.split("/")[:-1]) or not found.isprintable()
+    return own if is_elsewhere or odd or is_ignored(f"{found}x", 1, places.ignored) else found
+
+
+def add_proposed(dependencies: Dependencies, prefix: str, contract: str, owner: RouteOwner) -> None:
+    """Add the proposed route of a contract that has one version and no route. Raises InputError where that may not be."""
+    seen = dependencies.registry.contract(contract)
+    if len(seen.versions) > 1:
+        raise InputError("only the first version of a contract adds the route that it proposes")
+    if dependencies.places.needs_approval:
+        raise InputError("on this stack routes are added with rights in the account (lakegate route add)")
+    added(dependencies, seen, WantedRoute(prefix, contract), _refuse_effects, RouteOwner((contract,), owner.prefixes))
+
+
+def _refuse_effects(effects: Iterable[str]) -> None:
+    if found := tuple(effects):
+        raise InputError("; ".join(found))
 
 
 def folders(prefix: str) -> str:

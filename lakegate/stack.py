@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any, Final, Protocol
+from typing import IO, TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from lakegate import published_contracts
 from lakegate.aws.open_stack import DeployedStack, opened
@@ -458,6 +458,8 @@ class AnsweredDelivery:
     verdict: str | None
     answer: ApprovalAnswer
     reasons: tuple[str, ...]
+    left_to_sweep: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
+    """Whether the next sweep carries it out, so that there is no verdict yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,6 +472,8 @@ class WaivedDelivery:
     waiver: Waiver
     started: bool
     """False: it was waived before."""
+    left_to_sweep: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
+    """Whether the next sweep carries it out, so that there is no verdict yet."""
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
@@ -499,6 +503,32 @@ LATEST = 200
 # ---- The facade of a stack, and a stack in AWS ----
 
 
+class Ask(Protocol):
+    """Sends a request to the HTTP API; the JSON answer. Raises Refused."""
+
+    def __call__(
+        self, method: str, path: str, document: object = None, *, key: str = "", query: Mapping[str, str]
+    ) -> Any:  # noqa: ANN401 - JSON
+        """`key`: the API knows the request again by it."""
+        ...
+
+
+ResultT = TypeVar("ResultT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+
+
+class StackOperation(Protocol[ResultT_co]):
+    """An operation of a feature on a stack, which the facade performs in one of two ways."""
+
+    def in_aws(self, dependencies: Dependencies) -> ResultT_co:
+        """With rights in the account. Raises InputError."""
+        ...
+
+    def over_http(self, ask: Ask) -> ResultT_co:
+        """By requests to the HTTP API. Raises Refused."""
+        ...
+
+
 class StackFacade(Protocol):
     """A stack: in AWS, or behind its HTTP API. Methods raise InputError; a contract beside a name is for the API alone."""
 
@@ -507,13 +537,16 @@ class StackFacade(Protocol):
         """The part that only a stack in AWS has. Raises InputError through the API."""
         ...
 
-    @property
-    def api(self) -> RemoteStack | None:
-        """The part that only the API has, where the next sweep carries on what a person decides; None in AWS."""
-        ...
-
     def refuse(self, **options: object) -> None:
         """Raise InputError for options that are given and that it has nothing for."""
+        ...
+
+    def refuse_list(self) -> None:
+        """Raise InputError where a command has no list of deliveries."""
+        ...
+
+    def perform(self, operation: StackOperation[ResultT]) -> ResultT:
+        """Perform an operation of a feature."""
         ...
 
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
@@ -582,11 +615,6 @@ class AwsStack:
         """See `StackFacade`."""
         return self
 
-    @property
-    def api(self) -> None:
-        """See `StackFacade`."""
-        return
-
     @cached_property
     def there(self) -> DeployedStack:
         """The deployed resources."""
@@ -604,6 +632,13 @@ class AwsStack:
 
     def refuse(self, **_options: object) -> None:
         """See `StackFacade`."""
+
+    def refuse_list(self) -> None:
+        """See `StackFacade`."""
+
+    def perform(self, operation: StackOperation[ResultT]) -> ResultT:
+        """See `StackFacade`."""
+        return operation.in_aws(self.dependencies)
 
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
         """See `StackFacade`."""
@@ -735,10 +770,6 @@ def known_form() -> Iterator[None]:
 
 class RemoteStack(StackFacade, Protocol):
     """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
-
-    def pull(self, name: str) -> dict[str, Any]:
-        """Have a line pulled by its whole name, or all lines of a contract; where each is."""
-        ...
 
     def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
         """A workload or announcement by its whole id, as DCM represents it; below its contract's address, if that is given."""

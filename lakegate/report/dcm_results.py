@@ -54,14 +54,14 @@ def _engine(check: Check, answer: Measurement | None, *, is_job: bool) -> str:
 
 
 def results_of(found: Report) -> Iterator[dict[str, Any]]:
-    """Each check with what was measured, and by what."""
+    """Each check with what was measured, and by what; id and column name one check."""
     outcomes = {each.id: each for each in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
     for check in found.plan.checks:
         outcome = outcomes[check.id]
         numbers, technology = outcome.numbers, measured_by.get(check.id)
         yield {
-            "id": check.rule,
+            "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,
             "metric": numbers.value if numbers else None,
             "unit": numbers.unit if numbers else None,

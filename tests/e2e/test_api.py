@@ -148,7 +148,8 @@ def test_an_announced_file_is_uploaded_by_its_url_and_followed(stack: Deployed, 
     assert [each["code"] for each in refused["errors"]] == ["rows"]
     assert (made["status"], sent) == ("Created", "200")
     assert notified.get("dataContractId") == SHOP, notified
-    assert (answer["workloadId"], answer["status"]) == (finished.joined, "Accepted")
+    assert (answer["workloadId"], answer["deliveryId"]) == (made["workloadId"], finished.joined)
+    assert answer["status"] == "Accepted"
     assert stack.blocks(stack.finished(finished.joined)) == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from shlex import quote
 from typing import Annotated, TypeVar
 
 from lakegate.cli import terminal
@@ -152,7 +153,7 @@ def _published_in_words(found: PublishedVersion) -> Iterator[str]:
         yield f"  Contracts inherit from it from {found.inherited_from[:10]} on."
     if not found.routes:
         yield "No prefix delivers to it yet:"
-        yield f"  lakegate route add PREFIX/ {found.contract}"
+        yield f"  lakegate route add {quote(found.proposed) if found.proposed else 'PREFIX/'} {found.contract}"
     starts = {each.line: each.day for each in found.starts}
     for line in found.drafts:
         state = f"takes effect on {starts[line]}" if line in starts else "is a draft"

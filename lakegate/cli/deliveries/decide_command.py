@@ -34,19 +34,23 @@ if TYPE_CHECKING:
 def _answered(
     there: StackFacade, workload: str, contract: str | None, declined: str | None
 ) -> CommandResult[AnsweredDelivery]:
-    """Approve, or decline for a reason. Exit code 0: it became what was answered, or the next sweep carries it on."""
+    """Approve, or decline for a reason."""
     found = there.answer(workload, contract, declined)
     did = "approved" if found.answer.approved else "declined"
     words = (
         f"{found.workload} is {did} by {found.answer.actor}: {STANDING[found.state]}.",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    if there.api is not None:
-        return CommandResult(found, words)
+    return CommandResult(found, words, _exit_code(found, accepts=found.answer.approved))
+
+
+def _exit_code(found: AnsweredDelivery | WaivedDelivery, *, accepts: bool) -> WaitExit:
+    """0 where the delivery became what was decided, or the next sweep carries that out."""
+    if found.left_to_sweep:
+        return WaitExit.ACCEPTED
     if found.verdict is None:
-        return CommandResult(found, words, WaitExit.NO_VERDICT)
-    is_same = found.answer.approved is (found.verdict in ACCEPTING)
-    return CommandResult(found, words, WaitExit.ACCEPTED if is_same else WaitExit.REJECTED)
+        return WaitExit.NO_VERDICT
+    return WaitExit.ACCEPTED if accepts is (found.verdict in ACCEPTING) else WaitExit.REJECTED
 
 
 @facade_command
@@ -192,8 +196,4 @@ def waive(
         f"{waiver.reason} (until {in_utc(instant_of(waiver.expires))}, by {waiver.actor})",
         f"lakegate status {found.workload[:SHORT_ID]}",
     )
-    if there.api is not None:
-        return CommandResult(found, words)
-    if found.verdict is None:
-        return CommandResult(found, words, WaitExit.NO_VERDICT)
-    return CommandResult(found, words, WaitExit.ACCEPTED if found.verdict in ACCEPTING else WaitExit.REJECTED)
+    return CommandResult(found, words, _exit_code(found, accepts=True))

@@ -121,12 +121,11 @@ def status(  # noqa: PLR0913 - a command has these options
     """
     there.refuse(verdict=verdict, day=day)
     if workload is not None:
-        if there.api is None and (verdict or contract or day):
+        if verdict or day:
             raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
         one = there.delivery(workload, contract)
         return CommandResult(one, delivery_in_words(one))
-    if there.api is not None:
-        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+    there.refuse_list()
     dependencies = there.aws.dependencies
     lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
     wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)

@@ -253,6 +253,12 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
         yield from perform(Effect.LINK, partial(dependencies.workloads.create, row))
 
 
+def has_landed(dependencies: Dependencies, announcement: Announcement) -> bool:
+    """Whether an object is at the key of an announcement."""
+    page = dependencies.objects.versions(dependencies.places.landing, announcement.key)
+    return any(each.key == announcement.key and each.current for each in page.versions)
+
+
 def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:
     """The producer says that the data is there: give intake the same hint as S3's event."""
     yield from perform(Effect.HINT, partial(uploads(dependencies).landed, announcement.key))

@@ -57,14 +57,20 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpA
 def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/workload/notify/{id}, and …/data-contract/{id}/workload/{workload}/notify: the data is there.
 
-    Changes nothing once the data was taken in.
+    Changes nothing once the data was taken in. Refused where nothing has landed.
     """
-    from lakegate.features.announcements.announced_delivery import Announcement, available  # noqa: PLC0415 - as above
+    from lakegate.features.announcements.announced_delivery import Announcement, available, has_landed  # noqa: PLC0415 - as above
 
     there, announced = found(dependencies, request)
+    body = representation(dependencies, there, announced, asked_for(request))
     if isinstance(there, Announcement):
+        if not has_landed(dependencies, there):
+            detail = f"Nothing has landed at {there.key}: upload the data first, then notify."
+            raise HttpProblem(400, "refused", detail)
         run(available(dependencies, there), dependencies.clock)
-    return HttpAnswer(200, representation(dependencies, there, announced, asked_for(request)))
+        # intake will have the hint in a moment
+        body |= {"status": "DataTransferInProgress", "result": {"result": "Running", "info": None}}
+    return HttpAnswer(200, body)
 
 
 def _bare_id(request: HttpRequest) -> str:
@@ -131,7 +137,12 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         takes=Announced,
     ),
     "POST /api/v1/workload/notify/{id}": Endpoint(
-        "notifyWorkload", notify, DELIVER, "The data of an announced delivery is there", {200: "Workload"}, (404, 413)
+        "notifyWorkload",
+        notify,
+        DELIVER,
+        "The data of an announced delivery is there",
+        {200: "Workload"},
+        (400, 404, 413),
     ),
     "POST /api/v1/data-contract/{id}/workload/{workload}/notify": Endpoint(
         "notifyWorkloadOfContract",
@@ -139,6 +150,6 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         DELIVER,
         "The same for a delivery to one contract",
         {200: "Workload"},
-        (404, 413),
+        (400, 404, 413),
     ),
 }

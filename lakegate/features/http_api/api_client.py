@@ -7,11 +7,11 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final, NoReturn, Self, TypeVar
+from typing import IO, Any, Final, NoReturn, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
@@ -31,7 +31,15 @@ from lakegate.published_contracts import (
     PublishedVersion,
 )
 from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
-from lakegate.stack import AnsweredDelivery, DeliveryStatus, Refused, StartedReplay, WaivedDelivery, known_form
+from lakegate.stack import (
+    AnsweredDelivery,
+    DeliveryStatus,
+    Refused,
+    StackOperation,
+    StartedReplay,
+    WaivedDelivery,
+    known_form,
+)
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never
@@ -204,11 +212,6 @@ class Api:
         return decode(NewProposal, details) if "proposal" in found else decode(PublishedVersion, details)
 
     @property
-    def api(self) -> Self:
-        """See `StackFacade`."""
-        return self
-
-    @property
     def aws(self) -> NoReturn:
         """See `StackFacade`."""
         raise InputError("this is done with rights in the account of the stack: leave out --api (LAKEGATE_API)")
@@ -219,6 +222,15 @@ class Api:
             raise InputError(
                 f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)"
             )
+
+    def refuse_list(self) -> NoReturn:
+        """See `StackFacade`."""
+        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+
+    @known_form()
+    def perform(self, operation: StackOperation[T]) -> T:
+        """See `StackFacade`."""
+        return operation.over_http(self.ask)
 
     @known_form()
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
@@ -234,13 +246,12 @@ class Api:
     def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
         """See `StackFacade`."""
         body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
-        return self._transition(AnsweredDelivery, name, contract, body)
+        return replace(self._transition(AnsweredDelivery, name, contract, body), left_to_sweep=True)
 
     def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
         """See `StackFacade`."""
-        return self._transition(
-            WaivedDelivery, name, contract, {"transition": "waive", "reason": reason, "expires": expires}
-        )
+        body = {"transition": "waive", "reason": reason, "expires": expires}
+        return replace(self._transition(WaivedDelivery, name, contract, body), left_to_sweep=True)
 
     @known_form()
     def _transition(self, cls: type[T], workload: str, contract: str | None, body: Mapping[str, str]) -> T:
@@ -250,14 +261,6 @@ class Api:
     def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
         """See `RemoteStack`."""
         found: dict[str, Any] = self.ask("GET", workload_path(workload, contract))
-        return found
-
-    def pull(self, name: str) -> dict[str, Any]:
-        """See `RemoteStack`."""
-        contract, _, line = name.rpartition("/")
-        query = {**DETAILS, **({"line": name} if contract else {})}
-        path = f"{contract_path(contract or line)}/pull"
-        found: dict[str, Any] = self.ask("POST", path, query=query, key=secrets.token_hex(16))
         return found
 
     def announce(self, contract: str, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from lakegate.timestamps import beginning_of, moment
 
 if TYPE_CHECKING:
     from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.published_contracts import PublicationEffects
+    from lakegate.published_contracts import PublicationEffects, PublishedVersion
 
 PATH: Final = "/api/v1/data-contract"
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
@@ -33,6 +33,7 @@ LONGEST_CURSOR: Final = 2_000
 ACTORS: Final = ("producer", "consumer")
 WARNINGS: Final = "lakegate-warnings"
 """The header of what lint warns of in a document that was published."""
+LOCATION: Final = "$.access.location"
 MOST_OF_HEADER: Final = 4_000
 KEPT_DOCUMENTS: Final = 16
 """Whose actors a function remembers: reading one takes as long as everything else of the request."""
@@ -76,6 +77,8 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     except IncompatibleVersion as refused:
         comparison = refused.comparison.to_json()
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
+    if isinstance(found, published_contracts.PublishedVersion) and found.proposed:
+        found = _routed(dependencies, request, found)
     details = {"details": encode(found)} if request.flag("details") else {}
     warned = _warned(found.warnings)
     if isinstance(found, published_contracts.NewProposal):
@@ -83,6 +86,29 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         return HttpAnswer(202, {**waiting, "expiresAt": found.expires_at}, warned)
     place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
     return HttpAnswer(200, {"id": compiled.id, **details} if details else compiled.id, {**place, **warned})
+
+
+def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVersion) -> PublishedVersion:
+    """The publication with the route that it proposes, if that may be added; a warning says so, or why not."""
+    from lakegate.gate.registry.routes import RouteOwner  # noqa: PLC0415 - for a first version alone
+    from lakegate.published_contracts import RouteOfLine  # noqa: PLC0415 - likewise
+    from lakegate.published_routes import add_proposed  # noqa: PLC0415 - likewise
+
+    try:
+        add_proposed(dependencies, found.proposed, found.contract, RouteOwner(request.own, request.prefixes))
+    except InputError as error:
+        text = f"No route delivers to the contract. It proposes {shown(found.proposed)}, which was not added: {error}."
+        return replace(found, warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)))
+    text = (
+        f"What lands below {shown(found.proposed)} is delivered to the contract: the route that it proposes was added."
+    )
+    routes = dependencies.registry.contract(found.contract).routes
+    return replace(
+        found,
+        proposed="",
+        routes=tuple(RouteOfLine(each.prefix, each.line, each.version) for each in routes),
+        warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)),
+    )
 
 
 def _refuse_effects(found: PublicationEffects) -> None:

@@ -114,7 +114,7 @@ def _summary(
         "dataContractVersion": version or None,
         "status": STATUSES[state],
         "verdict": verdict,
-        "result": {"result": result_word(state), "info": None},
+        "result": {"result": result_word(state, verdict), "info": None},
     }
 
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import CommandGroup
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import Line, OfLines
 from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
-from lakegate.features.pull.pulled_line import PulledLine, pulled_line
+from lakegate.features.pull.pulled_line import PATH, PulledLine, PullStatus, pulled_line, status_of
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.json_codec import decode, encode
-from lakegate.stack import in_utc, known_form
+from lakegate.stack import in_utc
 from lakegate.text import counted
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from lakegate.stack import LineSection, RemoteStack, StackFacade
+    from lakegate.stack import Ask, LineSection, StackFacade
 
 app = CommandGroup(help="Data that is fetched by a schedule.")
 
@@ -59,28 +61,37 @@ def run_line(there: StackFacade, dataset: Line) -> CommandResult[PulledLine | Pu
 
     Example: lakegate pull run orders
     """
-    if there.api is not None:
-        return _by_api(there.api, dataset)
-    dependencies = there.aws.dependencies
-    found = run(run_now(dependencies, line_named(dependencies, dataset)), dependencies.clock)
-    when = PULLS["Fetching" if found.leased else "Due"]
-    return CommandResult(pulled_line(found), [f"{found.line} {when}. lakegate pull list"])
+    return there.perform(PullNow(dataset))
 
 
-PULLS: Final = {
-    "Due": "is pulled at the next tick, within five minutes",
-    "Fetching": "is being pulled",
-    "Unscheduled": "is not scheduled yet: it was published within five minutes, or the stack does not pull",
+WORDS: Final = {
+    PullStatus.DUE: "is pulled at the next tick, within five minutes",
+    PullStatus.FETCHING: "is being pulled",
+    PullStatus.UNSCHEDULED: "is not scheduled yet: it was published within five minutes, or the stack does not pull",
 }
 
 
-@known_form()
-def _by_api(api: RemoteStack, name: str) -> CommandResult[PulledLine | PulledLines]:
-    """A line by its whole name, or all lines of a contract by its id."""
-    found = api.pull(name)["pulls"]
-    lines = tuple(decode(PulledLine, each["details"]) for each in found)
-    words = [f"{each['line']} {PULLS[each['status']]}" for each in found]
-    return CommandResult(lines[0] if "/" in name else PulledLines(lines), words)
+@dataclass(frozen=True, slots=True)
+class PullNow:
+    """The operation of `lakegate pull run`."""
+
+    name: str
+    """Of a line; over HTTP the whole name, or the id of a contract for all its lines."""
+
+    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines]:
+        """See `StackOperation`."""
+        row = run(run_now(dependencies, line_named(dependencies, self.name)), dependencies.clock)
+        return CommandResult(pulled_line(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
+
+    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines]:
+        """See `StackOperation`."""
+        contract, _, line = self.name.rpartition("/")
+        query = {"details": "true"} | ({"line": self.name} if contract else {})
+        path = PATH.format(id=quote(contract or line, safe=""))
+        found = ask("POST", path, query=query, key=token_hex(16))["pulls"]
+        lines = tuple(decode(PulledLine, each["details"]) for each in found)
+        words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
+        return CommandResult(lines[0] if contract else PulledLines(lines), words)
 
 
 def _lines(row: PullingLine) -> Iterator[str]:

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from lakegate.features.pull.pull_task import PullingLine
+
+PATH: Final = "/api/v1/data-contract/{id}/pull"
+"""The address by which lines of a contract are pulled now."""
+
+
+class PullStatus(StrEnum):
+    """Where a line is that a person wants to be pulled."""
+
+    DUE = "Due"
+    FETCHING = "Fetching"
+    UNSCHEDULED = "Unscheduled"
+    """No tick has seen what was published, or the stack does not pull."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +64,10 @@ def pulled_line(row: PullingLine) -> PulledLine:
     )
     fetching = FetchUnderWay(row.fetch.key, row.fetch.began, row.fetch.size) if row.fetch else None
     return PulledLine(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
+
+
+def status_of(row: PullingLine) -> PullStatus:
+    """Where a line is."""
+    if not row.plan:
+        return PullStatus.UNSCHEDULED
+    return PullStatus.FETCHING if row.leased or row.fetch else PullStatus.DUE

@@ -7,7 +7,7 @@ from typing import Final
 
 from lakegate.contract.contract_model import is_usable
 from lakegate.features.pull.pull_task import PullingLine
-from lakegate.features.pull.pulled_line import pulled_line
+from lakegate.features.pull.pulled_line import PATH, pulled_line, status_of
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -49,17 +49,10 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
     return {
         "line": line,
         "contractVersion": row.version or None,
-        "status": _status(row),
+        "status": status_of(row),
         "latest": _latest_document(row),
         **({"details": encode(pulled_line(row))} if with_details else {}),
     }
-
-
-def _status(row: PullingLine) -> str:
-    """`Unscheduled`: no tick has seen what was published, or the stack does not pull."""
-    if not row.plan:
-        return "Unscheduled"
-    return "Fetching" if row.leased or row.fetch else "Due"
 
 
 def _latest_document(row: PullingLine) -> dict[str, object] | None:
@@ -76,7 +69,7 @@ def _latest_document(row: PullingLine) -> dict[str, object] | None:
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "POST /api/v1/data-contract/{id}/pull": Endpoint(
+    f"POST {PATH}": Endpoint(
         "pullContract",
         run_pulls,
         DELIVER,

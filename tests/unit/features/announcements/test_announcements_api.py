@@ -57,7 +57,7 @@ def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> No
         "dataContractVersion": "1.0.0",
         "status": "Created",
         "verdict": None,
-        "result": {"result": "Running", "info": None},
+        "result": {"result": "OK", "info": None},
         "upload": {
             "bucket": LANDING,
             "key": key,
@@ -181,24 +181,41 @@ def test_a_workload_whose_contract_is_not_pinned_belongs_to_the_announced_one(se
         served.env.memory.clock.sleep(3 * 86_400)  # later than the announcement would expire
 
     del made["upload"]
-    assert answers == [made | {"deliveryId": upload.workload}] * 2
+    running = {"deliveryId": upload.workload, "result": {"result": "Running", "info": None}}
+    assert answers == [made | running] * 2
     assert served.call(route, path=made["workloadId"], authorizer=other).status == 404
 
 
 def test_a_notification_gives_intake_the_hint_that_an_event_gives(served: Api) -> None:
-    """Before the data, after it, and twice: one hint each, until the data is taken in."""
+    """Once and twice: one hint each, until the data is taken in. As in DCM, the response says that it is being transferred."""
     made = announced(served).body
     key = made["upload"]["key"]
+    upload = served.env.upload(key, b"good:1")
+    served.env.inbox.clear()
     answers = [served.call(NOTIFY, path=made["workloadId"]) for _ in range(2)]
     hints = list(served.env.inbox)
-    upload = served.env.upload(key, b"good:1")
     take_in(served, key)
     served.env.inbox.clear()
     late = served.call(NOTIFY, path=made["workloadId"])
 
-    assert [each.body["status"] for each in answers] == ["Created", "Created"]
+    assert [each.body["status"] for each in answers] == ["DataTransferInProgress"] * 2
+    assert [each.body["result"] for each in answers] == [{"result": "Running", "info": None}] * 2
     assert (late.body["deliveryId"], late.body["status"]) == (upload.workload, "RuntimeValidationInProgress")
     assert (hints, served.env.inbox) == ([("landed", key)] * 2, [])
+
+
+def test_a_notification_is_refused_where_nothing_has_landed(served: Api) -> None:
+    """DCM: 400. A typing error in the key is found at once, not a day later; what lands beside the key is not the data."""
+    made = announced(served).body
+    key = made["upload"]["key"]
+    served.env.upload(f"{key}.gz", b"good:1")
+    served.env.inbox.clear()
+    answer = served.call(NOTIFY, path=made["workloadId"])
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert key in answer.body["detail"]
+    assert served.env.inbox == []
+    assert served.workload(made["workloadId"]).body["result"] == {"result": "OK", "info": None}
 
 
 def test_any_workload_can_be_notified_and_nothing_changes(served: Api) -> None:

@@ -104,12 +104,27 @@ def test_a_rejected_workload_names_the_rules_that_it_breaks(serve: Callable[[Env
 
 
 def test_an_acceptance_with_warnings_says_so(serve: Callable[[Environment], Api]) -> None:
-    """`OK` with the success `warn`: rows were kept out."""
+    """`WARNING` with the success `warn`: rows were kept out."""
     env, workload = settled(b"split:1")
     body = serve(env).workload(workload).body
 
     assert (body["status"], body["verdict"]) == ("Accepted", "accepted_with_warnings")
-    assert (body["result"]["result"], body["result"]["info"]["success"]) == ("OK", "warn")
+    assert (body["result"]["result"], body["result"]["info"]["success"]) == ("WARNING", "warn")
+
+
+def test_repeated_content_names_the_workload_that_brought_it(serve: Callable[[Environment], Api]) -> None:
+    """The reason is a sentence: a producer who repeats an upload after a lost response finds what became of the first one."""
+    env = Environment()
+    uploads = [env.upload(f"{PREFIX}{name}.csv", b"good:1") for name in ("day", "again")]
+    settle(Stage(env, lambda _: Fault.NONE))
+    bodies = {each.workload: serve(env).workload(each.workload).body for each in uploads}
+    (first,) = (name for name, each in bodies.items() if each["status"] == "Accepted")
+    (second,) = (each for each in bodies.values() if each["status"] == "Rejected")
+
+    assert second["result"]["result"] == "NOK"
+    assert second["result"]["info"]["errors"] == [
+        f"duplicate-content: the very same content was accepted before, as workload {first}"
+    ]
 
 
 def test_a_refusal_at_the_door_has_reasons_and_no_results(serve: Callable[[Environment], Api]) -> None:
