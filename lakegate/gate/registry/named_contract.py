@@ -32,7 +32,7 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
 
     By the id of a version's document it is that version, and no other may be given.
     """
-    whole = next((each for each in snapshot.versions if each.document_id == contract), None)
+    whole = next((each for each in snapshot.versions if contract and each.document_id == contract), None)
     if whole is not None and version in {None, whole.version}:
         return whole
     ids = sorted({each.contract for each in snapshot.versions})

@@ -160,7 +160,61 @@ def document() -> dict[str, Any]:
         },
     }
     made: dict[str, Any] = json.loads(json.dumps(whole).replace("#/$defs/", "#/components/schemas/"))
+    made["components"]["schemas"] = for_generators(made["components"]["schemas"])
     return made
+
+
+# ---- The form that generators of clients read ----
+# An object stands under a name of its own, and null beside it where it is used: generators lose nested objects, and named ones
+# that may be null (test_generated_clients.py).
+
+
+NULL: dict[str, Any] = {"type": "null"}
+
+
+def for_generators(schemas: dict[str, Any]) -> dict[str, Any]:
+    """The same schemas with each object under a name of its own, without null."""
+    nullable = {name for name, each in schemas.items() if _is_object(each) and "null" in each["type"]}
+    named = dict(schemas)
+    for name, each in schemas.items():
+        inner = {key: _named(value, name, named, nullable) for key, value in each.items()}
+        named[name] = inner | ({"type": "object"} if name in nullable else {})
+    return dict(sorted(named.items()))
+
+
+def _is_object(node: Any) -> bool:
+    return isinstance(node, dict) and isinstance(node.get("properties"), dict) and "type" in node
+
+
+def _named(node: Any, name: str, named: dict[str, Any], nullable: set[str]) -> Any:
+    """A part of a schema; objects in it are added to `named`, by the name of what is around them."""
+    if isinstance(node, list):
+        return [each if each == NULL else _named(each, name, named, nullable) for each in node]
+    if not isinstance(node, dict):
+        return node
+    inside = {
+        key: _named(each, name if key in KEYWORDS else name + key[:1].upper() + key[1:], named, nullable)
+        for key, each in node.items()
+    }
+    kinds = node.get("type", ())
+    if str(node.get("$ref", "")).rpartition("/")[2] in nullable:
+        found = {"oneOf": [{"$ref": inside.pop("$ref")}, NULL], **inside}
+    elif _is_object(node):
+        own = name if name not in named else f"{name}Object"
+        named[own] = inside | {"type": "object"}
+        found = {"oneOf": [schema(own), NULL]} if "null" in kinds else schema(own)
+    elif kinds == "null":
+        found = inside | {"type": ["object", "null"]}
+    elif "array" in kinds and "items" not in node:
+        found = {key: each for key, each in inside.items() if key != "type"}
+    else:
+        found = inside
+    return found
+
+
+KEYWORDS = frozenset(
+    {"properties", "items", "anyOf", "oneOf", "allOf", "additionalProperties", "if", "then", "else", "not"}
+)
 
 
 def written() -> str:
