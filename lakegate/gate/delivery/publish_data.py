@@ -290,11 +290,12 @@ def _block(
     assert decision is not None
     publisher = publisher_of(dependencies.terms(workload)) if workload.state is State.PUBLISHED else None
     slices, watermark = publisher.listed(workload, result) if publisher and result else (None, None)
+    times = [moment(dependencies.clock.now()), *(each.system_time or "" for each in slices or ())]
     return Block(
         kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
         height=workload.height,
         previous=head.digest,
-        system_time=moment(dependencies.clock.now()),
+        system_time=max(times),  # clocks differ: no row is newer than its block
         chain=pin.chain,
         workload=workload.id,
         contract_version=pin.version,
