@@ -20,6 +20,7 @@ from lakegate.aws.open_stack import DeployedStack, asked, opened
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.deliveries.status_command import table
+from lakegate.described_deliveries import STANDING, Account, account
 from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, known_id, send
 from lakegate.features.http_api.api_client import Api
@@ -33,7 +34,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import add_route
-from lakegate.stack import STANDING, Account, Refused, account
+from lakegate.stack import Refused
 from lakegate.text import printable as escaped
 from lakegate.transfer.upload_files import To, read
 from lakegate.transfer.upload_files import send as put_object

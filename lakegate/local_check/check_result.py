@@ -78,11 +78,8 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     # a stack needs the extra `aws`, and its imports take longer than a check
     from lakegate.admission.refusals import code_of  # noqa: PLC0415
     from lakegate.aws.open_stack import opened  # noqa: PLC0415
+    from lakegate.described_deliveries import LATEST, account  # noqa: PLC0415 - a feature
     from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415
-    from lakegate.stack import (  # noqa: PLC0415 - a feature
-        LATEST,
-        account,
-    )
 
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()

@@ -9,11 +9,11 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Line
+from lakegate.described_deliveries import in_utc
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import run
-from lakegate.stack import in_utc
 from lakegate.text import counted
 
 

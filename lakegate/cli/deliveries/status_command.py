@@ -24,6 +24,17 @@ from lakegate.cli.command_runner import (
 )
 from lakegate.cli.options import Delivery, OfLines, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
+from lakegate.described_deliveries import (
+    LATEST,
+    SHORT_ID,
+    STANDING,
+    DeliveryStatus,
+    account,
+    in_batch,
+    in_utc,
+    standing,
+    status_of_account,
+)
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_names import lines_fitting
@@ -35,23 +46,13 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
-from lakegate.stack import (
-    LATEST,
-    SHORT_ID,
-    STANDING,
-    DeliveryStatus,
-    account,
-    in_batch,
-    in_utc,
-    standing,
-    status_of_account,
-)
 from lakegate.text import counted
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from lakegate.stack import Account, LineSection, LineSections, StackFacade
+    from lakegate.described_deliveries import Account, LineSection, LineSections
+    from lakegate.stack import StackFacade
 
 # ---- `lakegate status` ----
 

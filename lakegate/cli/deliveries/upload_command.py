@@ -18,11 +18,11 @@ from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
+from lakegate.described_deliveries import Account, DeliveryStatus, status_of_account
 from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.stack import Account, DeliveryStatus, status_of_account
 from lakegate.text import counted
 from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, send

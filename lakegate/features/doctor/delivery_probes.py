@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
+from lakegate.described_deliveries import SHORT_ID, in_utc
 from lakegate.errors import InputError, NotFound, UnreadableItem
 from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedStack, unreadable
 from lakegate.gate.datasets.dataset_names import chains
@@ -28,7 +29,6 @@ from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ports import names_invocation
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.stack import SHORT_ID, in_utc
 from lakegate.text import listed
 
 # ---- Paused datasets, and deliveries that wait for a person ----

@@ -15,6 +15,7 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
 from lakegate.cli.terminal import Word
+from lakegate.described_deliveries import LATEST, standing
 from lakegate.errors import UnreadableItem
 from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
 from lakegate.features.doctor.aws_probes import enter
@@ -32,7 +33,6 @@ from lakegate.features.doctor.examination import (
 )
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import State
-from lakegate.stack import LATEST, standing
 from lakegate.text import counted
 
 # ---- All probes with their rights ----

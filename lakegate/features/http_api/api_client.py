@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
 from lakegate.contract.semantic_versions import precedence
+from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 from lakegate.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.https_client import API_SECONDS, OPENER
 from lakegate.json_codec import decode, encode
@@ -31,15 +32,7 @@ from lakegate.published_contracts import (
     PublishedVersion,
 )
 from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
-from lakegate.stack import (
-    AnsweredDelivery,
-    DeliveryStatus,
-    Refused,
-    StackOperation,
-    StartedReplay,
-    WaivedDelivery,
-    known_form,
-)
+from lakegate.stack import Refused, StackOperation, known_form
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never

@@ -33,7 +33,7 @@ from lakegate.json_codec import OMITTED, Bounds, Pattern, encode
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+    from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 
 
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
@@ -52,8 +52,8 @@ def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, obje
 
 
 def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> DeliveryStatus:
+    from lakegate.described_deliveries import announced_status, delivery_status  # noqa: PLC0415 - likewise
     from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415 - plans are read, for this parameter alone
-    from lakegate.stack import announced_status, delivery_status  # noqa: PLC0415 - likewise
 
     if isinstance(row, Workload):
         return delivery_status(dependencies, named(dependencies, row.id, 0))
@@ -205,7 +205,7 @@ def _result(
     wanted: PersonTransition, after: Workload, before: str, *, started: bool
 ) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
     """The output of the command of the transition."""
-    from lakegate.stack import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
+    from lakegate.described_deliveries import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
 
     if wanted == "replay":
         return replay_of(after, before, started=started)

@@ -12,18 +12,19 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import CommandGroup
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import Line, OfLines
+from lakegate.described_deliveries import in_utc
 from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
 from lakegate.features.pull.pulled_line import PATH, PulledLine, PullStatus, pulled_line, status_of
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.json_codec import decode, encode
-from lakegate.stack import in_utc
 from lakegate.text import counted
 from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
-    from lakegate.stack import Ask, LineSection, StackFacade
+    from lakegate.described_deliveries import LineSection
+    from lakegate.stack import Ask, StackFacade
 
 app = CommandGroup(help="Data that is fetched by a schedule.")
 

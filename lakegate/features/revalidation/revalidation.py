@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from lakegate.contract.contract_model import REVALIDATED, parts_of
+from lakegate.described_deliveries import in_utc
 from lakegate.errors import (
     ConditionFailed,
     IdempotencyMismatch,
@@ -53,14 +54,13 @@ from lakegate.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permit
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
-from lakegate.stack import in_utc
 from lakegate.text import listed
 from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import LONGEST_RULE, BrokenRule, broken_rules, judge
 
 if TYPE_CHECKING:
-    from lakegate.stack import LineSection
+    from lakegate.described_deliveries import LineSection
 
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
     """The content of a record, by the rules that do not hold before it."""

@@ -394,6 +394,7 @@ def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) ->
     [
         (["--contract", "shpo"], "shpo is not a line; known are `shop/orders_v1`, "),
         (["x.csv", "--verdict", "rejected"], "--verdict, --contract and --day choose from the list"),
+        (["x.csv", "--contract", "shop"], "--contract is for --api: here the name alone is enough"),
     ],
 )
 def test_a_filter_that_cannot_be_is_refused(lakegate: Lakegate, words: list[str], expected: str) -> None:

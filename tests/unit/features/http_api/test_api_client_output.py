@@ -15,11 +15,11 @@ from jsonschema import Draft202012Validator
 from infra.site.command_schemas import FILE, text
 from infra.site.published_schemas import derived
 from lakegate.cli.main import app
+from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 from lakegate.features.pull.pull_task import tick
 from lakegate.features.pull.pulled_line import PulledLine
 from lakegate.gate.effects import run
 from lakegate.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
-from lakegate.stack import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 from tests.fakes.moto_state import MotoState
 from tests.fakes.pulls import MemorySource
 from tests.simulation.environment import Environment
