@@ -26,9 +26,10 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.registry.registry_rows import Route
+from lakegate.gate.registry.registry_rows import RegistrySnapshot, Route
 from lakegate.gate.table import Put, Row, RowAbsent, Tables, found, workloads_key
 from lakegate.json_codec import decode, encode
+from lakegate.text import listed
 from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
@@ -185,6 +186,12 @@ LONGEST_KEY: Final = 1_024
 """Bytes."""
 
 
+NO_CONTRACT: Final = "No contract is published with this id."
+NO_ROUTE: Final = (
+    "No prefix delivers to this contract yet: its owner adds a route (`POST /api/v1/data-contract/{id}/route`)."
+)
+
+
 class UnknownContract(LakegateError):  # noqa: N818 - the name is what happened
     """No contract with this id has a route to the landing bucket."""
 
@@ -265,16 +272,17 @@ def available(dependencies: Dependencies, announcement: Announcement) -> Steps[N
 
 
 def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> Route:
-    known = dependencies.registry.contract(wanted.contract).routes if is_usable(wanted.contract) else ()
+    seen = dependencies.registry.contract(wanted.contract) if is_usable(wanted.contract) else RegistrySnapshot()
+    known = seen.routes
     majors = {major(version)} if version else {each.major for each in known}
     routes = [each for each in known if each.bucket == dependencies.places.landing and each.major in majors]
     if not routes:
-        raise UnknownContract
+        raise UnknownContract(NO_ROUTE if seen.versions else NO_CONTRACT)
     fitting = [each for each in routes if wanted.dataset in {"", each.dataset} and wanted.prefix in {"", each.prefix}]
     if len(fitting) == 1:
         return fitting[0]
     raise InputError(
-        "several routes fit: name the dataset, and the prefix of the route"
+        f"several routes fit, name dataset and prefix: {listed(f'{each.dataset}, {each.prefix}' for each in fitting)}"
         if fitting
         else "no route fits: the contract has no such dataset, or none with this prefix"
     )

@@ -34,19 +34,16 @@ if TYPE_CHECKING:
 
 def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/workload, POST /api/v1/data-contract/{id}/workload: judge what is stated of the data, and where to put it."""
-    from lakegate.features.announcements.announced_delivery import SummaryRefused, UnknownContract  # noqa: PLC0415 - what judges takes 100 ms to import
+    from lakegate.features.announcements.announced_delivery import NO_CONTRACT, SummaryRefused, UnknownContract  # noqa: PLC0415 - what judges takes 100 ms to import
     from lakegate.features.announcements.announced_delivery import announce as keep  # noqa: PLC0415 - likewise
 
-    (wanted, version), unknown = (
-        _wanted(dependencies, request),
-        "No contract that deliveries have a place for has this id.",
-    )
+    wanted, version = _wanted(dependencies, request)
     if not request.allows(wanted.contract):
-        raise HttpProblem(404, "not-found", unknown)
+        raise HttpProblem(404, "not-found", NO_CONTRACT)
     try:
         made = run(keep(dependencies, wanted, request.token, version), dependencies.clock)
-    except UnknownContract:
-        raise HttpProblem(404, "not-found", unknown) from None
+    except UnknownContract as unknown:
+        raise HttpProblem(404, "not-found", str(unknown)) from None
     except SummaryRefused as refused:
         detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
         errors = [asdict(each) for each in refused.refusals]

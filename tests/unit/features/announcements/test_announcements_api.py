@@ -14,10 +14,12 @@ from lakegate.features.announcements.announced_delivery import LARGEST_PUT
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
+from lakegate.gate.registry.routes import add_route
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, PREFIX
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.features.http_api.conftest import Answer, Api
+from tests.unit.features.http_api.conftest import document as contract
 
 ANNOUNCE, NOTIFY = "POST /api/v1/workload", "POST /api/v1/workload/notify/{id}"
 OF_CONTRACT = "POST /api/v1/data-contract/{id}/workload"
@@ -262,6 +264,23 @@ def test_a_key_that_only_looks_announced_is_a_key_like_any_other(served: Api) ->
 
     assert served.workload("0" * 64).status == 404
     assert served.workload(made["workloadId"]).body["deliveryId"] is None
+
+
+def test_what_a_contract_lacks_for_deliveries_is_told_to_who_may_use_it(served: Api) -> None:
+    """A route, or a choice among its routes; others hear what is true of any id."""
+    served.publish(contract())
+    dependencies = served.env.dependencies
+    other = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
+    routeless = announced(served, contract="shop")
+    hidden = served.call(ANNOUNCE, body(contract="shop"), authorizer=other)
+    for prefix in ("a/", "b/"):
+        run(add_route(dependencies, prefix, "shop", "orders", 1), dependencies.clock)
+    several = announced(served, contract="shop")
+
+    assert (routeless.status, "its owner adds a route" in routeless.body["detail"]) == (404, True)
+    assert (hidden.status, hidden.body) == (404, announced(served, contract="unknown").body)
+    assert (several.status, "`orders, a/`, `orders, b/`" in several.body["detail"]) == (400, True)
+    assert announced(served, contract="shop", prefix="b/").status == 200
 
 
 @pytest.mark.parametrize(
