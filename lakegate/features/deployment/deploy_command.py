@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -46,13 +45,13 @@ from lakegate.features.deployment.parameter_values import (
 )
 from lakegate.features.deployment.preflight import REFUSED, Planned, PreflightFinding, preflight
 from lakegate.features.deployment.release_folder import (
-    PREFIX,
+    ArtifactsBucket,
+    FromFolder,
     ReleaseFolder,
     bucket_of_artifacts,
-    ensure_bucket,
-    upload,
     upload_bundles,
     upload_job,
+    upload_template,
 )
 from lakegate.features.deployment.smoke_command import smoke_test
 
@@ -117,13 +116,8 @@ def deploy(  # noqa: PLR0913 - its options
         Option(help="NAME=VALUE of a parameter of the template; may be repeated.", show_default=False),
     ] = None,
     plan: Annotated[bool, Option("--plan", help="Check, show what would change, and change nothing.")] = False,
-    folder: Annotated[
-        Path, Option("--from", help="A clone after `make package`, or the folder of a release.")
-    ] = Path(),
-    artifacts: Annotated[
-        str | None,
-        Option(help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.", show_default=False),
-    ] = None,
+    folder: FromFolder = Path(),
+    artifacts: ArtifactsBucket = None,
     allow_replacement: Annotated[
         bool, Option("--allow-replacement", help="Let buckets, tables and keys be replaced or removed.")
     ] = False,
@@ -202,13 +196,9 @@ def _planned(
 
 def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeSet:
     """The change set of a deployment. What it is made of is uploaded before."""
-    if ensure_bucket(target.bucket, target.account, target.region, partition=target.partition):
-        terminal.note(f"made the bucket of artifacts {target.bucket}")
-    template = target.release.deployable(target.bucket)
-    key = f"{PREFIX}{sha256(template).hexdigest()}.template"
-    upload(target.bucket, key, template, target.account)
+    address = upload_template(target.release, target.bucket, target.account, terminal.note, partition=target.partition)
     request: dict[str, Any] = {
-        "TemplateURL": f"{client('s3').meta.endpoint_url}/{target.bucket}/{key}",
+        "TemplateURL": address,
         "Parameters": target.values.request,
     }
     if target.there:

@@ -14,11 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import yaml
 
+from lakegate.aws.clients import client
 from lakegate.aws.open_stack import asked
+from lakegate.cli.click_commands import Option
 from lakegate.errors import AccessDenied, InputError, NotFound, SetUpError
 
 TEMPLATE: Final = "template.yaml"
@@ -28,6 +30,17 @@ DIGEST: Final = "sha256"
 """Metadata of an uploaded object: the digest of its bytes."""
 CHUNK: Final = 1 << 20
 FUNCTION: Final = "AWS::Serverless::Function"
+FromFolder: TypeAlias = Annotated[
+    Path, Option("--from", help="A clone after `make package`, or the folder of a release.")
+]
+ArtifactsBucket: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "--artifacts",
+        help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -172,6 +185,19 @@ def upload(bucket: str, key: str, body: bytes | Path, account: str) -> bool:
         with body.open("rb") as file:
             asked("s3", "put_object", **place, Body=file, Metadata={DIGEST: sha256})
     return True
+
+
+def upload_template(
+    release: ReleaseFolder, bucket: str, account: str, report: Callable[[str], None], *, partition: str
+) -> str:
+    """Upload the template to the bucket of artifacts, which is made where it is missing; returns its address."""
+    s3 = client("s3").meta
+    if ensure_bucket(bucket, account, s3.region_name, partition=partition):
+        report(f"made the bucket of artifacts {bucket}")
+    template = release.deployable(bucket)
+    key = f"{PREFIX}{hashlib.sha256(template).hexdigest()}.template"
+    upload(bucket, key, template, account)
+    return f"{s3.endpoint_url}/{bucket}/{key}"
 
 
 def upload_bundles(release: ReleaseFolder, bucket: str, account: str, report: Callable[[str], None]) -> int:

@@ -29,6 +29,8 @@ LINE: Final = "lakegate-smoke/readings_v1"
 PREFIX: Final = "lakegate-smoke/"
 SECONDS: Final = 600
 """All of it; a first run in an account starts the application, which takes two minutes."""
+SHOWN: Final = 400
+"""Characters of a command, and of the end of what it says, where it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,10 @@ class Commands:
     end: float
 
     def __call__(self, *words: str, codes: Sequence[int] = (0,)) -> Any:  # noqa: ANN401 - a document of any command
-        """The JSON document of a command. Raises SmokeError for another exit code, and where the time is up."""
+        """The JSON document of a command, None of one that was refused.
+
+        Raises SmokeError for another exit code, and where the time is up.
+        """
         command = [sys.executable, "-m", "lakegate.cli.main", *words, "--json", *self.options]
         try:
             ended = subprocess.run(  # noqa: S603 - our own command
@@ -97,8 +102,9 @@ class Commands:
         except subprocess.TimeoutExpired:
             raise SmokeError(f"lakegate {words[0]}: the time is up") from None
         if ended.returncode not in codes:
-            raise SmokeError(f"lakegate {' '.join(words)}: exit code {ended.returncode}: {ended.stderr.strip()}")
-        return json.loads(ended.stdout)
+            asked, reason = " ".join(words)[:SHOWN], ended.stderr.strip()[-SHOWN:]
+            raise SmokeError(f"lakegate {asked}: exit code {ended.returncode}: {reason}")
+        return json.loads(ended.stdout or "null")
 
 
 def _steps(lakegate: Callable[..., Any], folder: Path, prefix: str, *, proposes: bool) -> Iterator[str]:

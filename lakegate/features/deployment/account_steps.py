@@ -1,0 +1,563 @@
+"""What only a real account shows, as ten steps on a scratch stack: AWS's documents and an emulator leave these questions open.
+
+Each step is a function of a `Trial`. It returns what it found; it raises SmokeError where the account behaves otherwise, and
+StepSkipped where it cannot be tried. The order spares deployments: those that need Spark for small files come first, and what
+changes the application by hand comes before the step that makes the stack again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from lakegate.aws.open_stack import DeployedStack, asked, find_stack, parameters_of
+from lakegate.aws.stack_operations import BUCKETS, TABLES
+from lakegate.errors import NotFound, PortError
+from lakegate.features.deployment.smoke_command import SECONDS, SmokeError
+from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.protocol import END_STATES
+
+STACK: Final = "lakegate-day-one"
+"""The scratch stack, whose data is deleted: no other name is possible."""
+PREFIX: Final = "lakegate-day-one/"
+"""Of landing keys, and of the rows that large deliveries are made of, in the lake."""
+INITIAL: Final[Mapping[str, str]] = {
+    "BatchFiles": "1",
+    "KmsKey": "own",
+    "LogDays": "7",
+    "MaxConcurrentRuns": "3",
+    "SmallFileBytes": "0",
+    "WarmWorkers": "3",
+}
+"""Parameters of the scratch stack: all by Spark, each by a run of its own, under a key; workers wait, so that sixty runs take ten
+minutes."""
+NETWORK: Final = ("SubnetIds", "SecurityGroupIds")
+GIBIBYTE: Final = 1 << 30
+FIRST_PART: Final = 5 << 20
+"""The smallest part of an object (S3 user guide, "Multipart upload limits")."""
+NEXT_PART: Final = 64 << 20
+BURST: Final = 60
+SLICES: Final = 20
+SMALL_FILES: Final = "67108864"
+HOUR: Final = 3600
+TICK_SECONDS: Final = 5.0
+KEY_REUSE_SECONDS: Final = 330
+"""SQS uses a data key for five minutes (API reference, KmsDataKeyReusePeriodSeconds): a key's policy counts after that."""
+HEARD_SECONDS: Final = 90
+ADMITTED_SECONDS: Final = 60
+RECENT: Final = timedelta(minutes=30)
+JUDGED: Final = (0, 1, 3)
+"""Exit codes of `upload --wait`: the document has the verdict, or that there is none."""
+SOURCE_ACCOUNT: Final = "aws:SourceAccount"
+
+
+class StepSkipped(Exception):  # noqa: N818 - an outcome
+    """A step that cannot be tried here; its text says why, and what to do."""
+
+
+@dataclass
+class Trial:
+    """The scratch stack while steps are tried."""
+
+    lakegate: Callable[..., Any]
+    """Commands on the scratch stack."""
+    folder: Path
+    deployment: tuple[str, ...]
+    """Options of `stack deploy`: where the release is, and parameters that this account needs."""
+    network: Mapping[str, str] = field(default_factory=dict)
+    """The subnets and security groups that are given."""
+    stores: dict[str, str] = field(default_factory=dict)
+    """Buckets and tables that the scratch stack has made; by name the output."""
+    key: str = ""
+    """ARN of the KMS key that it has made."""
+
+    @property
+    def there(self) -> DeployedStack:
+        """The stack as it is now. Raises SmokeError where it is gone."""
+        if (found := find_stack(STACK, asked)) is None:
+            raise SmokeError(f"the stack {STACK} is not there")
+        return found
+
+    def deploy(self, **parameters: str) -> Any:  # noqa: ANN401 - the document of the command
+        """Deploy the scratch stack, or change parameters, and note what it has made."""
+        values = [word for name, value in parameters.items() for word in ("--parameter", f"{name}={value}")]
+        found = self.lakegate("stack", "deploy", *self.deployment, "--no-smoke", "--watch", "0", "--yes", *values)
+        self.note_stores(self.there)
+        return found
+
+    def note_stores(self, there: DeployedStack) -> None:
+        """Note what has to be deleted in the end; of an earlier trial, too."""
+        names = {there.output(each): each for each in (*BUCKETS, *TABLES)}
+        self.stores |= {name: each for name, each in names.items() if name.startswith(f"{STACK}-")}
+        if parameters_of(there).get("KmsKey") == "own":
+            self.key = there.output("KeyArn")
+
+    def by_spark(self) -> DeployedStack:
+        """The stack, in which every delivery is judged by Spark."""
+        if parameters_of(self.there).get("SmallFileBytes") != "0":
+            self.deploy(SmallFileBytes="0")
+        return self.there
+
+    def publish(self, contract: str, datasets: Mapping[str, Sequence[Mapping[str, Any]]], **settings: str) -> None:
+        """Publish a contract, and route a prefix to each of its datasets."""
+        document = {
+            "apiVersion": "v3.1.0",
+            "kind": "DataContract",
+            "id": f"lakegate-day-one-{contract}",
+            "version": "1.0.0",
+            "status": "active",
+            "name": contract,
+            "schema": [
+                {
+                    "name": name,
+                    "logicalType": "object",
+                    "properties": list(columns),
+                    "customProperties": [{"property": "lakegate", "value": {"format": "csv", **settings}}],
+                }
+                for name, columns in datasets.items()
+            ],
+        }
+        path = self.folder / f"{contract}.odcs.json"
+        path.write_text(json.dumps(document))
+        self.lakegate("publish", str(path), "--yes")
+        for name in datasets:
+            prefix = f"{PREFIX}{contract}-{name}/"
+            self.lakegate("route", "add", prefix, document["id"], "--dataset", name, "--yes")
+
+    def upload(self, prefix: str, texts: Sequence[str], *, codes: Sequence[int] = (0,), timeout: int = SECONDS) -> Any:  # noqa: ANN401 - as above
+        """Upload texts as files of their own, and wait for their verdicts; the document of one, or of several."""
+        paths = []
+        for text in texts:
+            paths.append(self.folder / f"{uuid4().hex}.csv")
+            paths[-1].write_text(text)
+        words = ("upload", *map(str, paths), "--to", f"{PREFIX}{prefix}/", "--wait", "--timeout", str(timeout))
+        return self.lakegate(*words, codes=codes)
+
+    def finished(self, workload: str, seconds: float) -> Any:  # noqa: ANN401 - as above
+        """A delivery that is finished. Raises SmokeError where it is not, after so many seconds."""
+        limit, ends = time.monotonic() + seconds, {each.value for each in END_STATES}
+        while True:
+            found = self.lakegate("status", workload, codes=(0, 2))  # it may not be taken in yet
+            if found and found["state"] in ends:
+                return found
+            if time.monotonic() > limit:
+                raise SmokeError(f"{workload[:12]} is {found['state'] if found else 'not taken in'} after {seconds} s")
+            time.sleep(TICK_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStep:
+    """A question that only an account answers."""
+
+    title: str
+    proves: str
+    otherwise: str
+    """What it means, or what to do, if it is not so."""
+    minutes: int
+    dollars: float
+    run: Callable[[Trial], str]
+
+
+READING: Final = (
+    {"name": "id", "logicalType": "string", "required": True},
+    {"name": "amount", "logicalType": "integer"},
+)
+
+
+# ---- Spark: sizes, rate, rights, key ----
+
+
+def _sizes(trial: Trial) -> str:
+    there = trial.by_spark()
+    trial.publish("sizes", {"readings": READING})
+    rows = b"".join(f"{uuid4().hex},{number:08d}\n".encode() for number in range(1 << 12))
+    source = {"Bucket": there.output("LakeBucket"), "Key": f"{PREFIX}rows"}
+    block = (rows * (NEXT_PART // len(rows) + 1))[:NEXT_PART].rpartition(b"\n")[0] + b"\n"
+    asked("s3", "put_object", **source, Body=block)
+    try:
+        landed = [(size, _landed(there, source, block, size)) for size in (GIBIBYTE * 3, GIBIBYTE * 3 // 2)]
+    finally:
+        asked("s3", "delete_object", **source)
+    small = trial.upload("sizes-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
+    runs = [(1024, small), *((size, trial.finished(workload, SECONDS)) for size, workload in reversed(landed))]
+    for size, found in runs:
+        executors = -(-size // GIBIBYTE)
+        if found["verdict"] != "accepted":
+            raise SmokeError(f"{size} bytes: {found['state']}, {found['reasons']}; {found['problem']}")
+        settings = _run(there, found)["jobDriver"]["sparkSubmit"]["sparkSubmitParameters"].split()
+        if (wanted := f"spark.executor.instances={executors}") not in settings:
+            raise SmokeError(f"{size} bytes: the run does not have {wanted}")
+    return f"accepted by 1, 2 and 3 executors, in {', '.join(str(each['seconds']) for _, each in runs)} s"
+
+
+def _landed(there: DeployedStack, source: Mapping[str, str], block: bytes, size: int) -> str:
+    """The workload of an object a little smaller than `size`, which S3 makes of copies of a block."""
+    bucket, key = there.output("LandingBucket"), f"{PREFIX}sizes-readings/{uuid4().hex}.csv"
+    place = {"Bucket": bucket, "Key": key}
+    place["UploadId"] = asked("s3", "create_multipart_upload", **place)["UploadId"]
+    first = f"id,amount\n{uuid4().hex},1\n".encode() + block[:FIRST_PART].rpartition(b"\n")[0] + b"\n"
+    first += block[: block.index(b"\n") + 1] * 2  # never less than a part may have
+    tags = [asked("s3", "upload_part", **place, PartNumber=1, Body=first)["ETag"]]
+    for number in range(2, size // NEXT_PART + 1):
+        copied = asked("s3", "upload_part_copy", **place, PartNumber=number, CopySource=dict(source))
+        tags.append(copied["CopyPartResult"]["ETag"])
+    parts = {"Parts": [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(tags, 1)]}
+    made = asked("s3", "complete_multipart_upload", **place, MultipartUpload=parts)
+    return workload_id(bucket, key, made["VersionId"])
+
+
+def _run(there: DeployedStack, delivery: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as boto3 has it
+    if not delivery["run"]:
+        raise SmokeError(f"{delivery['workload'][:12]} was judged without a job run")
+    place = {"applicationId": there.output("ApplicationId"), "jobRunId": delivery["run"]}
+    return asked("emr-serverless", "get_job_run", **place)["jobRun"]
+
+
+def _burst(trial: Trial) -> str:
+    there = trial.by_spark()
+    trial.publish("burst", {"readings": READING})
+    texts = [f"id,amount\n{uuid4().hex},{number}\n" for number in range(BURST)]
+    found = trial.upload("burst-readings", texts, codes=JUDGED, timeout=HOUR // 2)["deliveries"]
+    if others := [each["workload"][:12] for each in found if each["verdict"] != "accepted"]:
+        raise SmokeError(f"{len(others)} of {BURST} are not accepted: {', '.join(others[:5])}")
+    waiting = {"QueueUrl": there.output("DeadLetterQueueUrl"), "AttributeNames": ["ApproximateNumberOfMessages"]}
+    dead = asked("sqs", "get_queue_attributes", **waiting)["Attributes"]["ApproximateNumberOfMessages"]
+    if dead != "0":
+        raise SmokeError(f"{dead} messages are in the dead-letter queue")
+    again = sum(each["attempt"] > 1 for each in found)
+    return f"{BURST} of {BURST} accepted, no dead letter; {again} took more than one attempt"
+
+
+def _references(trial: Trial) -> str:
+    trial.by_spark()
+    names = ("first", "second", "third", "fourth")
+    key = [{"name": "id", "logicalType": "string", "primaryKey": True, "primaryKeyPosition": 1}]
+    columns = [
+        {"name": each, "logicalType": "string", "relationships": [{"to": f"references_{each}.id"}]} for each in names
+    ]
+    trial.publish("references", {"readings": columns} | {f"references_{each}": key for each in names})
+    value = uuid4().hex
+    for each in names:
+        trial.upload(f"references-references_{each}", [f"id\n{value}\n"])
+    found = trial.upload(
+        "references-readings", [f"{','.join(names)}\n{','.join([value] * len(names))}\n"], codes=JUDGED
+    )
+    checks = found["counts"]
+    if found["verdict"] != "accepted" or checks.get("skip") or checks.get("error"):
+        raise SmokeError(f"{found['state']}, checks {checks}; {found['reasons']}; {found['problem']}")
+    return f"the run has read four datasets: checks {checks}"
+
+
+def _own_key(trial: Trial) -> str:
+    there = trial.by_spark()
+    key = there.output("KeyArn")
+    trial.publish("key", {"readings": READING})
+    trial.lakegate("stack", "pause", "--timeout", str(HOUR // 2))
+    application = {"applicationId": there.output("ApplicationId")}
+    try:
+        found = asked("emr-serverless", "get_application", **application)["application"]
+        logs = {"managedPersistenceMonitoringConfiguration": {"enabled": True, "encryptionKeyArn": key}}
+        asked(
+            "emr-serverless",
+            "update_application",
+            **application,
+            clientToken=uuid4().hex,
+            monitoringConfiguration=found.get("monitoringConfiguration", {}) | logs,
+            diskEncryptionConfiguration={"encryptionKeyArn": key},
+        )
+    finally:
+        trial.lakegate("stack", "resume")
+    judged = trial.upload("key-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
+    if judged["verdict"] != "accepted":
+        raise SmokeError(f"{judged['state']}: {judged['problem']}; EMR has {_state_details(there, judged)}")
+    asked("emr-serverless", "get_dashboard_for_job_run", **application, jobRunId=judged["run"])
+    return f"the run {judged['run']} has ended well; its page in the console has to show the driver's log"
+
+
+def _state_details(there: DeployedStack, delivery: Mapping[str, Any]) -> str:
+    with suppress(SmokeError, PortError):
+        found = _run(there, delivery)
+        return f"{found['state']}, {found.get('stateDetails', '')}"
+    return "no run"
+
+
+# ---- The function, the rule, the stack ----
+
+
+def _slices(trial: Trial) -> str:
+    trial.deploy(SmallFileBytes=SMALL_FILES)
+    there = trial.there
+    key = [{"name": "id", "logicalType": "string", "required": True, "primaryKey": True, "primaryKeyPosition": 1}]
+    trial.publish("slices", {"readings": key}, publishAs="parquet")
+    found = trial.upload("slices-readings", [f"id\n{uuid4().hex}\n" for _ in range(SLICES)], codes=JUDGED)["deliveries"]
+    if others := [each["workload"][:12] for each in found if each["verdict"] != "accepted"]:
+        raise SmokeError(f"{len(others)} of {SLICES} are not accepted: {', '.join(others[:5])}")
+    dropped = sum(_dropped(there.outputs[each]) for each in ("IntakeFunction", "JudgeFunction"))
+    dropped += _dropped(there.output("CompletionFunction"))
+    if dropped:
+        raise SmokeError(f"Lambda has dropped {dropped:.0f} invocations as recursive")
+    return f"{SLICES} slices in order, no invocation dropped; AWS would have sent a mail to the account, too"
+
+
+def _dropped(function: str) -> float:
+    """Invocations of a function that Lambda took for a loop (developer guide, "Recursive loop detection")."""
+    now = datetime.now(UTC)
+    points = asked(
+        "cloudwatch",
+        "get_metric_statistics",
+        Namespace="AWS/Lambda",
+        MetricName="RecursiveInvocationsDropped",
+        Dimensions=[{"Name": "FunctionName", "Value": function}],
+        StartTime=now - RECENT,
+        EndTime=now,
+        Period=int(RECENT.total_seconds()),
+        Statistics=["Sum"],
+    )["Datapoints"]
+    return float(sum(each["Sum"] for each in points))
+
+
+def _repair(trial: Trial) -> str:
+    there = trial.there
+    before, rule = parameters_of(there), there.resource("LandedRule")
+    targets = asked("events", "list_targets_by_rule", Rule=rule)["Targets"]
+    asked("events", "remove_targets", Rule=rule, Ids=[each["Id"] for each in targets])
+    asked("events", "delete_rule", Name=rule)
+    changes = trial.lakegate("stack", "repair", "--yes")["changes"]
+    again = there.resource("LandedRule")
+    try:
+        found = asked("events", "list_targets_by_rule", Rule=again)["Targets"]
+    except NotFound:
+        found = []
+    if not found:
+        raise SmokeError(f"the rule {again} has no target again; the repair {'; '.join(changes) or 'found nothing'}")
+    if (after := parameters_of(there)) != before:
+        raise SmokeError(f"parameters have changed: {sorted(set(before.items()) ^ set(after.items()))}")
+    return "; ".join(changes)
+
+
+def _again(trial: Trial) -> str:
+    trial.publish("again", {"readings": READING})
+    text = f"id,amount\n{uuid4().hex},1\n"
+    trial.upload("again-readings", [text])
+    deleted = trial.lakegate("stack", "delete", "--yes", "--timeout", str(HOUR))
+    trial.deploy(**deleted["parameters"])
+    line = "lakegate-day-one-again/readings_v1"
+    trial.lakegate("verify", line, "--objects")
+    found = trial.upload("again-readings", [text], codes=(1,))
+    if not found["duplicate_of"]:
+        raise SmokeError(f"the old content is {found['verdict']}: {found['reasons']}")
+    return f"the chain of {line} continues, and what it had accepted is a duplicate"
+
+
+def _private_network(trial: Trial) -> str:
+    if set(trial.network) != set(NETWORK):
+        raise StepSkipped(
+            "name a VPC without a NAT gateway, with the endpoints of docs/deploy.md, by --parameter SubnetIds=… "
+            "--parameter SecurityGroupIds=…"
+        )
+    trial.deploy(**trial.network)
+    found = trial.lakegate("stack", "smoke")
+    return f"every step as expected in the VPC, in {found['seconds']} s"
+
+
+# ---- Conditions of policies ----
+
+
+def _key_condition(trial: Trial) -> str:
+    there = trial.there
+    alarm = there.resource("DeadLetters")
+    place = {"KeyId": there.output("KeyArn"), "PolicyName": "default"}
+    before = asked("kms", "get_key_policy", **place)["Policy"]
+    trial.publish("condition", {"readings": READING})  # what lacks a column is refused at once, by no job
+
+    def look() -> None:
+        trial.upload(
+            "condition-readings", [f"amount\n{uuid4().int % NEXT_PART}\n"], codes=(1,), timeout=ADMITTED_SECONDS
+        )
+        with _listening(there) as is_heard:
+            state = {"AlarmName": alarm, "StateReason": "lakegate stack prove"}
+            asked("cloudwatch", "set_alarm_state", **state, StateValue="ALARM")
+            try:
+                is_heard("the alarm")
+            finally:
+                asked("cloudwatch", "set_alarm_state", **state, StateValue="OK")
+
+    _control(look)
+    with_condition = _conditioned(before, "EncryptedQueuesAndTopic", there.account)
+    asked("kms", "put_key_policy", **place, Policy=with_condition)
+    try:
+        time.sleep(KEY_REUSE_SECONDS)
+        look()
+    finally:
+        asked("kms", "put_key_policy", **place, Policy=before)
+    return "with the condition uploads are taken in and alarms are heard: the template may have it"
+
+
+def _rule_condition(trial: Trial) -> str:
+    there = trial.there
+    topic = {"TopicArn": there.output("AlarmTopic")}
+    before = asked("sns", "get_topic_attributes", **topic)["Attributes"]["Policy"]
+    entry = {
+        "EventBusName": there.output("EventBusName"),
+        "Source": "lakegate",
+        "DetailType": "workload failed",
+        "Detail": json.dumps({"by": "lakegate stack prove"}),
+    }
+
+    def look() -> None:
+        with _listening(there) as is_heard:
+            asked("events", "put_events", Entries=[entry])
+            is_heard("the event")
+
+    _control(look)
+    policy = {**topic, "AttributeName": "Policy"}
+    with_condition = _conditioned(before, "TheRuleOfFailures", there.account)
+    asked("sns", "set_topic_attributes", **policy, AttributeValue=with_condition)
+    try:
+        look()
+    finally:
+        asked("sns", "set_topic_attributes", **policy, AttributeValue=before)
+    return "with the condition `workload failed` is heard: the template may have it"
+
+
+def _control(look: Callable[[], None]) -> None:
+    """The same without the change: else its failure would say nothing about it."""
+    try:
+        look()
+    except SmokeError as error:
+        raise SmokeError(f"nor without the condition: {error}") from None
+
+
+def _conditioned(policy: str, statement: str, account: str) -> str:
+    document = json.loads(policy)
+    (found,) = [each for each in document["Statement"] if each.get("Sid") == statement]
+    found["Condition"] = {"StringEquals": {SOURCE_ACCOUNT: account}}
+    return json.dumps(document)
+
+
+@contextmanager
+def _listening(there: DeployedStack) -> Iterator[Callable[[str], None]]:
+    """A queue that hears what the topic of alarms sends, in the place of a person's mail; it is gone afterwards."""
+    queue = asked("sqs", "create_queue", QueueName=f"{STACK}-{uuid4().hex}")["QueueUrl"]
+    topic, subscription = there.output("AlarmTopic"), ""
+
+    def is_heard(what: str) -> None:
+        limit = time.monotonic() + HEARD_SECONDS
+        while time.monotonic() < limit:
+            if asked("sqs", "receive_message", QueueUrl=queue, WaitTimeSeconds=10).get("Messages"):
+                return
+        raise SmokeError(f"{what} is not heard within {HEARD_SECONDS} s")
+
+    try:
+        found = asked("sqs", "get_queue_attributes", QueueUrl=queue, AttributeNames=["QueueArn"])
+        arn = found["Attributes"]["QueueArn"]
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": "sns.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": arn,
+            "Condition": {"ArnEquals": {"aws:SourceArn": topic}},
+        }
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        asked("sqs", "set_queue_attributes", QueueUrl=queue, Attributes={"Policy": policy})
+        subscribed = asked("sns", "subscribe", TopicArn=topic, Protocol="sqs", Endpoint=arn, ReturnSubscriptionArn=True)
+        subscription = subscribed["SubscriptionArn"]
+        yield is_heard
+    finally:
+        if subscription:
+            asked("sns", "unsubscribe", SubscriptionArn=subscription)
+        asked("sqs", "delete_queue", QueueUrl=queue)
+
+
+DEPLOY_MINUTES, DELETE_MINUTES = 6, 4
+DOLLARS_BESIDE: Final = 0.5
+"""Workers that wait, metrics, alarms and the key, for an hour (docs/deploy.md, Costs)."""
+STEPS: Final[Sequence[AccountStep]] = (
+    AccountStep(
+        "files of 1 KB, 1.5 GiB and 3 GiB by Spark",
+        "EMR Serverless starts the sizes of runs that the stack asks for",
+        "`lakegate doctor` has the fixed part of EMR's message (`job-settings`)",
+        8,
+        0.2,
+        _sizes,
+    ),
+    AccountStep(
+        f"{BURST} uploads at once",
+        "the rate of StartJobRun stays within the quotas",
+        "`start_interval` of `lakegate/gate/dependencies.py` is too short",
+        10,
+        0.8,
+        _burst,
+    ),
+    AccountStep(
+        "a contract with four references",
+        "the session policy of a run fits into what STS packs",
+        "STS packs it more tightly than its guide says (`PackedPolicyTooLarge`)",
+        4,
+        0.1,
+        _references,
+    ),
+    AccountStep(
+        "the key of the stack for managed logs and disks of the application",
+        "a run starts under the key",
+        "the key's policy lacks EMR Serverless: leave the application as it is",
+        4,
+        0.1,
+        _own_key,
+    ),
+    AccountStep(
+        f"{SLICES} slices of one dataset at once by the judge function",
+        "Lambda takes no sequence of deliveries for a loop",
+        "`OVERTAKEN_AT_ONCE` of `lakegate/gate/delivery/attempts.py` is too high",
+        4,
+        0.1,
+        _slices,
+    ),
+    AccountStep(
+        "the rule LandedRule deleted by hand, then `stack repair`",
+        "CloudFormation makes again what is gone, and keeps parameters",
+        "create the rule again by `stack deploy`, and mend `restore_drift` of `lakegate/aws/stack_operations.py`",
+        3,
+        0.0,
+        _repair,
+    ),
+    AccountStep(
+        "`stack delete`, then `stack deploy` with the parameters that it printed",
+        "a stack goes on with the buckets and tables of another one",
+        "keep your stack protected (`lakegate stack protect`) until this works",
+        8,
+        0.1,
+        _again,
+    ),
+    AccountStep(
+        f"{SOURCE_ACCOUNT} as a condition of EncryptedQueuesAndTopic",
+        "EventBridge and CloudWatch name the account when they use the key",
+        "they do not: leave the condition out, as now",
+        8,
+        0.0,
+        _key_condition,
+    ),
+    AccountStep(
+        f"{SOURCE_ACCOUNT} as a condition of TheRuleOfFailures",
+        "EventBridge names the account when it publishes to the topic",
+        "it does not: leave the condition out, as now (decision 51)",
+        1,
+        0.0,
+        _rule_condition,
+    ),
+    AccountStep(
+        "the smoke test in subnets without a NAT gateway",
+        "the endpoints of docs/deploy.md are all that are needed",
+        "an endpoint is missing in the table of docs/deploy.md, In a VPC",
+        20,
+        0.5,
+        _private_network,
+    ),
+)

@@ -1,0 +1,254 @@
+"""`lakegate stack prove`: try on a scratch stack what only a real account shows, and delete the stack again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+from lakegate.aws.clients import client
+from lakegate.aws.open_stack import asked, entered, find_stack, readable_errors
+from lakegate.aws.stack_operations import BUCKETS, delete_bucket, protect_table
+from lakegate.cli import terminal
+from lakegate.cli.click_commands import Option
+from lakegate.cli.command_runner import CommandResult, command, confirm
+from lakegate.cli.options import Local, Yes
+from lakegate.cli.terminal import Word
+from lakegate.errors import InputError, LakegateError, NotFound
+from lakegate.features.deployment.account_steps import (
+    DELETE_MINUTES,
+    DEPLOY_MINUTES,
+    DOLLARS_BESIDE,
+    HOUR,
+    INITIAL,
+    NETWORK,
+    STACK,
+    STEPS,
+    AccountStep,
+    StepSkipped,
+    Trial,
+)
+from lakegate.features.deployment.release_folder import FromFolder
+from lakegate.features.deployment.smoke_command import Commands, SmokeError
+from lakegate.text import counted
+
+PERMITTED: Final = (*NETWORK, "PermissionsBoundary", "ServiceEndpoint", "EmrEndpoint")
+"""Parameters that an account may need. Nothing is named that exists: the data of this stack is deleted."""
+LONGEST: Final = 3 * HOUR
+KEY_DAYS: Final = 7
+"""The shortest wait of KMS before it deletes a key (API reference, ScheduleKeyDeletion)."""
+OK: Final = "ok"
+NOT_OK: Final = "not ok"
+SKIPPED: Final = "skipped"
+PLANNED: Final = "planned"
+FAILED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """A step, and what came of it."""
+
+    number: int
+    title: str
+    proves: str
+    outcome: str
+    """`ok`, `not ok`, `skipped` or `planned`."""
+    found: str
+    """What was found, or why it was skipped."""
+    remedy: str
+    """What it means or what to do; empty where nothing is to be done."""
+    minutes: float
+    """Expected of a plan, else taken."""
+    dollars: float
+    """Expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountProof:
+    """What an account has shown."""
+
+    stack: str
+    region: str
+    """Empty of a plan."""
+    minutes: float
+    """Of all, with the stack that is made and deleted: expected of a plan, else taken."""
+    dollars: float
+    """Expected."""
+    steps: tuple[StepOutcome, ...]
+    left: tuple[str, ...] = ()
+    """What stays in the account."""
+
+
+@command
+def prove(  # noqa: PLR0913 - its options
+    *,
+    plan: Annotated[bool, Option("--plan", help="List the steps with their time and cost; ask nothing.")] = False,
+    step: Annotated[
+        list[int] | None,
+        Option(min=1, max=len(STEPS), help="Only this step; may be repeated.", show_default=False),
+    ] = None,
+    folder: FromFolder = Path(),
+    parameter: Annotated[
+        list[str] | None,
+        Option(help=f"NAME=VALUE of {', '.join(PERMITTED)}; may be repeated.", show_default=False),
+    ] = None,
+    keep: Annotated[bool, Option("--keep", help="Leave the scratch stack, for the next call.")] = False,
+    local: Local = False,
+    yes: Yes = False,
+) -> CommandResult[AccountProof]:
+    """Try in this account what AWS's documents and an emulator leave open, on a scratch stack lakegate-day-one.
+
+    The stack is deployed, each step is tried, and the stack is deleted with its data: at most an hour and 5 USD (--plan). What
+    stays is named.
+
+    Example: lakegate stack prove --from dist/lakegate-0.1.0
+
+    Exit code: 0 every step is as expected or was skipped, 1 one is not, 2 the steps could not be tried.
+    """
+    values = _values(parameter or ())
+    numbers = sorted(set(step or range(1, len(STEPS) + 1)))
+    chosen = [(number, STEPS[number - 1]) for number in numbers]
+    if plan:
+        found = _planned(chosen, values)
+        return CommandResult(found, _words(found))
+    with readable_errors():
+        entered(STACK, local=local)
+        account, region = asked("sts", "get_caller_identity")["Account"], str(client("sts").meta.region_name)
+        expected = _planned(chosen, values)
+        cost = f"about {expected.minutes:.0f} minutes and {expected.dollars:.2f} USD"
+        confirm(
+            [f"the stack {STACK} is deployed in {region} of account {account}, and deleted with its data: {cost}"],
+            yes=yes,
+        )
+        began = time.monotonic()
+        commands = Commands(("--stack", STACK, *(("--local",) if local else ())), began + LONGEST)
+        with TemporaryDirectory(prefix="lakegate-prove-") as scratch:
+            options = [
+                word for name in values if name not in NETWORK for word in ("--parameter", f"{name}={values[name]}")
+            ]
+            network = {name: value for name, value in values.items() if name in NETWORK}
+            trial = Trial(commands, Path(scratch), ("--from", str(folder), *options), network)
+            left: tuple[str, ...] = (f"the stack {STACK}, as --keep wants it",)
+            try:
+                _prepare(trial)
+                outcomes = tuple(_tried(trial, number, each) for number, each in chosen)
+            finally:
+                if not keep:
+                    left = tuple(_cleaned(trial))
+                    for each in left:
+                        terminal.note(f"left: {each}")
+        taken = round((time.monotonic() - began) / 60, 1)
+        proof = AccountProof(STACK, region, taken, expected.dollars, outcomes, left)
+        failed = any(each.outcome == NOT_OK for each in outcomes)
+        return CommandResult(proof, _words(proof), FAILED if failed else 0)
+
+
+def _values(texts: Sequence[str]) -> dict[str, str]:
+    """The values of `--parameter`. Raises InputError for a parameter that a scratch stack does not get."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name not in PERMITTED or not equals:
+            raise InputError(f"--parameter {text}: write NAME=VALUE with one of {', '.join(PERMITTED)}")
+        found[name] = value
+    return found
+
+
+def _planned(chosen: Sequence[tuple[int, AccountStep]], values: dict[str, str]) -> AccountProof:
+    """The steps with their expected time and cost."""
+    steps = []
+    minutes, dollars = DEPLOY_MINUTES + DELETE_MINUTES, DOLLARS_BESIDE
+    for number, each in chosen:
+        is_skipped = number == len(STEPS) and not set(NETWORK) <= values.keys()
+        words = "skipped: it needs --parameter SubnetIds=… and SecurityGroupIds=…" if is_skipped else ""
+        steps.append(StepOutcome(number, each.title, each.proves, PLANNED, words, "", each.minutes, each.dollars))
+        minutes += 0 if is_skipped else each.minutes
+        dollars += 0 if is_skipped else each.dollars
+    return AccountProof(STACK, "", minutes, round(dollars, 2), tuple(steps))
+
+
+def _prepare(trial: Trial) -> None:
+    """Deploy the scratch stack, unless one is left of an earlier call."""
+    there = find_stack(STACK, asked)
+    if there:
+        terminal.note(f"the stack {STACK} is there already")
+        trial.note_stores(there)
+        return
+    terminal.note(f"deploying the stack {STACK}, about {DEPLOY_MINUTES} minutes")
+    try:
+        trial.deploy(**INITIAL)
+    except SmokeError as error:
+        raise InputError(f"the scratch stack could not be deployed: {error}") from None
+
+
+def _tried(trial: Trial, number: int, step: AccountStep) -> StepOutcome:
+    """Try a step, whatever came of those before it."""
+    terminal.note(f"{number}. {step.title}: about {counted(step.minutes, 'minute')}")
+    began, remedy = time.monotonic(), ""
+    try:
+        outcome, found = OK, step.run(trial)
+    except StepSkipped as reason:
+        outcome, found = SKIPPED, str(reason)
+    except (SmokeError, LakegateError) as error:
+        outcome, found, remedy = NOT_OK, str(error), step.otherwise
+    terminal.note(f"   {outcome}: {found}")
+    taken = round((time.monotonic() - began) / 60, 1)
+    return StepOutcome(number, step.title, step.proves, outcome, found, remedy, taken, step.dollars)
+
+
+def _cleaned(trial: Trial) -> Iterator[str]:
+    """Delete the scratch stack and everything that it made; yields what stays."""
+    terminal.note(f"deleting the stack {STACK} with its data")
+    key = ""
+    try:
+        if there := find_stack(STACK, asked):
+            trial.note_stores(there)
+            key = there.outputs.get("KeyArn", "")
+            trial.lakegate("stack", "protect", "--off")
+            trial.lakegate("stack", "delete", "--yes", "--timeout", str(HOUR))
+    except (SmokeError, LakegateError) as error:
+        yield f"the stack {STACK}: {error}"
+        return  # it still has its buckets and tables: the next call deletes them with it
+    for store, output in trial.stores.items():
+        try:
+            _delete_store(store, output)
+        except NotFound:
+            continue
+        except LakegateError as error:
+            yield f"{store}: {error}"
+    if trial.key:
+        try:
+            found = asked("kms", "schedule_key_deletion", KeyId=trial.key, PendingWindowInDays=KEY_DAYS)
+        except LakegateError as error:
+            yield f"the key {trial.key}: {error}"
+        else:
+            day: datetime = found["DeletionDate"]
+            yield f"the key {trial.key}, until KMS deletes it on {day.date().isoformat()}"
+    elif key:
+        yield f"the key {key} of an earlier call: schedule its deletion"
+    yield "the bucket of artifacts, which all stacks of the region share"
+
+
+def _delete_store(store: str, output: str) -> None:
+    """Delete a bucket or table with all data."""
+    if output in BUCKETS:
+        delete_bucket(store)
+        return
+    protect_table(store, enabled=False)
+    asked("dynamodb", "delete_table", TableName=store)
+
+
+def _words(proof: AccountProof) -> Iterator[Word]:
+    """The steps with what they prove and what was found, and the total."""
+    for each in proof.steps:
+        cost = f", {each.dollars:.2f} USD" if each.outcome == PLANNED else ""
+        yield f"{each.number}. {each.outcome} ({each.minutes:g} minutes{cost}): {each.title}"
+        yield f"   proves that {each.proves}"
+        yield from (f"   {text}" for text in (each.found, each.remedy) if text)
+    yield f"{proof.minutes:g} minutes with deployment and deletion, about {proof.dollars:.2f} USD"
+    for left in proof.left:
+        yield f"left: {left}"
