@@ -15,7 +15,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 # the tests start hundreds of Python processes: without bytecode files each of them compiles all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data published-schemas docs lock clean
+.PHONY: help setup quick test spark lint format nightly mutation simulate bench sample-data published-schemas wrappers docs lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -71,7 +71,7 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff check --quiet --fix .
 
 nightly: tools stack-tools ## The full numbers of every property
-	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients
+	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk
 	@$(BIN)/python -m infra.setup.browser
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 	$(BIN)/python -m tests.bench.drafts
@@ -101,6 +101,9 @@ published-schemas: .venv/ready ## Write the JSON Schemas of Lakegate's own forma
 	$(BIN)/python -m infra.site.published_schemas
 	$(BIN)/python -m infra.site.command_schemas
 
+wrappers: .venv/ready ## Write what the Terraform module and the CDK construct have of template.yaml
+	$(BIN)/python -m infra.packaging.wrappers
+
 docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error
 	@$(BIN)/python -m infra.setup.environments docs
 	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) .tools/docs/bin/python -P -m mkdocs build --quiet --strict
@@ -109,7 +112,7 @@ docs: .venv/ready ## Build the documentation site into build/site; a broken link
 lock: ## Resolve the pins of infra/setup/*.in again
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job judge lambda pull sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job judge lambda pull sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients cdk; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote

@@ -41,7 +41,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("commands", "stack estimate", "lakegate.features.deployment.estimate_command:estimate"),
     ("commands", "stack prove", "lakegate.features.deployment.prove_command:prove"),
     ("commands", "stack smoke", "lakegate.features.deployment.smoke_command:smoke"),
-    ("commands", "stack upload", "lakegate.features.deployment.upload_command:upload"),
+    ("commands", "stack upload", "lakegate.features.deployment.upload_release_command:upload"),
     ("commands", "route import", "lakegate.features.convert.route_import_command:import_routes"),
     ("comparisons", "integrity", "lakegate.features.odf.slice_comparisons:INTEGRITY"),
     ("comparisons", "replay", "lakegate.features.odf.slice_comparisons:REPLAY"),

@@ -24,6 +24,7 @@ from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, LocalState, opened
 from lakegate.aws.stack_operations import GIVEN
 from lakegate.errors import SetUpError
+from lakegate.features.deployment import account_steps
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, until
@@ -159,6 +160,38 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
     assert run("delete", "--yes", "--data")["kept"] == []
     buckets = {each["Name"] for each in client(state, "s3").list_buckets()["Buckets"]}
     assert {second["LandingBucket"], second["LakeBucket"]} & buckets == set()
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcomes"),
+    [
+        ((6, 8, 9), ["not ok", "ok", "ok"]),  # the embedded CloudFormation has no change sets that revert drift
+        pytest.param((3, 4, 7), ["ok", "ok", "ok"], marks=pytest.mark.full),  # with nine job runs
+    ],
+)
+def test_an_account_is_asked(
+    local: tuple[Stack, LocalState],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: tuple[int, ...],
+    outcomes: list[str],
+) -> None:
+    """On a scratch stack, of which nothing stays but what is named."""
+    _, state = local
+    monkeypatch.setattr(account_steps, "KEY_REUSE_SECONDS", 0)  # of SQS in AWS
+    run("delete", "--yes", "--data")
+    options = ("--from", packaged(tmp_path / "release"), "--parameter", f"EmrEndpoint={state.emr_endpoint}", "--yes")
+    result = lakegate("stack", "prove", "--local", "--json", *options, *(f"--step={each}" for each in steps))
+    proof = json.loads(result.stdout)
+
+    assert [each["outcome"] for each in proof["steps"]] == outcomes, proof
+    assert [each.split()[1] for each in proof["left"]] == ["key", "bucket"]
+    assert not client(state, "cloudformation").list_stacks(StackStatusFilter=["CREATE_COMPLETE"])["StackSummaries"]
+    assert not [
+        *(each for each in client(state, "dynamodb").list_tables()["TableNames"] if "day-one" in each),
+        *(each["Name"] for each in client(state, "s3").list_buckets()["Buckets"] if "day-one" in each["Name"]),
+        *client(state, "sqs").list_queues(QueueNamePrefix="lakegate-day-one").get("QueueUrls", ()),
+    ]
 
 
 @pytest.mark.full  # some twenty updates: `make test` plays one

@@ -277,7 +277,6 @@ def _own_key(trial: Trial) -> str:
     judged = trial.upload("key-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
     if judged["verdict"] != "accepted":
         raise SmokeError(f"{judged['state']}: {judged['problem']}; EMR has {_state_details(there, judged)}")
-    asked("emr-serverless", "get_dashboard_for_job_run", **application, jobRunId=judged["run"])
     return f"the run {judged['run']} has ended well; its page in the console has to show the driver's log"
 
 

@@ -1,0 +1,1 @@
+"""Lakegate for CDK: docs/deploy.md, "By Terraform or CDK"."""

@@ -1,0 +1,236 @@
+"""The Terraform module and the CDK construct: they have each parameter and output of the template, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from infra.cdk.lakegate_cdk.parameters import NAMES, OUTPUTS, LakegateParameters
+from infra.packaging.wrappers import TERRAFORM, parameters, written
+from infra.setup.environments import program
+from lakegate.errors import SetUpError
+from lakegate.extension_points import ROOT
+from lakegate.features.deployment.release_folder import ReleaseFolder
+from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
+
+TEMPLATE = ReleaseFolder(ROOT).template
+VALUES = OTHER_VALUES | {
+    "AuditQuarantine": "yes",
+    "EmrApplicationId": "00abc",
+    "EmrEndpoint": "https://emr.example",
+    "ServiceEndpoint": "http://aws.example",
+    "AdoptExisting": "yes",
+    "ExistingLandingBucket": "landing",
+    "ExistingLakeBucket": "lake",
+    "ExistingRegistryTable": "registry",
+    "ExistingWorkloadsTable": "workloads",
+    "ExistingLedgerTable": "ledger",
+}
+"""A value of every parameter that is not the default."""
+REFUSED: dict[str, Any] = {
+    "emr_application_id": "UPPER",
+    "job_code": "a/b",
+    "extra_job_parameters": "--jars x",
+    "job_minutes": 4,
+    "max_vcpu": 3,
+    "max_concurrent_runs": 1001,
+    "warm_workers": 101,
+    "small_file_bytes": -1,
+    "batch_files": 251,
+    "batch_bytes": 0,
+    "batch_seconds": 3601,
+    "prices": "1 USD",
+    "unrouted": "drop",
+    "channel_prefix": "a b",
+    "drift_schedule": "daily",
+    "pull_hosts": ["a.example", "b example"],
+    "pull_objects": ["arn:aws:s3:::b"],
+    "pull_secret_prefix": "",
+    "validator_hosts": ["a/b"],
+    "validator_apis": ["arn:aws:lambda:eu-west-1:123456789012:x"],
+    "validator_secret_prefix": "",
+    "existing_landing_bucket": "Landing",
+    "landing_prefix": "incoming",
+    "existing_lake_bucket": "l",
+    "existing_registry_table": "a b",
+    "existing_workloads_table": "a b",
+    "existing_ledger_table": "a b",
+    "kms_key": "alias/ours",
+    "upload_keys": ["own"],
+    "bucket_keys": ["own"],
+    "signing_key": "alias/ours",
+    "replaced_signing_key": "own",
+    "anchor_days": 3651,
+    "subnet_ids": ["sub-1"],
+    "security_group_ids": ["group"],
+    "permissions_boundary": "boundary",
+    "log_days": 8,
+    "workload_days": 36501,
+    "alarm_topic": "topic",
+    "api_rate": 0,
+    "jwt_issuer": "http://issuer.example",
+    "jwt_audience": "a b",
+    "service_endpoint": "aws.example",
+    "emr_endpoint": "emr.example",
+}
+"""A value of every field with a condition that it does not meet."""
+NO_CONDITION = {"ignored_keys", "sweep_schedule", "notify_schedule"}
+NOT_IN_RE2 = {"extra_job_parameters"}
+"""Terraform leaves these to CloudFormation."""
+
+
+def typed(values: dict[str, str]) -> dict[str, Any]:
+    """The values by field, as people write them."""
+    fields_of = {name: field for field, name in NAMES.items()}
+    hints = get_type_hints(LakegateParameters)
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        hint = str(hints[fields_of[name]])
+        if "bool" in hint:
+            found[fields_of[name]] = value == "yes"
+        elif "int" in hint:
+            found[fields_of[name]] = int(value)
+        else:
+            found[fields_of[name]] = value.split(",") if "Sequence" in hint else value
+    return found
+
+
+def test_what_follows_the_template_is_written() -> None:
+    """`make wrappers` was run since a parameter or an output changed."""
+    assert {path: (ROOT / path).read_text() for path in written(TEMPLATE)} == written(TEMPLATE)
+
+
+def test_every_parameter_and_output_is_wrapped() -> None:
+    """By a name that is derived from its own; a value of each kind has its own type."""
+    variables = (ROOT / TERRAFORM / "variables.tf").read_text()
+    types = dict(re.findall(r'^variable "(\w+)" \{\n  type        = (\S+)$', variables, re.MULTILINE))
+    outputs = (ROOT / TERRAFORM / "outputs.tf").read_text()
+
+    assert {each.name for each in fields(LakegateParameters)} == set(NAMES) == set(types)
+    assert set(NAMES.values()) == set(TEMPLATE["Parameters"]) == set(VALUES)
+    assert set(OUTPUTS) == set(TEMPLATE["Outputs"]) == set(re.findall(r'outputs, "(\w+)", null', outputs))
+    assert (NAMES["max_vcpu"], NAMES["jwt_issuer"], NAMES["kms_key"]) == ("MaxVcpu", "JwtIssuer", "KmsKey")
+    assert {types[each] for each in ("max_vcpu", "log_days")} == {"number"}
+    assert types["subnet_ids"] == "list(string)"
+    assert (types["with_api"], types["kms_key"]) == ("bool", "string")
+    assert set(NOT_UPDATED) < set(VALUES)
+
+
+def test_the_construct_sends_what_is_set() -> None:
+    """As text; what is not set has the default of the template."""
+    assert LakegateParameters(job_code="1.0").texts() == {"JobCode": "1.0"}
+    assert LakegateParameters(**typed(VALUES)).texts() == VALUES
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_construct_refuses_what_cloudformation_would(name: str) -> None:
+    """Before a deployment begins."""
+    given = {"job_code": "1.0", name: REFUSED[name]}
+    with pytest.raises(ValueError, match=f"^{NAMES[name]}: "):
+        LakegateParameters(**given)
+
+
+def test_every_condition_has_a_value_that_does_not_meet_it() -> None:
+    """A parameter with a pattern or bounds has a test of its own."""
+    assert {each.snake for each in parameters(TEMPLATE) if each.kind != "yes"} == set(REFUSED) | NO_CONDITION
+    assert {each.snake for each in parameters(TEMPLATE) if each.kind != "yes" and not list(each.conditions)} == (
+        NO_CONDITION | NOT_IN_RE2
+    )
+
+
+# ---- By Terraform ----
+
+
+def terraform(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Terraform or OpenTofu, without network, accounts or settings of this machine."""
+    tool = shutil.which("terraform") or shutil.which("tofu")
+    if tool is None:
+        pytest.skip("neither terraform nor tofu is installed")
+    own = {"TF_CLI_CONFIG_FILE": os.devnull, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1", "HOME": str(folder)}
+    environment = {"PATH": os.environ["PATH"], **own}
+    return subprocess.run([tool, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - as found
+
+
+def planned(folder: Path, values: dict[str, Any]) -> tuple[dict[str, str], str]:
+    """The parameters that the module would send, and what Terraform refuses; without the provider, which is not to be had."""
+    shutil.copy(ROOT / TERRAFORM / "variables.tf", folder)
+    (folder / "out.tf").write_text('output "parameters" {\n  value = local.parameters\n}\n')
+    (folder / "terraform.tfvars.json").write_text(json.dumps(values))
+    assert terraform(folder, "init", "-input=false", "-no-color").returncode == 0
+    ended = terraform(folder, "plan", "-input=false", "-no-color", "-out=plan")
+    if ended.returncode:
+        return {}, ended.stderr
+    shown = json.loads(terraform(folder, "show", "-json", "plan").stdout)
+    found: dict[str, str] = shown["planned_values"]["outputs"]["parameters"]["value"]
+    return found, ""
+
+
+def test_terraform_finds_the_form_of_the_module() -> None:
+    """`terraform fmt` reads all of it, and would write it the same."""
+    ended = terraform(ROOT / TERRAFORM, "fmt", "-check", "-diff", "-recursive")
+
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
+def test_terraform_sends_what_is_set(tmp_path: Path) -> None:
+    """As text; what is not set has the default of the template."""
+    assert planned(tmp_path, {"job_code": "1.0"}) == ({"JobCode": "1.0"}, "")
+    assert planned(tmp_path, typed(VALUES)) == (VALUES, "")
+
+
+def test_terraform_refuses_what_cloudformation_would(tmp_path: Path) -> None:
+    """Each by its variable, all at once."""
+    _, refused = planned(tmp_path, REFUSED)
+
+    assert set(re.findall(r"^(\w+): see AllowedPattern", refused, re.MULTILINE)) == set(REFUSED) - NOT_IN_RE2
+
+
+# ---- By CDK ----
+
+
+APP = """
+import json, sys
+from aws_cdk import App, CfnOutput, Stack
+from lakegate_cdk.construct import Lakegate
+from lakegate_cdk.parameters import LakegateParameters
+app = App(outdir=sys.argv[1])
+stack = Stack(app, "data")
+values = json.loads(sys.argv[2])
+found = Lakegate(stack, "Lakegate", template_url="https://s3.example/t", parameters=LakegateParameters(**values))
+CfnOutput(stack, "Landing", value=found.output("LandingBucket"))
+CfnOutput(stack, "Name", value=found.stack_name)
+app.synth()
+"""
+
+
+@pytest.mark.full
+def test_the_construct_is_one_nested_stack(tmp_path: Path) -> None:
+    """CDK makes of it a stack of the template's address with its parameters, and declares no other resource."""
+    try:
+        python = program("cdk/python")
+    except SetUpError as error:
+        pytest.skip(str(error))
+    command = [str(python), "-c", APP, str(tmp_path), json.dumps(typed(VALUES))]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "infra/cdk"), "HOME": str(tmp_path)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    assert ended.returncode == 0, ended.stderr
+    made = json.loads((tmp_path / "data.template.json").read_text())
+    resources = {name: each for name, each in made["Resources"].items() if each["Type"] != "AWS::CDK::Metadata"}
+
+    assert resources == {
+        "lakegate": {
+            "Type": "AWS::CloudFormation::Stack",
+            "Properties": {"TemplateURL": "https://s3.example/t", "Parameters": VALUES},
+            **{name: value for name, value in resources["lakegate"].items() if name.endswith("Policy")},
+        }
+    }
+    assert made["Outputs"]["Landing"]["Value"] == {"Fn::GetAtt": ["lakegate", "Outputs.LandingBucket"]}
+    assert "Name" in made["Outputs"]
