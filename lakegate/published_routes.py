@@ -8,7 +8,6 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from lakegate.admission.ignored_keys import is_ignored
-from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate.dependencies import Dependencies, Places
@@ -119,6 +118,8 @@ def proposed_prefix(document: bytes, contract: str, places: Places) -> str:
 
     The folders of its path; where it has none that can be a prefix, or names another bucket, a folder with the contract's id.
     """
+    from lakegate.contract.documents.read_document import document_of  # noqa: PLC0415 - yaml, for documents that are published
+
     access = document_of(document).top["access"]
     location, event_type = access["location"].text, access["eventType"].text
     if not location or str(event_type).casefold() != "push":
