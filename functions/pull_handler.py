@@ -20,6 +20,7 @@ from lakegate.aws.lambda_runtime import (
 )
 from lakegate.aws.secrets import Secrets
 from lakegate.aws.settings import Settings, read
+from lakegate.features.pull.archive_members import ArchiveMembers
 from lakegate.features.pull.ftp_source import PORTS as FTP_PORTS
 from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 def pull_adapters(
     settings: Settings, remaining: Callable[[], float] = lambda: float("inf")
-) -> tuple[TransferByScheme, S3LandingParts]:
+) -> tuple[ArchiveMembers, S3LandingParts]:
     """Sources, and the landing bucket in parts: only the function that pulls has them. No call to AWS is made here."""
     from lakegate.features.pull.sftp_source import PORTS, SftpSource  # noqa: PLC0415 - only its bundle has the library
 
@@ -49,7 +50,7 @@ def pull_adapters(
         "s3": S3Source(client("s3"), frozenset({settings.landing, settings.lake})),
         "sftp": SftpSource(Web(is_local=is_local, ports=PORTS), access),
     }
-    return TransferByScheme(adapters), S3LandingParts(client("s3"), settings.landing, settings.account)
+    return ArchiveMembers(TransferByScheme(adapters)), S3LandingParts(client("s3"), settings.landing, settings.account)
 
 
 LOG, METRICS = logger("pull"), metrics("pull")

@@ -103,6 +103,8 @@ class Pull:
     """Name of the secret with the credentials, without the stack's prefix; empty: none."""
     unencrypted: bool = field(default=False, metadata={OMITTED: True})
     """Whether a person has allowed that anybody on the way can read and change what is fetched."""
+    member: Annotated[str, Pattern("[ -~]*"), Bounds(most=200)] = field(default="", metadata={OMITTED: True})
+    """Of a fetched archive the pattern of the name of the one file that is delivered; empty: the source is no archive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ PULL = {
         "the name of a secret behind the stack's prefix: 1 to 64 letters, digits, `-` and `_`",
     ),
     "unencrypted": ("true", "`true`: anybody on the way can read and change what is fetched"),
+    "member": ("[ -~]{1,200}", "the name of a file in an archive, in ASCII, or its pattern, such as `data/*.csv`"),
 }
 """The keys of `pull`, each with its pattern and its description."""
 UNENCRYPTED = {

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.contract.delivery_policy import MergeStrategy, Policy
+from lakegate.contract.delivery_policy import MergeStrategy, Policy, Pull
 from lakegate.contract.file_formats import Format
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_repositories import OdfPlace, check_file, head_of, is_whole
@@ -139,8 +139,16 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     event = {"read_type": step, "read": read, "merge_type": merge, "merge": key}
     if plan.policy.pull is None:
         return OtherEvent("AddPushSource", {"source_name": SOURCE, **event})
-    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": plan.policy.pull.source}}
+    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": plan.policy.pull.source}, **_prepared(plan.policy.pull)}
     return OtherEvent("SetPollingSource", {**fetch, **event})
+
+
+def _prepared(pull: Pull) -> dict[str, Any]:
+    """The member of an archive that is read: ODF knows archives of zip."""
+    if not pull.member or not pull.source.lower().endswith(".zip"):
+        return {}
+    step = {"format": "Zip", "sub_path": pull.member}
+    return {"prepare": [{"value_type": "PrepStepDecompress", "value": step}]}
 
 
 def _key(policy: Policy, names: list[str]) -> dict[str, Any]:

@@ -209,6 +209,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "EventTimeSourceFromMetadata": {},
     "RequestHeader": {"name": TEXT, "value": TEXT},
     "PrepStepWrapper": {"value": UnionField(("PrepStepDecompress", "PrepStepPipe"))},
+    "PrepStepDecompress": {"format": NumberField("i", ("Gzip", "Zip")), "sub_path": TEXT},
     "ReadStepCsv": {
         "ddl_schema": TEXTS,
         **dict.fromkeys(("separator", "encoding", "quote", "escape"), TEXT),

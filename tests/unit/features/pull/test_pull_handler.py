@@ -15,8 +15,9 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.aws.settings import read
 from lakegate.errors import PortError
+from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
-from lakegate.features.pull.pull_sources import S3Source
+from lakegate.features.pull.pull_sources import S3Source, TransferByScheme
 from lakegate.features.pull.sftp_source import SftpSource
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
@@ -82,12 +83,19 @@ def test_sources_are_those_of_the_settings() -> None:
     """Hosts in any case, the prefix of secrets, and the buckets of the stack, which are none."""
     given = settings("00app") | {"LAKEGATE_PULL_HOSTS": "Data.Example.com,b.example", "LAKEGATE_PULL_SECRETS": "p-"}
     transfer, landing = pull_adapters(read(given))
-    https, s3, sftp = (transfer.adapters[scheme] for scheme in ("https", "s3", "sftp"))
+    assert isinstance(transfer.transfer, TransferByScheme)
+    https, s3, sftp, http, ftp = (
+        transfer.transfer.adapters[scheme] for scheme in ("https", "s3", "sftp", "http", "ftp")
+    )
 
     assert isinstance(https, HttpsSource)
     assert isinstance(s3, S3Source)
     assert isinstance(sftp, SftpSource)
+    assert isinstance(http, HttpsSource)
+    assert isinstance(ftp, FtpSource)
+    assert (https.web.plain, http.web.plain, http.access, ftp.access) == (False, True, https.access, https.access)
+    assert ftp.web.ports == {21, 2121}
     assert (https.access.hosts, https.access.prefix) == ({"data.example.com", "b.example"}, "p-")
     assert (https.access.remaining(), sftp.access, sftp.web.ports) == (float("inf"), https.access, {22, 2222})
     assert (s3.own, landing.bucket, landing.owner) == ({"landing", "lake"}, "landing", "123456789012")
-    assert pull_adapters(read(settings("00app")))[0].adapters["https"].access.hosts == frozenset()  # type: ignore[attr-defined] # as above
+    assert pull_adapters(read(settings("00app")))[0].transfer.adapters["https"].access.hosts == frozenset()  # type: ignore[attr-defined] # as above

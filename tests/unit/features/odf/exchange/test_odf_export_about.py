@@ -153,8 +153,14 @@ def test_what_is_pulled_has_a_polling_source() -> None:
     rest = {name: value for name, value in pushed.value.items() if name != "source_name"}
     fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": "https://data.example.com/ids.csv"}}
     assert pulled == OtherEvent("SetPollingSource", {**fetch, **rest})
-    block = MetadataBlock(Moment(2026, 331, 0, 0), None, 0, pulled)
-    assert block_in(block_bytes(block)) == block
+    packed = Pull("https://data.example.com/ids.ZIP", "rate(1 hour)", member="data/*.csv")
+    unpacked = source_event(replace(PLAN, policy=replace(PLAN.policy, pull=packed)), FIELDS)
+    assert unpacked is not None
+    step = {"value_type": "PrepStepDecompress", "value": {"format": "Zip", "sub_path": "data/*.csv"}}
+    assert unpacked.value["prepare"] == [step]
+    for each in (pulled, unpacked):
+        block = MetadataBlock(Moment(2026, 331, 0, 0), None, 0, each)
+        assert block_in(block_bytes(block)) == block
 
 
 def test_a_dataset_is_pulled_or_pushed() -> None:
