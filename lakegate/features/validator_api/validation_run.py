@@ -127,7 +127,7 @@ TYPES: Final[Mapping[LogicalType, str]] = {
 """Of DCM."""
 FRAME: Final = {
     "specVersion": "0.1.3",
-    "id": "validation",
+    "id": "validation-1.0.0",
     "name": "validation",
     "kind": "DataContract",
     "version": "1.0.0",
