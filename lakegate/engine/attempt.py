@@ -34,7 +34,7 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.plan.slice_order import SliceOrder
 from lakegate.verdict.check_status import Status
-from lakegate.verdict.measured_values import Answer, concealed, shows_values
+from lakegate.verdict.measured_values import Answer, concealed, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
@@ -225,7 +225,9 @@ class Attempt:
                 measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
         found = [(check, measurements[check.id]) for check in checks]
         kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
-        answer = replace(answer, measurements=tuple(kept))
+        answer = replace(
+            answer, measurements=tuple(without_classified(plan, *each) for each in zip(checks, kept, strict=True))
+        )
         if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
             with stopwatch.step("slice"):
                 accepted = AcceptedRows(plan, source, rejected)

@@ -245,6 +245,11 @@ class Check:
         return frozenset(self.fields).union(*read)
 
     @property
+    def observes(self) -> bool:
+        """Whether what the data has is measured beside its failing rows: the metric of some rules of DCM."""
+        return self.kind in {"min", "max", "allowedValues"} and self.metric is Metric.FAILING_ROWS
+
+    @property
     def is_unmeasured(self) -> bool:
         """Whether nobody measures its rule of the data: not one in words, nor one that is measured by schedule."""
         skip = self.skip or BY_SCHEDULE

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Final, Literal
 
-from lakegate.json_codec import Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
+from lakegate.json_codec import OMITTED, Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.plan.check import CheckId, Sentence
 from lakegate.plan.request import Attempt, SourceVersion, WorkloadId
@@ -81,6 +81,19 @@ class ValueMistake:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedValues:
+    """What the data has, beside the number of failing rows (DCM's metric); None of fields that are classified, unless public."""
+
+    least: float | None = field(default=None, metadata={OMITTED: True})
+    """The smallest number, of a check with bounds."""
+    greatest: float | None = field(default=None, metadata={OMITTED: True})
+    values: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=100)] = field(
+        default=(), metadata={OMITTED: True}
+    )
+    """The allowed values that occur, in the order of the rule; of a validator those that it answers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """The measurement of one check, or the reason why there is none."""
 
@@ -96,6 +109,7 @@ class Measurement:
     """Masked shapes of passing values, the most common first; only for failed checks of one field."""
     form: ValueMistake | None = None
     """The known mistake in the failing values, if there is one."""
+    observed: ObservedValues | None = field(default=None, metadata={OMITTED: True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from lakegate.plan.check import Check
 from lakegate.plan.external_rule import ENGINE
 from lakegate.plan.plan import Plan
+from lakegate.plan.predicates import Within
 from lakegate.plan.result import Measurement, Result
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.check_status import CheckOutcome
@@ -59,17 +60,42 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
     measured_by = technologies(found.plan, found.judgement, found.result)
     for check in found.plan.checks:
         outcome = outcomes[check.id]
-        numbers, technology = outcome.numbers, measured_by.get(check.id)
+        technology = measured_by.get(check.id)
+        metric, unit = metric_of(found.plan, check, outcome)
         yield {
             "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,
-            "metric": numbers.value if numbers else None,
-            "unit": numbers.unit if numbers else None,
+            "metric": metric,
+            "unit": unit,
+            "failingRows": outcome.failing_rows,
             "technology": technology.name if technology else None,
             "version": technology.version if technology else None,
             "severity": severity_of(check, outcome),
             "success": outcome.status.value,
         }
+
+
+def metric_of(plan: Plan, check: Check, outcome: CheckOutcome) -> tuple[object, str | None]:
+    """What was observed, with its unit: the extreme of a bound, the values of a list, else the number that was measured.
+
+    Values that are not allowed are among the first failing rows, and masked like those.
+    """
+    seen, bounds = outcome.observed, check.accept.predicate
+    if seen is None:
+        return (outcome.numbers.value, outcome.numbers.unit) if outcome.numbers else (None, None)
+    if not isinstance(bounds, Within):
+        is_text = not plan.field(check.fields[0]).type.numeric
+        own: list[object] = list(seen.values) if is_text else [_plain(float(each)) for each in seen.values]
+        others = dict.fromkeys(each.shapes[0] for each in outcome.samples if len(each.shapes) == 1)
+        return [*own, *others], "values"
+    ends = [end for end, bound in ((seen.least, bounds.low), (seen.greatest, bounds.high)) if bound is not None]
+    numbers = [_plain(each) for each in ends if each is not None]
+    return (numbers[0] if len(numbers) == 1 else numbers), "value"
+
+
+def _plain(number: float) -> float:
+    """A whole number without a point."""
+    return int(number) if number.is_integer() else number
 
 
 def severity_of(check: Check, outcome: CheckOutcome) -> dict[str, object]:

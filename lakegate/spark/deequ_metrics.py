@@ -304,7 +304,7 @@ class DeequMetrics(LevelMetrics):
             if accept is None or (check.tolerate and tolerate is None):
                 yield Measurement(check.id, error=UNMEASURED)
             else:
-                yield Measurement(check.id, accept=accept, tolerate=tolerate)
+                yield Measurement(check.id, accept=accept, tolerate=tolerate, observed=self.observed(check))
 
     def _requests(self, check: Check) -> Iterator[TierRequest]:
         population, has_two = self.population(check), check.tolerate is not None

@@ -11,7 +11,7 @@ from lakegate.plan.check import Check, HeaderRequirement, Tier
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
+from lakegate.plan.result import Columns, Measured, Measurement, ObservedValues, Result, Sample
 from lakegate.text import closest
 from lakegate.verdict.measured_values import (
     ReportedNumbers,
@@ -83,6 +83,8 @@ class CheckOutcome:
     """The most common shapes of passing values."""
     numbers: ReportedNumbers | None = None
     """The measurement for machines; None if there is none."""
+    observed: ObservedValues | None = None
+    """What the data has, where the check observes it."""
 
 
 OF_TYPES = ("type", "nested")
@@ -119,6 +121,7 @@ def check_outcome(plan: Plan, check: Check, result: Result, answer: Measurement 
         samples=answer.samples if answer else (),
         good=answer.good if answer else (),
         numbers=numbers,
+        observed=answer.observed if answer and status is not Status.ERROR else None,
     )
 
 

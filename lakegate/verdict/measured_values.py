@@ -122,6 +122,11 @@ def reads_classified(plan: Plan, check: Check) -> bool:
     )
 
 
+def without_classified(plan: Plan, check: Check, found: Measurement) -> Measurement:
+    """The measurement without what was observed of values, if the check reads a classified field."""
+    return replace(found, observed=None) if found.observed and reads_classified(plan, check) else found
+
+
 def concealed(check: Check, found: Measurement) -> Measurement:
     """The measurement with a number that meets the same bounds, computed from the bounds alone."""
     if found.accept is None or number_of(check, found.accept) is None:

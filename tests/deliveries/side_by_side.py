@@ -87,7 +87,12 @@ def comparable(measurement: Measurement) -> object:
     def numbers(it: Measured | None) -> object:
         return it and (it.of, it.failing or 0, it.number and pytest.approx(it.number, rel=1e-9), it.exact)
 
-    return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate)
+    def near(number: float | None) -> object:
+        return number and pytest.approx(number, rel=1e-9)
+
+    seen = measurement.observed
+    observed = seen and (near(seen.least), near(seen.greatest), seen.values)
+    return measurement.check, measurement.error, numbers(measurement.accept), numbers(measurement.tolerate), observed
 
 
 def compared(results: Mapping[str, Result]) -> dict[str, list[object]]:

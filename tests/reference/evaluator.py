@@ -17,7 +17,8 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.check import Check, QuantileMethod, QueryRelation, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Columns, Measured, Measurement, Result
+from lakegate.plan.predicates import OneOf, Within
+from lakegate.plan.result import Columns, Measured, Measurement, ObservedValues, Result
 from tests.reference.lexical import DAY_SECONDS, days, parse
 from tests.reference.queries import answer
 from tests.reference.truths import Record, holds, truth
@@ -51,7 +52,31 @@ def measure(plan: Plan, header: Sequence[str], rows: Sequence[Sequence[str | Non
 
 def _measurement(plan: Plan, check: Check, records: list[Record]) -> Measurement:
     tiers = [check.accept, *([check.tolerate] if check.tolerate else [])]
-    return Measurement(check.id, *(_METRICS[check.metric](plan, check, tier, records) for tier in tiers))
+    measured = (_METRICS[check.metric](plan, check, tier, records) for tier in tiers)
+    return Measurement(check.id, *measured, observed=_observed(plan, check, records))
+
+
+def _observed(plan: Plan, check: Check, records: list[Record]) -> ObservedValues | None:
+    """The extremes of numbers with bounds, or which of at most 62 allowed values occur; nothing of classified fields."""
+    it = check.accept.predicate
+    if check.kind not in {"min", "max", "allowedValues"} or not isinstance(it, OneOf | Within):
+        return None
+    field = plan.field(it.field)
+    read = (plan.field(name) for name in check.reads)
+    found = [parse(field.type, each[field.name], field.scale) for each in _given(plan, check, records)]
+    there = [each for each in found if each is not None]
+    if not there or any(each.classification is not None and not each.public for each in read):
+        return None
+    if isinstance(it, Within):
+        is_number = field.type in {LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIMAL}
+        return ObservedValues(float(min(there)), float(max(there))) if is_number else None
+    listed = [parse(field.type, each, field.scale) for each in it.values]
+    first = {listed.index(each) for each in there if each in listed}
+    return (
+        ObservedValues(values=tuple(each for at, each in enumerate(it.values) if at in first))
+        if len(listed) <= 62
+        else None
+    )
 
 
 # --- metrics

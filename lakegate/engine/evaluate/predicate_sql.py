@@ -24,7 +24,7 @@ from lakegate.engine.evaluate.typed_values import (
 from lakegate.engine.read.data_source import AT, ROW, Expression, Level
 from lakegate.plan.check import Check, Keys, Population, keys_of, population_of, predicates_of, tiers_of
 from lakegate.plan.metrics import Metric
-from lakegate.plan.plan import Plan
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import (
     All,
     Compare,
@@ -270,6 +270,8 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
 # * `vc0`, …: the values of keys and of fields that queries read.
 
 
+MOST_MEMBERS = 62
+"""Values of a list, each with a bit of a whole number of 64: of a longer list nothing is observed."""
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
 SOURCE = "chunk"
 """The name under which a program reads the raw columns."""
@@ -280,9 +282,12 @@ class NumericColumn:
     """A column of numbers that aggregates are taken of."""
 
     kind: str
-    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds."""
+    """`exact` whole numbers, `float`, `length` in code points, `moment` in microseconds since 1970, `delay` in microseconds;
+    `extremes` of numbers, and the `members` of a list that occur: a bit for each."""
     fields: tuple[str, ...]
     population: Population
+    values: tuple[str, ...] = ()
+    """The members."""
 
 
 @dataclass(frozen=True)
@@ -404,8 +409,10 @@ class Program:
         return " AND ".join([*there, *given]) or "true"
 
     def _number(self, numbers: NumericColumn) -> str:
-        aliases = [self.plan.field(name).alias for name in numbers.fields]
-        return f"CASE WHEN {self._is_of(numbers.population)} THEN {_NUMBERS[numbers.kind](*aliases)} END"
+        fields = [self.plan.field(name) for name in numbers.fields]
+        aliases = [each.alias for each in fields]
+        value = _member(fields[0], numbers.values) if numbers.values else _NUMBERS[numbers.kind](*aliases)
+        return f"CASE WHEN {self._is_of(numbers.population)} THEN {value} END"
 
 
 def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterable[str] | None = None) -> Program:
@@ -427,7 +434,8 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     usable = tuple(check for check in checks if check.id not in refused)
     predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
     populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
-    numbers = dict.fromkeys(some for check in usable if (some := _numbers(check, plan)) is not None)
+    columns = (find(check, plan) for check in usable for find in (_numbers, observed_in))
+    numbers = dict.fromkeys(each for each in columns if each is not None)
     keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
     compared = [name for each in keys for name in each.fields]
     return Program(
@@ -458,6 +466,25 @@ def _numbers(check: Check, plan: Plan) -> NumericColumn | None:
     return NumericColumn(kind, fields, population)
 
 
+def observed_in(check: Check, plan: Plan) -> NumericColumn | None:
+    """The column of what a check observes beside failing rows: of bounds of numbers, and of a list of values."""
+    predicate = check.accept.predicate
+    if not check.observes or not isinstance(predicate, OneOf | Within):
+        return None
+    population = Population((predicate.field,), check.row_filter)
+    if isinstance(predicate, OneOf):
+        own = predicate.values if len(predicate.values) <= MOST_MEMBERS else ()
+        return NumericColumn("members", (predicate.field,), population, own) if own else None
+    is_number = plan.field(predicate.field).type.numeric
+    return NumericColumn("extremes", (predicate.field,), population) if is_number else None
+
+
+def _member(field: PlanField, values: tuple[str, ...]) -> str:
+    """The bit of a value in a list, of equal ones that of the first; 0 for another value."""
+    cases = (f"WHEN {literal(field, each)} THEN {1 << at}" for at, each in enumerate(values))
+    return f"(CASE {value_name(field.alias)} {' '.join(cases)} ELSE 0 END)::BIGINT"
+
+
 def _has_value(expression: Expression) -> str:
     return f"{expression.column or expression.text} IS NOT NULL"
 
@@ -469,6 +496,7 @@ def _micros(alias: str) -> str:
 _NUMBERS: dict[str, Callable[..., str]] = {
     "exact": value_name,
     "float": lambda alias: f"{value_name(alias)}::DOUBLE",
+    "extremes": lambda alias: f"{value_name(alias)}::DOUBLE",
     "length": lambda alias: f"length({alias})::BIGINT",
     "moment": _micros,
     "delay": lambda first, second: f"{_micros(second)} - {_micros(first)}",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, Program
+from lakegate.engine.evaluate.predicate_sql import KEY_METRICS, NUMBER_METRICS, Program, observed_in
 from lakegate.engine.measure.duckdb_tables import groups, table_name
 from lakegate.engine.measure.share_evaluation import LevelCounts, Moments
 from lakegate.plan.check import Check, Tier, keys_of
 from lakegate.plan.metrics import Metric
-from lakegate.plan.result import Measured, Measurement
+from lakegate.plan.result import Measured, Measurement, ObservedValues
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,6 +98,21 @@ class LevelMetrics:
         """The measurement of a predicate, given the number of failing records."""
         return Measured(self.population(check), failing=failing)
 
+    def observed(self, check: Check) -> ObservedValues | None:
+        """What a check observes beside its number; None for other checks, without a value, and for numbers that are infinite."""
+        column = observed_in(check, self.program.plan)
+        found = self.counts.numbers.get(self.program.numbers[column]) if column is not None else None
+        if found is None or column is None or not found.count:
+            return None
+        if column.values:
+            return ObservedValues(
+                values=tuple(each for at, each in enumerate(column.values) if found.members >> at & 1)
+            )
+        assert found.least is not None
+        assert found.greatest is not None
+        is_finite = math.isfinite(found.least) and math.isfinite(found.greatest)
+        return ObservedValues(float(found.least), float(found.greatest)) if is_finite else None
+
     def errors(self) -> Iterator[Measurement]:
         """The measurements of checks that cannot be evaluated."""
         return (Measurement(check, error=reason) for check, reason in self.program.errors.items())
@@ -113,7 +129,8 @@ class NativeMetrics(LevelMetrics):
         yield from self.errors()
         for check in self.program.checks:
             accept = self._measured(check, check.accept)
-            yield Measurement(check.id, accept, self._measured(check, check.tolerate) if check.tolerate else None)
+            tolerate = self._measured(check, check.tolerate) if check.tolerate else None
+            yield Measurement(check.id, accept, tolerate, observed=self.observed(check))
 
     def _measured(self, check: Check, tier: Tier) -> Measured:
         of = self.population(check)

@@ -42,6 +42,8 @@ class Moments:
     greatest: float | int | None = None
     squares: float = 0.0
     """The sum of the squared distances from the mean."""
+    members: int = 0
+    """Of members of a list the bits of those that occur; then there are no other numbers."""
 
     def add(self, other: Moments) -> None:
         """Add the numbers of another share, which is not changed (Chan, Golub and LeVeque 1979 for the squares)."""
@@ -52,8 +54,9 @@ class Moments:
             self.squares += distance * distance * (self.count * other.count / (self.count + other.count))
         known = [self] if self.count else []
         self.squares += other.squares
-        self.least = min(each.least for each in (*known, other) if each.least is not None)
-        self.greatest = max(each.greatest for each in (*known, other) if each.greatest is not None)
+        self.least = min((each.least for each in (*known, other) if each.least is not None), default=None)
+        self.greatest = max((each.greatest for each in (*known, other) if each.greatest is not None), default=None)
+        self.members |= other.members
         self.total += other.total
         self.count += other.count
 
@@ -352,13 +355,15 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
     connection.register(BITS, bits)
     columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
     (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
-    found = {name: Moments(*row[5 * at : 5 * at + 5]) for at, name in enumerate(program.numbers.values())}
+    found = {name: Moments(*row[6 * at : 6 * at + 6]) for at, name in enumerate(program.numbers.values())}
     return LevelCounts(0, counts, found)
 
 
 def _aggregates(name: str, kind: str) -> str:
-    """Count, sum, least, greatest, and squares about the mean of a column of numbers."""
+    """Count, sum, least, greatest, and squares about the mean of a column of numbers, and bits of members."""
+    if kind == "members":
+        return f"count({name}), 0, NULL, NULL, 0, coalesce(bit_or({name}), 0)"
+    if kind == "extremes":
+        return f"count({name}), 0, min({name}), max({name}), 0, 0"
     total = f"fsum({name})" if kind == "float" else f"sum({name})"
-    return (
-        f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0)"
-    )
+    return f"count({name}), coalesce({total}, 0), min({name}), max({name}), coalesce(var_pop({name}) * count({name}), 0), 0"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lakegate.api import check
+from lakegate.lints.linter import read
 from lakegate.report.dcm_results import results_of
+from lakegate.rules.compile_plan import compile_plan
+from tests.deliveries.delivery import measure_natively, request_for
 
 DOCUMENT = """\
 specVersion: 0.1.3
@@ -41,3 +47,54 @@ def test_id_and_column_name_one_result(tmp_path: Path) -> None:
     assert found["k:primaryKey:1:required", "k"]["success"] == "pass"
     assert found["k:primaryKey:1", "k"]["success"] == "fail"
     assert {("n:unique:1", "n"), ("few", None), ("all", "k"), ("all", "n")} <= set(found)
+
+
+COLUMNS = "{name: fare, dataType: number}, {name: kind, dataType: int}, {name: state, dataType: text}"
+RULES = """{id: low, name: low, type: min, columns: [fare], parameter: 0},
+{id: high, name: high, type: max, columns: [fare], parameter: 100},
+{id: kinds, name: kinds, type: allowedValues, columns: [kind], parameter: [1, 2, 3, 4]},
+{id: states, name: states, type: allowedValues, columns: [state], parameter: [SP, RJ, MG]},
+{id: mean, name: mean, type: mean, columns: [fare], parameter: 0},
+{id: rows, name: rows, type: size, parameter: 4}, {id: full, name: full, type: complete, columns: [fare], parameter: 0.5}"""
+DATA = "fare,kind,state\n-52,1,SP\n3.5,4,SP\n,9,XX\n7,1,RJ\n"
+
+
+def test_the_metric_is_what_was_observed(tmp_path: Path) -> None:
+    """As the thesis has it: -52 for a minimum, the values for a list; the number of failing rows stands beside it."""
+    rules = RULES.replace("type: mean, columns: [fare], parameter: 0", "type: mean, columns: [fare], parameter: 1")
+    found = results(tmp_path, COLUMNS, rules, DATA)
+    seen = {name: (each["metric"], each["unit"], each["failingRows"]) for (name, _), each in found.items()}
+
+    assert seen["low"] == (-52, "value", 1)
+    assert seen["high"] == (7, "value", 0)
+    assert seen["kinds"] == ([1, 4, "9"], "values", 1)
+    assert seen["states"] == (["SP", "RJ", "AA"], "values", 1)
+    assert seen["mean"] == (pytest.approx(-13.8333333), "value", None)
+    assert seen["rows"] == (4, "rows", None)
+    assert seen["full"] == (0.75, "share", 1)
+
+
+def test_nothing_is_observed_of_no_values_and_of_a_long_list(tmp_path: Path) -> None:
+    """Then the metric is the number of failing rows, as for other rules."""
+    many = ", ".join(map(str, range(100)))
+    rules = RULES.replace("[1, 2, 3, 4]", f"[{many}]")
+    found = results(tmp_path, COLUMNS, rules, "fare,kind,state\n,1,\n,200,\n")
+
+    assert (found["low", "fare"]["metric"], found["low", "fare"]["unit"]) == (0, "rows")
+    assert (found["kinds", "kind"]["metric"], found["kinds", "kind"]["unit"]) == (1, "rows")
+
+
+@pytest.mark.parametrize(("classification", "is_seen"), [(None, True), ("public", True), ("confidential", False)])
+def test_values_of_classified_fields_are_not_observed(
+    tmp_path: Path, classification: str | None, *, is_seen: bool
+) -> None:
+    """Neither in the result of the engine nor in what is made of it."""
+    contract, data = tmp_path / "contract.yaml", tmp_path / "data.csv"
+    contract.write_text(DOCUMENT.format(columns=COLUMNS, rules=RULES))
+    data.write_bytes(DATA.encode())
+    loaded = read(contract.read_bytes())
+    plan = compile_plan(loaded, loaded.datasets[0])
+    plan = replace(plan, fields=tuple(replace(each, classification=classification) for each in plan.fields))
+    result = measure_natively(request_for(plan, tmp_path, DATA.encode()), plan)
+
+    assert {bool(each.observed) for each in result.measurements if each.check.startswith(("low", "kinds"))} == {is_seen}

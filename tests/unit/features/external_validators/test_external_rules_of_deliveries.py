@@ -108,6 +108,7 @@ def test_results_name_the_technology_and_its_version() -> None:
         "column": None,
         "metric": 1,
         "unit": "answers",
+        "failingRows": None,
         "technology": "Probe",
         "version": "1.2.3",
         "severity": {"fail": {"success": False, "exceptionInfoModel": None}, "warn": over_http["severity"]["warn"]},
