@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from infra.packaging.bundles import FUNCTIONS, PULL, own_files
 from lakegate.gate import table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
+from tests.sam.other_values import OTHER_VALUES
 
 HERE = "eu-west-1:123456789012"
 OWNERS = {
@@ -22,6 +25,9 @@ OWNERS = {
     "capital": ("Sales/", "Sales.orders"),
 }
 """Landing prefix and contract; the others are as near to the first as names can be."""
+OWNER_TAG = "${aws:PrincipalTag/lakegate-owner}"
+POLICIES_OF_AN_ACCOUNT = 1500
+"""IAM quotas, "Customer managed policies in an AWS account"."""
 POLICIES = ("ProducerPolicy", "ReaderPolicy", "OwnerPolicy")
 OBJECT_CALLS = (
     "s3:GetObject",
@@ -119,6 +125,29 @@ def test_nothing_of_another_owner_is_reached(other: str) -> None:
     """Both ways, with all policies at once: every call on every place of the other owner is denied."""
     assert granted("sales", *POLICIES, of=other) == set()
     assert granted(other, *POLICIES, of="sales") == set()
+
+
+def test_one_stack_with_a_tag_serves_every_owner() -> None:
+    """Who has the tag of an owner has that owner's policies, and who has none reaches nothing.
+
+    An account has 1,500 managed policies, so that a stack for each owner ends at some hundreds of them. IAM puts the tag's value
+    in place of the variable, and a value has no stars ("IAM policy elements: Variables and tags", "Rules for tagging").
+    """
+    shared = Stack.read(ROOT / "tenant.yaml", Prefix=f"{OWNER_TAG}/", Contract=f"{OWNER_TAG}.*")
+    own = Stack.read(ROOT / "tenant.yaml", Prefix="sales/", Contract="sales.*")
+    documents = [json.dumps(each.resources("AWS::IAM::ManagedPolicy")) for each in (shared, own)]
+
+    assert documents[0].count(OWNER_TAG) > len(POLICIES)
+    assert documents[0].replace(OWNER_TAG, "sales") == documents[1]
+
+
+def test_the_page_of_limits_has_the_number_of_owners(built: Path) -> None:
+    """Three policies for each, beside those of the stack with every option."""
+    limits = (ROOT / "docs/limits.md").read_text()
+    stack = Stack.read(built, **OTHER_VALUES).resources("AWS::IAM::ManagedPolicy")
+    owners = (POLICIES_OF_AN_ACCOUNT - len(stack)) // len(policies("sales"))
+
+    assert f"has three: {owners} owners" in limits
 
 
 def test_each_policy_grants_its_own_part_of_what_is_the_owners() -> None:
@@ -242,6 +271,13 @@ def test_no_items_are_listed_without_their_keys() -> None:
         ("Contract", "s*s", False),
         ("Contract", "a/b", False),
         ("Contract", "a?", False),
+        ("Prefix", f"{OWNER_TAG}/", True),
+        ("Prefix", OWNER_TAG, False),
+        ("Prefix", f"{OWNER_TAG}*/", False),
+        ("Contract", OWNER_TAG, True),
+        ("Contract", f"{OWNER_TAG}.*", True),
+        ("Contract", f"{OWNER_TAG}*", False),
+        ("Contract", f"*{OWNER_TAG}", False),
     ],
 )
 def test_names_that_are_patterns_to_iam_are_no_names_of_an_owner(parameter: str, value: str, right: bool) -> None:  # noqa: FBT001 - a column
