@@ -113,8 +113,9 @@ _FORMS: Final[dict[type, tuple[type, ...]]] = {
 
 
 class DecodeError(ValueError):
-    """The first violation in a document, and further ones: each has its place, and the rule by its keyword of JSON Schema. Of the
-    text of the document there are only names of members.
+    """The first violation in a document, and further ones: each has its place, and the rule by its keyword of JSON Schema.
+
+    Without text of the document; only the pointer has the name of an unknown member.
     """
 
     def __init__(self, rule: str, requirement: Json) -> None:
@@ -132,8 +133,10 @@ class DecodeError(ValueError):
 
     @property
     def pointer(self) -> str:
-        """The place as a JSON Pointer (RFC 6901)."""
-        return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in reversed(self.steps))
+        """The place as a JSON Pointer (RFC 6901); of an unknown member, which `place` does not name, that of the member."""
+        unknown = self.requirement[:1] if self.rule == "additionalProperties" else ()
+        steps = (*reversed(self.steps), *unknown)
+        return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in steps)
 
     def below(self, step: str | int) -> Self:
         """The same violations, seen from the object or array around them."""
@@ -168,10 +171,13 @@ def decode(cls: type[T] | types.UnionType, document: Json, *, strict: bool = Fal
         raise DecodeError("type", "less nested") from None
 
 
-def decode_document(cls: type[T] | types.UnionType, schema: str, document: Json) -> T:
-    """The value of a document of a published schema; InputError with the place of the first violation if it does not fit."""
+def decode_document(cls: type[T] | types.UnionType, schema: str, document: Json, *, strict: bool = True) -> T:
+    """The value of a document of a published schema; InputError with the place of the first violation if it does not fit.
+
+    Not `strict`: it may have members of a newer release.
+    """
     try:
-        return decode(cls, document, strict=True)
+        return decode(cls, document, strict=strict)
     except DecodeError as error:
         raise InputError(f"{schema}.json does not fit its schema at {error.place} (rule: {error.rule})") from None
 
@@ -524,7 +530,7 @@ def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
         if member is None:
             unknown[key] = each
             if strict and len(failed) < MOST_ERRORS:
-                failed.append(DecodeError("additionalProperties", (key[:LONGEST], sorted(members))).below(key))
+                failed.append(DecodeError("additionalProperties", (key[:LONGEST], sorted(members))))
             continue
         name, decoded = member
         try:
