@@ -106,7 +106,7 @@ class Folder:
         """The manifest of an earlier run; None where there is none. Raises InputError where it cannot be read."""
         try:
             manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_bytes())
-            decode_document(Manifest, "manifest", manifest)
+            decode_document(Manifest, "manifest", manifest, strict=False)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, InputError):
@@ -308,7 +308,7 @@ def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:
     if any(each.kind == BlockKind.PUBLISHED for each in dependencies.ledger.newest(line)):
         where = f"s3://{dependencies.places.lake}/{manifest_key(line)}"
         raise InputError(f"the manifest of {line} is lost ({where}): the next sweep writes it again from the ledger")
-    return {"line": line, "height": NOTHING, "deliveries": []}
+    return {"line": line, "height": NOTHING, "segments": {"count": 0, "heights": 1}, "deliveries": []}
 
 
 def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:

@@ -99,14 +99,12 @@ def get(  # noqa: PLR0913 - a command has these options
     dependencies = there.dependencies()
     head = head_of(dependencies, line)
     known = Folder(folder).known(head["line"])
-    is_current = "segments" in known or not known["deliveries"]  # else all that it lists gets the current form
     height = int(since) if HEIGHT.fullmatch(since) else None
     if height is None:
         begin = _time(since)
-        manifest = head if is_current else whole(dependencies, head, NOTHING)
-        manifest, height = published_since(dependencies, manifest, begin)
+        manifest, height = published_since(dependencies, head, begin)
     else:
-        manifest = whole(dependencies, head, height if is_current else NOTHING)
+        manifest = whole(dependencies, head, height)
     fetch = Fetch(manifest, height, folder, deliveries(manifest, height))
     size = sum(file.size for each in fetch.wanted for file in each.files)
     with terminal.bytes_arriving(head["line"], size) as arrived:

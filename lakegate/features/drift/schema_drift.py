@@ -239,7 +239,7 @@ class ObjectDrift:
     """Of the block of its delivery."""
     workload: str
     version: str
-    """Of the contract by which it was accepted; empty where a manifest of an older release does not name it."""
+    """Of the contract by which it was accepted."""
     key: str
     differences: tuple[SchemaDifference, ...]
 
@@ -290,7 +290,7 @@ def drift(
     found: list[ObjectDrift] = []
     listed = [(each, it) for each in newest(dependencies, line, objects) for it in each["objects"]][:objects]
     for delivery, each in listed:
-        of_it = str(delivery.get("contract_version", ""))
+        of_it = delivery["contract_version"]
         accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], line)
         differences = _of_object(dependencies, reader, plan, accepted_by, each)
         if differences:

@@ -86,7 +86,7 @@ def _manifest(dependencies: Dependencies, chain: str) -> tuple[ManifestHead, tup
 def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> T:
     try:
         body = dependencies.objects.read(Address(dependencies.places.lake, key))
-        found = decode_document(of, "manifest", json.loads(body))
+        found = decode_document(of, "manifest", json.loads(body), strict=False)
     except (NotFound, InputError, ValueError, RecursionError):
         raise _NotUsable from None
     if found.line != chain:
@@ -104,8 +104,6 @@ def _of_blocks(blocks: Iterable[AnyBlock], erasures: Erasures, below: int) -> It
 
 def _of_document(document: ManifestHead | ManifestSegment, erased: int, below: int) -> Iterator[AcceptedBlock]:
     for each in reversed(document.deliveries):
-        if each.plan is None:
-            raise _NotUsable
         if each.height < below:
             slices = each.slices or ()
             yield AcceptedBlock(each.height, each.workload, each.plan, each.objects, slices, erased < each.height)

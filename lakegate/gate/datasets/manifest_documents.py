@@ -47,14 +47,14 @@ class AcceptedDelivery:
     """Key of the HTML report of the delivery."""
     objects: tuple[LedgerObject, ...]
     """Sorted by key; together they are the delivery."""
+    plan: Sha256
+    """Digest of the plan by which it was accepted."""
     waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
     """Only of a delivery that was rejected, and that a person let through."""
     slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
     """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
     watermark: NotEmpty | None = field(default=None, metadata={OMITTED: True})
     """Only of a delivery with slices, of a line that has a watermark: no event before this time is expected any more."""
-    plan: Sha256 | None = field(default=None, metadata={OMITTED: True})
-    """Digest of the plan by which it was accepted; absent in what older releases wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class ManifestHead:
     """Of the line, as of the height; null if it was always active."""
     deliveries: tuple[AcceptedDelivery, ...]
     """Above the segments."""
+    gapless: bool
+    """Whether every block up to the height could be read."""
     stale: StaleMark | None = field(default=None, metadata={OMITTED: True})
     """Present while a rule that is measured by schedule does not hold for accepted data."""
-    gapless: bool = field(default=False, metadata={OMITTED: True})
-    """Whether every block up to the height was read, and each delivery has its plan; absent where that is not so."""
 
 
 @dataclass(frozen=True, slots=True)

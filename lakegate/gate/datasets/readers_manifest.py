@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, Manifest
+from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -30,7 +30,7 @@ from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deli
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded
 from lakegate.gate.ports import Address, ObjectVersion
-from lakegate.json_codec import decode_document, encode
+from lakegate.json_codec import decode, decode_document, encode, members_of
 
 # ---- The manifest: a head and segments ----
 # A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,
@@ -46,10 +46,10 @@ from lakegate.json_codec import decode_document, encode
 TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
 BEGINS: Final = b'{"deliveries": ['
-"""Every head, also of older releases: its keys are sorted."""
+"""Every head: its keys are sorted."""
 TRIES: Final = 5
-ALWAYS_LISTED: Final = frozenset({"height", "workload", "contract_version", "verdict", "objects"})
-"""Of a delivery, by every release."""
+MEMBERS: Final = frozenset(each.key for each in members_of(AcceptedDelivery))
+"""Of a delivery, all that this release knows."""
 LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
 """The statement of a head about the dataset's lifecycle."""
 
@@ -87,7 +87,6 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
         if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
             blocks = dependencies.ledger.blocks(chain, strict=False)
             head = _Head(head.etag, erased=erasures_of(blocks).height)
-        gapless = len(blocks) == blocks[-1].height - head.height
         erasures = erasures_of(blocks)
         published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
         listed = (*head.deliveries, *(_delivery(dependencies, block, erasures) for block in published))
@@ -103,11 +102,10 @@ def update(dependencies: Dependencies, chain: str) -> Steps[None]:
             "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
             "lifecycle": _lifecycle(blocks) or head.lifecycle,
+            "gapless": len(blocks) == blocks[-1].height - head.height,
         }
         if stale := _stale(blocks, head.stale):
             document["stale"] = stale
-        if gapless:
-            document["gapless"] = True
         put = partial(
             dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
         )
@@ -156,21 +154,19 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
     except NotFound:
         return _Head(None)
     body = dependencies.objects.read(Address(where.bucket, where.key, found.version))
-    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    with suppress(ValueError, RecursionError):
         document = json.loads(body)
-        if document["format"] == FORMAT:
-            deliveries, segments = tuple(document["deliveries"]), document["segments"]
-            erased = erased_of(segments.get("folder", SEGMENTS))
-            of_line = document.get("lifecycle"), document.get("stale")
-            place = int(document["height"]), int(segments["count"])
-            return _Head(found.etag, *place, deliveries, *of_line, erased, document.get("gapless") is True)
+        head = decode(ManifestHead, document)
+        of_line = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
+        deliveries = tuple(document["deliveries"])  # with members of a newer release
+        return _Head(found.etag, head.height, head.segments.count, deliveries, *of_line, head.gapless)
     return _Head(found.etag)
 
 
 def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
     """Head and segments of a line that cannot be read, or differ from what the ledger says up to the height of the head.
 
-    One segment at a time is in memory. Members that an older release did not write may be absent.
+    One segment at a time is in memory. Members of a newer release may be there, too.
     """
     where = Address(dependencies.places.lake, manifest_key(chain))
     try:
@@ -179,8 +175,7 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
         return
     head, document = _head(dependencies, where), _stored(dependencies, where.key, there.version)
     if head.height < 0:
-        if document.get("format") == FORMAT or not isinstance(document.get("deliveries"), list):  # of no other release
-            yield there
+        yield there
         return
     heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
     texts = partial(dependencies.ledger.texts, chain)
@@ -201,25 +196,30 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
                 listed.append(_delivery(dependencies, block, erasures))
         number, rest = divmod(height + 1, heights)
         if rest == 0 and number <= head.segments:
-            yield from _untrue_segment(
-                dependencies, chain, segment_key(chain, (number - 1) * heights, folder), listed, unread
-            )
+            key = segment_key(chain, (number - 1) * heights, folder)
+            yield from _untrue_segment(dependencies, key, (SEGMENT_FORMAT, chain, height), listed, unread)
             listed = []
-    said = (document.get("line"), head.height, head.segments, document["segments"].get("heights"))
-    is_true = said == (chain, height, (height + 1) // heights, heights)
-    if not is_true or of_line != (head.lifecycle, head.stale) or not _lists(head.deliveries, listed, unread):
+    said = (document["line"], head.height, head.segments, document["segments"]["heights"], head.erased)
+    is_true = said == (chain, height, (height + 1) // heights, heights, erasures.height)
+    is_of_line = _agrees([head.lifecycle, head.stale], list(of_line))
+    if not is_true or not is_of_line or not _lists(head.deliveries, listed, unread):
         yield there
 
 
 def _untrue_segment(
-    dependencies: Dependencies, chain: str, key: str, deliveries: list[dict[str, Any]], unread: list[int]
+    dependencies: Dependencies,
+    key: str,
+    expected: tuple[str, str, int],
+    deliveries: list[dict[str, Any]],
+    unread: list[int],
 ) -> Iterator[ObjectVersion]:
     try:
         there = dependencies.objects.head(Address(dependencies.places.lake, key))
     except NotFound:
         return  # readers get an error that names it
     document = _stored(dependencies, key, there.version)
-    if document.get("line") != chain or not _lists(document.get("deliveries"), deliveries, unread):
+    said = tuple(map(document.get, ("format", "line", "height")))
+    if said != expected or not _lists(document.get("deliveries"), deliveries, unread):
         yield there
 
 
@@ -233,18 +233,17 @@ def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any
 
 def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: list[int]) -> bool:  # noqa: ANN401 - of JSON
     """Whether deliveries are listed as the ledger has them; those of blocks that are none may be."""
-    if not isinstance(stored, list | tuple) or not all(
-        isinstance(each, dict) and each.keys() >= ALWAYS_LISTED for each in stored
-    ):
+    if not isinstance(stored, list | tuple) or not all(isinstance(each, dict) for each in stored):
         return False
-    listed = [each for each in stored if each["height"] not in unread]
-    return _agrees(listed, json.loads(_json(expected)))
+    listed = [each for each in stored if each.get("height") not in unread]
+    added = ((each.keys() & MEMBERS) - said.keys() for each, said in zip(listed, expected, strict=False))
+    return not any(added) and _agrees(listed, json.loads(_json(expected)))
 
 
 def _agrees(stored: Any, expected: Any) -> bool:  # noqa: ANN401 - of JSON
-    """Whether a document says what is expected; an older release may have written fewer members."""
+    """Whether a document says what is expected; a newer release may have written further members."""
     if isinstance(expected, dict) and isinstance(stored, dict):
-        return all(_agrees(stored.get(name, value), value) for name, value in expected.items())
+        return all(name in stored and _agrees(stored[name], value) for name, value in expected.items())
     if isinstance(expected, list) and isinstance(stored, list):
         return len(stored) == len(expected) and all(map(_agrees, stored, expected))
     return bool(stored == expected)
@@ -318,7 +317,7 @@ def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, 
         manifest: dict[str, Any] = json.loads(body)
     except (ValueError, RecursionError):
         raise InputError(f"the manifest of {line} is not JSON") from None
-    decode_document(Manifest, "manifest", manifest)
+    decode_document(Manifest, "manifest", manifest, strict=False)
     if manifest["line"] != line:
         raise InputError(f"the manifest of {line} is that of another line")
     return manifest
@@ -332,9 +331,7 @@ def whole(
     Of deliveries that were published after a time it may have none, but those whose turn had come before. Raises InputError
     where a segment is missing, or is another one than its key names.
     """
-    segments = head.get("segments")
-    if segments is None:  # of a line without accepted deliveries
-        return head
+    segments = head["segments"]
     heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
     firsts = range(max(since + 1, 0) // heights * heights, segments["count"] * heights, heights)
     found = []
@@ -354,7 +351,7 @@ def published_since(dependencies: Dependencies, head: dict[str, Any], begin: dat
     Segments are read from the newest one down to one that lists an earlier delivery, by more than clocks differ. Raises
     InputError as `whole` does.
     """
-    segments = head.get("segments") or {"count": 0, "heights": 1}
+    segments = head["segments"]
     heights, folder = segments["heights"], segments.get("folder", SEGMENTS)
     part = found = head["deliveries"]
     number = segments["count"]
@@ -364,11 +361,7 @@ def published_since(dependencies: Dependencies, head: dict[str, Any], begin: dat
         found = part + found
     first = min((each["height"] for each in found if _published(each) >= begin), default=head["height"] + 1)
     before = max((each["height"] for each in found if each["height"] < first), default=number * heights - 1)
-    return {
-        **head,
-        **({"segments": {**segments, "count": 0}} if "segments" in head else {}),
-        "deliveries": found,
-    }, before
+    return {**head, "segments": {**segments, "count": 0}, "deliveries": found}, before
 
 
 def _published(delivery: dict[str, Any]) -> datetime:
@@ -383,7 +376,7 @@ def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, 
     except NotFound:
         return []
     found: list[dict[str, Any]] = head["deliveries"]
-    segments = head.get("segments") or {"count": 0, "heights": 1}
+    segments = head["segments"]
     last, folder = segments["count"] - 1, segments.get("folder", SEGMENTS)
     for number in range(last, max(last - MAX_SEGMENTS, -1), -1):
         if len(found) >= limit:

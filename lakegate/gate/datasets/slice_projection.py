@@ -55,7 +55,7 @@ def select(deliveries: Iterable[Mapping[str, Any]], wanted: Projection) -> Selec
     for each in deliveries:
         own = each.get("slices") or ()
         known_at = own[0].get("system_time") if own else None
-        if each["height"] <= wanted.since or _is_after(known_at or each.get("published_at"), wanted.as_at):
+        if each["height"] <= wanted.since or _is_after(known_at or each["published_at"], wanted.as_at):
             skipped += len(own)
             continue
         height = max(height, each["height"])
@@ -69,9 +69,9 @@ def select(deliveries: Iterable[Mapping[str, Any]], wanted: Projection) -> Selec
     return Selected(tuple(found), tuple(each["key"] for each in slices), skipped, unsliced, height)
 
 
-def _is_after(at: str | None, bound: datetime | None) -> bool:
-    """Whether a time is after a bound; deliveries that an older release listed have no time."""
-    return bound is not None and at is not None and datetime.fromisoformat(at) > bound
+def _is_after(at: str, bound: datetime | None) -> bool:
+    """Whether a time is after a bound."""
+    return bound is not None and datetime.fromisoformat(at) > bound
 
 
 def time_of(written: str) -> datetime:

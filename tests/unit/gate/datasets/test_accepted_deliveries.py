@@ -292,7 +292,7 @@ def _damage(env: Environment, damage: str) -> None:
     env.memory.objects.put(where, body)
 
 
-def test_a_manifest_of_an_older_release_is_listed_again_once() -> None:
+def test_a_manifest_that_lacks_members_is_listed_again_once() -> None:
     """With the next delivery: until then, and where a block cannot be read, the chain is read as a whole."""
     env = Environment()
     delivered(env, b"good:1")

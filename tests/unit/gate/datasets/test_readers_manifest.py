@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lakegate.contract.file_formats import Csv, Format, Storage
-from lakegate.gate.datasets.readers_manifest import update
+from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
+from lakegate.gate.datasets.readers_manifest import newest, update
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import canonical, encode
+from lakegate.json_codec import canonical, encode, members_of
 from lakegate.json_schemas import load
 from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
@@ -117,34 +118,37 @@ def test_a_rejected_delivery_only_raises_the_height() -> None:
     assert (manifest_of(env)["height"], [each["height"] for each in whole(env)]) == (2, [0, 2])
 
 
-def older(env: Environment) -> bytes:
-    """The manifest as releases before formats wrote it."""
-    kept = ("height", "workload", "objects")
-    deliveries = [{name: each[name] for name in kept} for each in whole(env)]
-    return json.dumps({"line": LINE, "height": manifest_of(env)["height"], "deliveries": deliveries}).encode()
+OF_HEAD = ("format", "line", "height", "segments", "lifecycle", "deliveries", "gapless")
+OF_DELIVERY = tuple(each.key for each in members_of(AcceptedDelivery) if each.is_required)
 
 
-def previous(env: Environment) -> bytes:
-    """The manifest as the release before wrote it: everything in one document."""
-    document = {name: value for name, value in manifest_of(env).items() if name != "segments"}
-    return json.dumps(document | {"format": "lakegate-manifest/2", "deliveries": whole(env)}).encode()
+@pytest.mark.parametrize("place", [*((each,) for each in OF_HEAD), *(("deliveries", each) for each in OF_DELIVERY)])
+def test_a_head_that_lacks_a_member_is_derived_again(place: tuple[str, ...]) -> None:
+    """It counts as one that cannot be read: height and order stay, and segments are made again."""
+    env = settled(b"good:1", b"split:12", b"good:3").env
+    before, deliveries = manifest_of(env), whole(env)
+    damaged = manifest_of(env)
+    *above, name = place
+    del (damaged["deliveries"][0] if above else damaged)[name]
+    env.memory.objects.put(WHERE, json.dumps(damaged).encode())
+    env.memory.objects.delete(Address(LAKE, segment_key(LINE, 0)))
+    run(update(env.dependencies, LINE), env.dependencies.clock)
+
+    assert (manifest_of(env), whole(env)) == (before, deliveries)
 
 
-@pytest.mark.parametrize("release", [older, previous])
-def test_an_older_manifest_is_replaced_with_the_next_delivery(release: Callable[[Environment], bytes]) -> None:
-    """Older deliveries get their facts from the ledger; height and order stay, and segments are made of them."""
-    stage = settled(b"good:1", b"split:12")
+def test_members_of_a_newer_release_are_kept() -> None:
+    """Of deliveries, after a rollback: head and segments are read, and the next delivery is listed beside them."""
+    stage = settled(b"good:1", b"good:2", b"good:3")
     env = stage.env
-    before = whole(env)
-    env.memory.objects.put(WHERE, release(env))
-    del env.lake[segment_key(LINE, 0)]
-    env.upload(f"{PREFIX}next.csv", b"good:3")
+    document = manifest_of(env)
+    document["later"] = document["deliveries"][0]["later"] = {"a": 1}
+    env.memory.objects.put(WHERE, json.dumps(document).encode())
+    env.upload(f"{PREFIX}next.csv", b"good:4")
     settle(stage)
-    after = manifest_of(env)
 
-    assert (after["format"], after["height"], after["segments"]["count"]) == ("lakegate-manifest/3", 2, 1)
-    assert whole(env)[:2] == before
-    assert [each["height"] for each in whole(env)] == [0, 1, 2]
+    assert [each.get("later") for each in whole(env)] == [None, None, {"a": 1}, None]
+    assert [each["height"] for each in newest(env.dependencies, LINE, 4)] == [3, 2, 1, 0]
 
 
 def test_a_manifest_above_the_ledger_is_rebuilt() -> None:

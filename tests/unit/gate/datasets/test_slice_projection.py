@@ -66,13 +66,14 @@ def test_only_slices_that_may_have_rows_of_the_answer_are_read(
 
 
 def test_files_as_they_arrived_are_counted() -> None:
-    """Deliveries from before the line had slices, also those of which an older release listed no time."""
+    """Deliveries from before the line had slices."""
     of_today = {name: value for name, value in listed(0, 1, (0, 1)).items() if name != "slices"}
-    older = {"height": 1, "workload": "a", "objects": [{"key": "x"}]}
-    empty = {"height": 2, "workload": "b", "objects": []}
+    later = {"height": 1, "workload": "a", "published_at": text(1), "objects": [{"key": "x"}]}
+    empty = {"height": 2, "workload": "b", "published_at": text(1), "objects": []}
 
-    assert select([of_today, older, empty], Projection()) == Selected((), (), 0, 2, 2)
-    assert select([of_today, older], Projection(as_at=at(0))) == Selected((), (), 0, 1, 1)
+    assert select([of_today, later, empty], Projection()) == Selected((), (), 0, 2, 2)
+    assert select([of_today, later], Projection(as_at=at(0))) == Selected((), (), 0, 0, NOTHING)
+    assert select([of_today, later], Projection(as_at=at(1))) == Selected((), (), 0, 2, 1)
 
 
 def test_slices_are_read_in_the_order_of_their_offsets() -> None:

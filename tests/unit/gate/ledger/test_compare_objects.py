@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
+from typing import Any
 
 import pytest
 
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger import compare_objects
 from lakegate.gate.ledger.blocks import LedgerObject
 from lakegate.gate.ledger.compare_objects import Damage, DamagedObject, damages
 from lakegate.gate.ports import Address
+from lakegate.json_codec import members_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -334,22 +339,57 @@ def test_a_head_above_the_ledger_is_found_and_written_again() -> None:
     assert found(env) == []
 
 
-def test_a_manifest_with_fewer_members_is_that_of_an_older_release() -> None:
-    """At any depth: what it does say agrees with the ledger."""
-    env = finished(b"good:1")
-    body = json.loads(env.dependencies.objects.read(Address(LAKE, HEAD)))
-    del body["deliveries"][0]["report"], body["deliveries"][0]["csv"]["delimiter"]
-    env.memory.objects.put(Address(LAKE, HEAD), json.dumps(body).encode())
+OF_HEAD = ("format", "line", "height", "segments", "lifecycle", "deliveries", "gapless")
+OF_SEGMENT = ("format", "line", "height", "deliveries")
+OF_DELIVERY = tuple(each.key for each in members_of(AcceptedDelivery) if each.is_required)
 
+
+@pytest.mark.parametrize(
+    ("key", "place", "name"),
+    [
+        *((HEAD, (), each) for each in OF_HEAD),
+        *((SEGMENT, (), each) for each in OF_SEGMENT),
+        *((key, ("deliveries", 0), each) for key in (HEAD, SEGMENT) for each in OF_DELIVERY),
+        *((key, ("deliveries", 0, "csv"), "delimiter") for key in (HEAD, SEGMENT)),
+        *((key, ("deliveries", 0, "objects", 0), "checksum") for key in (HEAD, SEGMENT)),
+    ],
+)
+def test_a_member_that_was_taken_out_of_a_manifest_is_found(key: str, place: tuple[str | int, ...], name: str) -> None:
+    """At any depth. With the next delivery, a head that lacks a member is derived again."""
+    env = finished(*(b"good:%d" % number for number in range(5)))
+    body = json.loads(env.dependencies.objects.read(Address(LAKE, key)))
+    holder: Any = reduce(getitem, place, body)
+    del holder[name]
+    env.memory.objects.put(Address(LAKE, key), json.dumps(body).encode())
+
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, key)]
+
+
+@pytest.mark.parametrize("key", [HEAD, SEGMENT])
+def test_only_members_of_a_newer_release_may_stand_beside_those_of_the_ledger(key: str) -> None:
+    """At any depth; a member of this release that the ledger does not have is found."""
+    env = finished(*(b"good:%d" % number for number in range(5)))
+    body = json.loads(env.dependencies.objects.read(Address(LAKE, key)))
+    (delivery, *_) = body["deliveries"]
+    for each in (body, delivery, delivery["csv"], delivery["objects"][0]):
+        each["later"] = {"a": 1}
+    env.memory.objects.put(Address(LAKE, key), json.dumps(body, sort_keys=True).encode())
     assert found(env) == []
 
+    delivery["watermark"] = "2026-01-01T00:00:00Z"
+    env.memory.objects.put(Address(LAKE, key), json.dumps(body).encode())
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, key)]
 
-def test_a_manifest_of_an_older_release_is_not_compared() -> None:
-    """It has its own form, and is rebuilt with the next delivery; a line without one has nothing to compare."""
+
+def test_a_manifest_of_another_format_is_found() -> None:
+    """It is rebuilt with the next delivery; a line without one has nothing to compare."""
     env = finished(b"good:1")
-    env.memory.objects.put(Address(LAKE, HEAD), b'{"line": "orders/lines_v1", "height": 0, "deliveries": []}')
-    assert found(env) == []
+    body = env.dependencies.objects.read(Address(LAKE, HEAD))
+    env.memory.objects.put(Address(LAKE, HEAD), body.replace(b"lakegate-manifest/3", b"lakegate-manifest/2"))
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNTRUE, HEAD)]
 
+    run(readers_manifest.update(env.dependencies, LINE), env.dependencies.clock)
+    assert env.dependencies.objects.read(Address(LAKE, HEAD)) == body
     env.memory.objects.delete(Address(LAKE, HEAD))
     assert found(env) == []
 
