@@ -26,6 +26,7 @@ OTHER: dict[str, Any] = {
     "segments": {"count": 0, "heights": 1000},
     "lifecycle": None,
     "deliveries": [],
+    "gapless": True,
 }
 """The head of another dataset."""
 BODIES = {"a.csv": b"id,amount\na,1\nb,2\nc,3\nd,4\n", "b.csv": b"id,amount\ne,5\nf,6\ng,7\nh,8\n"}

@@ -52,6 +52,7 @@ def line_of(env: Environment, contract: str, body: bytes, version: str = "1.0.0"
         "csv": None,
         "report": "runs/r/report.html",
         "objects": [{"key": key, "version": data.version, "size": data.size, "checksum": ""}],
+        "plan": "0" * 64,
     }
     head = {
         "format": "lakegate-manifest/3",
@@ -60,6 +61,7 @@ def line_of(env: Environment, contract: str, body: bytes, version: str = "1.0.0"
         "segments": {"count": 0, "heights": 100},
         "deliveries": [delivery],
         "lifecycle": None,
+        "gapless": True,
     }
     objects.put(Address(LAKE, manifest_key(line)), json.dumps(head).encode())
     return line

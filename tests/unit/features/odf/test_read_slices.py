@@ -87,10 +87,11 @@ def published(deliveries: dict[int, tuple[int, list[list[int]]]]) -> tuple[dict[
                 "report": "reports/r.html",
                 "slices": described,
                 "objects": [described_object(key, objects[key]) for key in keys],
+                "plan": "0" * 64,
             }
         )
     head = {"format": "lakegate-manifest/3", "line": LINE, "height": max(deliveries), "lifecycle": None}
-    return {**head, "segments": {"count": 0, "heights": 100}, "deliveries": listed}, objects
+    return {**head, "segments": {"count": 0, "heights": 100}, "deliveries": listed, "gapless": True}, objects
 
 
 def described_object(key: str, body: bytes) -> dict[str, Any]:

@@ -159,7 +159,9 @@ def test_a_manifest_above_the_ledger_is_rebuilt() -> None:
         "line": LINE,
         "height": 7,
         "segments": {"count": 0, "heights": 2},
+        "lifecycle": None,
         "deliveries": [],
+        "gapless": True,
     }
     env.memory.objects.put(WHERE, json.dumps(ahead).encode())
     drive(env.dependencies, advance(env.dependencies, row))

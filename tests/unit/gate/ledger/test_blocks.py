@@ -94,7 +94,7 @@ def test_the_schema_names_the_fields_of_the_block() -> None:
     expected = sorted([field.name for field in fields(Block)] + ["format"])
 
     assert (expected, expected) == (
-        sorted([*SCHEMA["required"], "slices", "waiver", "watermark"]),
+        sorted([*SCHEMA["required"], "engines", "result", "slices", "waiver", "watermark"]),
         sorted(SCHEMA["properties"]),
     )
     assert SCHEMA["properties"]["format"] == {"const": FORMAT}
