@@ -10,7 +10,6 @@ import pytest
 
 from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.errors import AccessDenied, InputError
-from lakegate.features.proposals.proposal import propose
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -194,15 +193,6 @@ def test_more_routes_than_a_transaction_holds_are_written_again(cloud: Cloud) ->
     run(add_route(there, "a/", "shop", "orders", 1), there.clock)
 
     assert len(there.registry.snapshot().routes) == 99
-
-
-def test_proposals_are_no_items_of_a_contract_that_can_be_lost(cloud: Cloud) -> None:
-    """They stand in the same table, and are neither versions nor damage."""
-    there = built(cloud)
-    before = there.registry.snapshot()
-    run(propose(there, compiled("1.2.0")), there.clock)
-
-    assert (there.registry.snapshot(), there.registry.damaged()) == (before, {})
 
 
 class Refused(DynamoTable):

@@ -1,4 +1,4 @@
-"""Metrics of the Lambda that sweeps: measurements by schedule, and pauses that last for days."""
+"""Metrics of the Lambda that sweeps: pauses that last for days."""
 
 from __future__ import annotations
 
@@ -13,36 +13,8 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.errors import PortError
 from tests.unit.aws.test_delivery_over_aws import settings
-from tests.unit.features.revalidation.revalidation_stage import measured_hourly
 from tests.unit.functions.test_handlers import Context
 from tests.unit.gate.datasets.test_pauses import held, resumed
-
-
-def test_a_sweep_counts_how_measurements_ended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One run that holds, then one that does not; a sweep in which none ended counts none."""
-    for name, value in settings("00app").items():
-        monkeypatch.setenv(name, value)
-    stage = measured_hourly()
-    monkeypatch.setattr(sweep_handler, "dependencies", lambda: stage.env.dependencies)
-    for broken in (set[str](), {"once"}):
-        stage.broken = broken
-        stage.env.memory.clock.sleep(3_600)
-        for _ in range(2):
-            sweep_handler.handler({}, Context())
-            stage.answer(stage.runs[-1])
-            stage.env.memory.clock.sleep(360)
-    lambda_runtime.INVOCATION.set(None)
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "RevalidationsHeld" in line]
-    names = ("RevalidationsHeld", "RevalidationsBroken", "RevalidationsFailed")
-
-    assert [tuple(each[name][0] for name in names) for each in lines] == [
-        (0.0, 0.0, 0.0),
-        (1.0, 0.0, 0.0),
-        (0.0, 0.0, 0.0),
-        (0.0, 1.0, 0.0),
-    ]
 
 
 def test_a_sweep_counts_lines_that_are_paused_for_days(

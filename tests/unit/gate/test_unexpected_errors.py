@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.contract.contract_model import REVALIDATED
-from lakegate.errors import LakegateError, Throttled, UnreadableItem
-from lakegate.features.notifications import notices
-from lakegate.features.pull import pull_task
-from lakegate.features.revalidation import revalidation
+from lakegate.errors import LakegateError, UnreadableItem
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery import advance
@@ -21,15 +17,12 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Workloads
 from lakegate.gate.effects import Defect, run
-from lakegate.gate.scheduled_tasks import Discovery, Turn, discover
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from tests.simulation.environment import LANDING, PREFIX, Environment
-from tests.unit.features.notifications.test_send_notices import OPERATOR, Gate
-from tests.unit.features.pull.pull_stage import scheduled
-from tests.unit.features.revalidation.revalidation_stage import measured_hourly
 from tests.unit.gate.datasets.test_freshness_deadlines import late, promising
 from tests.unit.gate.delivery.test_small_file_batches import LIMITS, arrived, finished, rows
+from tests.unit.gate.notified_gate import Gate
 from tests.unit.gate.scenarios import drive, quarantined
 
 SECRET = "what a producer wrote"
@@ -99,25 +92,6 @@ def test_a_batch_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.state for each in rows(env, workloads)] == [State.SUBMITTING, State.PUBLISHED, State.PUBLISHED]
 
 
-def test_a_schedule_of_one_line_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither what is found in the registry nor what is due."""
-    stage = measured_hourly(b"good:1")
-
-    def broken(*_: object) -> Any:
-        raise ZeroDivisionError
-
-    turn, found = Turn(), Discovery(REVALIDATED, "cursor", broken)
-    run(
-        discover(stage.env.dependencies, turn, replace(revalidation.TASK, discovery=found)),
-        stage.env.dependencies.clock,
-    )
-    pull = scheduled()
-    monkeypatch.setattr(pull_task, "_pull", broken)
-
-    assert of(turn.failures) == [f"ZeroDivisionError @ {stage.row.line}"]
-    assert of(pull.tick().failures) == [f"ZeroDivisionError @ {pull.row.line}"]
-
-
 def test_notify_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that cannot be sent waits; one whose row cannot be read is sent, once; the others are sent."""
     gate = Gate()
@@ -150,45 +124,6 @@ def test_a_promise_of_one_line_stops_nothing(monkeypatch: pytest.MonkeyPatch, er
         True
     ]
     assert late(gate) == []
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError(), UnreadableItem("notice#x", "it is not JSON")])
-def test_a_notice_stops_no_other(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Of two channels one gets its message."""
-    gate = Gate()
-    gate.subscribe(OPERATOR, "rejected")
-    gate.subscribe("slack:other", "rejected")
-    gate.ends("quarantined", "rejected")
-    send = notices._send  # noqa: SLF001 - the one place of both
-
-    def refused(dependencies: Any, notice: Any, *given: Any) -> None:
-        if notice.channel == OPERATOR:
-            raise error
-        send(dependencies, notice, *given)
-
-    monkeypatch.setattr(notices, "_send", refused)
-    notified = gate.turn()
-
-    assert [to for to, *_ in gate.sent()] == ["slack:other"]
-    assert len(notified.channels.failures) == 1
-
-
-def test_a_notice_that_cannot_be_read_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a table that refuses: what is due waits for the next turn."""
-    gate = Gate()
-    gate.subscribe(OPERATOR, "rejected")
-    gate.ends("quarantined", "rejected")
-    unreadable = UnreadableItem("notice#x", "it is not JSON")
-    monkeypatch.setattr(notices.Notices, "due", lambda *_: ("bad",))
-    usual = notices.Notices.get
-    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", unreadable))
-    notified = gate.turn()
-
-    assert (notified.channels.failures, [to for to, *_ in gate.sent()]) == ([unreadable], [OPERATOR])
-
-    throttled = Throttled("GetItem")
-    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", throttled))
-    assert gate.turn().channels.failures == [throttled]
 
 
 def test_a_row_that_cannot_be_read_leaves_its_block(monkeypatch: pytest.MonkeyPatch) -> None:

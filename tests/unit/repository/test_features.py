@@ -162,3 +162,24 @@ def test_the_architecture_lists_every_extension_point() -> None:
 
     assert [point for point, _ in rows] == sorted({point for point, _, _ in TABLE})
     assert [file for file in asking if not (ROOT / file).is_file()] == []
+
+
+STILL_NEEDED = {
+    "tests/unit/aws/test_settings.py": "metrics of the guide",
+    "tests/unit/cli/conftest.py": "commands are compared over both ways",
+    "tests/unit/cli/stack/test_unreadable_items.py": "doctor tells of each item",
+    "tests/unit/gate/datasets/test_accepted_deliveries.py": "rows that a measurement reads",
+    "tests/unit/gate/registry/test_parent_contracts.py": "the notice of a parent",
+}
+"""Tests of the core that need a feature, and why."""
+
+
+def test_tests_of_the_core_need_no_feature() -> None:
+    """They are collected where the folder of a feature and its tests are removed."""
+    needing = re.compile(
+        r"^(?:from|import) (?:lakegate\.features|tests\.unit\.features)\.(?!feature_table)", re.MULTILINE
+    )
+    files = (ROOT / "tests/unit").rglob("*.py")
+    found = {str(each.relative_to(ROOT)) for each in files if needing.search(each.read_text())}
+
+    assert {each for each in found if not each.startswith("tests/unit/features/")} == STILL_NEEDED.keys()

@@ -7,8 +7,6 @@ import re
 import pytest
 
 from lakegate.errors import ContractError
-from lakegate.features.great_expectations.expectations import EXPECTATIONS
-from lakegate.features.soda.soda_checks import METRICS
 from lakegate.plan.check import Check
 from lakegate.plan.metrics import Metric, Number
 from lakegate.plan.result import Measured, Measurement, Result
@@ -89,34 +87,6 @@ def test_every_kind_is_shown_an_empty_dataset_and_nothing_but_nulls(kind: str) -
 
     assert any(not case.rows for case in of_kind)
     assert any(case.rows and all(value is None for row in case.rows for value in row) for case in of_kind)
-
-
-def calls(engine: str, call: str) -> list[Case]:
-    """The cases of one call of a foreign engine."""
-    arguments = ((case, case.contract.datasets[0].rules[0].arguments) for case in GOOD)
-    return [
-        case
-        for case, given in arguments
-        if engine == given.get("engine") and re.fullmatch(rf"{call}\b.*", str(given.get("call")), re.DOTALL)
-    ]
-
-
-@pytest.mark.parametrize("check", [*sorted(METRICS), "schema"])
-def test_every_check_of_soda_is_shown_an_empty_dataset_and_nothing_but_nulls(check: str) -> None:
-    """The same holds for each check of Soda."""
-    of_check = calls("soda", check)
-
-    assert any(not case.rows for case in of_check)
-    assert any(case.rows and all(value is None for row in case.rows for value in row) for case in of_check)
-
-
-@pytest.mark.parametrize("call", sorted(EXPECTATIONS))
-def test_every_expectation_is_shown_an_empty_dataset_and_nothing_but_nulls(call: str) -> None:
-    """The same holds for each expectation on its own."""
-    of_call = [each for each in GOOD if call == each.contract.datasets[0].rules[0].arguments.get("call")]
-
-    assert any(not case.rows for case in of_call)
-    assert any(case.rows and all(value is None for row in case.rows for value in row) for case in of_call)
 
 
 def test_the_table_in_words_names_every_kind() -> None:

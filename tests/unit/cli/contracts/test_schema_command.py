@@ -14,7 +14,6 @@ from jsonschema.validators import validator_for
 from lakegate.cli.main import app
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
-from lakegate.features.draft.init_command import example
 from lakegate.json_schemas import EDITOR
 
 EXTENSION = {"property": "lakegate", "value": {"format": "csv", "csv": {"delimiter": ";"}}}
@@ -55,7 +54,7 @@ def _references(node: Any) -> list[Any]:
 def test_the_official_schema_and_the_extension_are_both_checked() -> None:
     """An example is valid; a wrong key of the standard, and one of the extension, are not."""
     found = schema()
-    document = yaml.safe_load(example("payments", "finance"))
+    document = yaml.safe_load((ROOT / "contracts/examples/orders.odcs.yaml").read_text())
     table = document["schema"][0]
     wrong = document | {"schema": [table | {"customProperties": [EXTENSION | {"value": {"formt": "csv"}}]}]}
 

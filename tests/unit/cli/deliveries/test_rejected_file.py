@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 import lakegate as api
 from lakegate.cli.main import app
-from lakegate.features.http_api.api_routes import ROUTES
-from lakegate.http_messages import HttpRequest
+from lakegate.http_messages import representation
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 
@@ -133,8 +132,7 @@ def stored(lakegate: Lakegate, key: str) -> str:
 
 
 def over_http(lakegate: Lakegate, workload: str) -> object:
-    route = "GET /api/v1/workload/{id}"
-    return ROUTES[route].answer(lakegate.dependencies, HttpRequest(route, "r", "arn", path={"id": workload})).body
+    return representation(lakegate.dependencies, lakegate.dependencies.workloads.get(workload))
 
 
 def events(lakegate: Lakegate) -> list[str]:

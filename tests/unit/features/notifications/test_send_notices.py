@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -15,53 +14,14 @@ from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliv
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
-from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
-from lakegate.gate.event_bodies import message
 from lakegate.gate.ports import Message
-from lakegate.gate.send_messages import Notified, notify
+from lakegate.gate.send_messages import notify
 from lakegate.verdict.verdict import Counts
 from tests.simulation.environment import PREFIX
-from tests.unit.gate.scenarios import landed
-
-LINE = "orders/lines_v1"
-OPERATOR, CONSUMER, PRODUCER = "pagerduty:operator", "slack:consumer", "teams:producer"
-REASONS = ("amount: wanted at least 95 % present", "duplicate-content")
-
-
-class Gate:
-    """An environment whose deliveries end as a test wants them to."""
-
-    def __init__(self) -> None:
-        self.env, self.row = landed()
-        self.number = 0
-
-    def subscribe(self, channel: str, *on: str, **given: Any) -> None:
-        decide = partial(subscribed, team=channel, on=on, to=[channel], **given)
-        run(change(self.env.dependencies, LINE, "", decide), self.env.dependencies.clock)
-
-    def ends(
-        self, kind: str, verdict: str | None = None, reasons: tuple[str, ...] = REASONS, **changes: Any
-    ) -> Workload:
-        """One more delivery has come to an end, and its message is in the outbox."""
-        self.number += 1
-        decision = Decision(verdict, reasons, "") if verdict else None
-        row = self.row._replace(
-            id=f"{self.number:064x}", state=State(kind.upper()), decision=decision, attempt=1, **changes
-        )
-        self.env.memory.workloads[row.id] = row
-        self.env.memory.post(message(self.env.dependencies, row, self.number))
-        return row
-
-    def turn(self, hours: float = 0) -> Notified:
-        self.env.memory.clock.sleep(hours * 3_600 + 60)
-        return run(notify(self.env.dependencies), self.env.dependencies.clock)
-
-    def sent(self) -> list[tuple[str, str, int, bool]]:
-        found = [(to, each.kind, each.times, each.resolved) for to, each in self.env.memory.channels.sent]
-        self.env.memory.channels.sent.clear()
-        return found
+from tests.unit.gate.notified_gate import CONSUMER, LINE, OPERATOR, PRODUCER, REASONS, Gate
 
 
 def test_a_thousand_rejections_are_one_message_and_one_resolution() -> None:

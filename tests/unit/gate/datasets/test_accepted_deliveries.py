@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from lakegate.errors import UnreadableItem
-from lakegate.features.odf.slice_turns import turn_key
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.delivery.advance import advance, completion
@@ -28,7 +27,7 @@ from lakegate.gate.ledger.ledger_store import head_key
 from lakegate.gate.ports import Address
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
-from lakegate.gate.table import Row, RowKey, StoredRecord, TableName
+from lakegate.gate.table import Row, RowKey, StoredRecord, TableName, workloads_key
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.sliced import SNAPSHOTS, Line, judged
 from tests.simulation.sliced import settled as finished
@@ -100,7 +99,7 @@ def aged(env: Environment, height: int) -> None:
     top = Row(head_key(LINE), {"top": height - 1, "digest": digest(_copy(first, height - 1, rows))})
     env.memory.table.put(top)
     if rows:
-        turn = env.memory.table.get(turn_key(LINE))
+        turn = env.memory.table.get(workloads_key("slices", LINE))
         assert turn is not None
         env.memory.table.put(Row(turn.key, {**turn.values, "following": height * rows}))
     drive(env.dependencies, update(env.dependencies, LINE))

@@ -24,7 +24,7 @@ from lakegate.gate.send_messages import notify
 from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
 from tests.published_schemas import validate
-from tests.unit.features.notifications.test_send_notices import LINE, OPERATOR, Gate
+from tests.unit.gate.notified_gate import LINE, OPERATOR, Gate
 
 DAY = Promise("frequency", 86_400)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import ConditionFailed
-from lakegate.features.odf.slice_turns import DecidedSlices, with_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_of
 from lakegate.gate.delivery.protocol import State
@@ -140,16 +138,3 @@ def test_what_waits_for_a_person_is_not_asked_again() -> None:
 
     assert (count, len(blocks(env))) == (1, 1)
     assert env.dependencies.workloads.get(asked.id).state is State.PUBLISHED
-
-
-def test_the_turn_of_a_line_ends_with_what_is_settled() -> None:
-    """A table that is set back has the turn of then: the delivery gives it up, and the next one is published."""
-    env, row = decided()
-    assert row.decision is not None
-    drive(env.dependencies, advance(env.dependencies, row))
-    set_back(env, row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
-    with pytest.raises(ConditionFailed):
-        env.memory.turns.end_turn(row._replace(decision=with_slices(row.decision, DecidedSlices((0, 6)))))
-    swept(env)
-
-    assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED

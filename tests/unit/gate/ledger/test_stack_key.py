@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import SigningDenied
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
@@ -19,10 +18,8 @@ from lakegate.gate.ledger.signatures import Signatures, key_content
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.gate.ports import SigningKeys
 from lakegate.gate.sweep import sweep
-from tests.decisions import waive
 from tests.fakes.signing import MemoryKey
 from tests.simulation.environment import LINE, PREFIX, Environment
-from tests.unit.features.waivers.test_waiver import REASON, rejected, until
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO, key_record
 from tests.unit.gate.scenarios import alarm_of, decided, drive, refused_at
 
@@ -185,19 +182,3 @@ def test_a_key_that_is_replaced_meanwhile_signs_nothing_more(monkeypatch: pytest
         drive(env.dependencies, advance(env.dependencies, other))
 
     assert signed(env) == {ONE.name: 3, TWO.name: 0}
-
-
-def test_who_may_not_sign_leaves_the_commit_to_the_sweep() -> None:
-    """A person's waiver is decided, and the functions commit it; a worker of the stack reports that it may not sign."""
-    env, row = rejected()
-    signing(env, MemoryKey(1, denied=True))
-    identity = str(drive(env.dependencies, waive(env.dependencies, row.id, REASON, until(env))))
-    before = env.dependencies.workloads.get(identity)
-    with pytest.raises(SigningDenied):
-        drive(env.dependencies, advance(env.dependencies, before))
-    signing(env, ONE)
-    env.memory.clock.sleep(3_600)
-    drive(env.dependencies, sweep(env.dependencies))
-
-    assert (before.state, env.dependencies.workloads.get(identity).state) == (State.DECIDED, State.PUBLISHED)
-    assert signed(env) == {ONE.name: 2}
