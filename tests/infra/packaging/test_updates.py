@@ -93,16 +93,22 @@ EXPECTED = {
     "JobCode": "Functions",
     "JobMinutes": "Functions",
     "JwtAudience": (
-        "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
-        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PullContractRoute PutContractRoute "
-        "ReadContractRoute ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
-        "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
+        "+ApiAuthorizer AddRouteOfContractRoute AddRouteRoute AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute "
+        "FindContractsRoute FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
+        "FindWorkloadsOfContractRoute FindWorkloadsRoute NoSuchRoute NotifyWorkloadOfContractRoute NotifyWorkloadRoute "
+        "PublishContractRoute PullContractRoute PutContractRoute ReadContractRoute ReadValidationOfContractRoute "
+        "ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute RemoveRouteOfContractRoute RemoveRouteRoute "
+        "RetireContractRoute StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute "
+        "TransitionWorkloadRoute"
     ),
     "JwtIssuer": (
-        "+ApiAuthorizer AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute FindContractsRoute "
-        "NotifyWorkloadOfContractRoute NotifyWorkloadRoute PublishContractRoute PullContractRoute PutContractRoute "
-        "ReadContractRoute ReadValidationOfContractRoute ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute "
-        "StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute TransitionWorkloadRoute"
+        "+ApiAuthorizer AddRouteOfContractRoute AddRouteRoute AnnounceWorkloadOfContractRoute AnnounceWorkloadRoute "
+        "FindContractsRoute FindRevalidationsOfContractRoute FindRoutesOfContractRoute FindRoutesRoute "
+        "FindWorkloadsOfContractRoute FindWorkloadsRoute NoSuchRoute NotifyWorkloadOfContractRoute NotifyWorkloadRoute "
+        "PublishContractRoute PullContractRoute PutContractRoute ReadContractRoute ReadValidationOfContractRoute "
+        "ReadValidationRoute ReadWorkloadOfContractRoute ReadWorkloadRoute RemoveRouteOfContractRoute RemoveRouteRoute "
+        "RetireContractRoute StartValidationOfContractRoute StartValidationRoute TransitionWorkloadOfContractRoute "
+        "TransitionWorkloadRoute"
     ),
     "KmsKey": (
         "+Key +KeyPolicy AWS::Logs::LogGroup Alarms ApiRole CompletionRole DeadLetterQueue IntakeRole JobRole "
