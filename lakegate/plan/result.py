@@ -90,7 +90,11 @@ class ObservedValues:
     values: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=100)] = field(
         default=(), metadata={OMITTED: True}
     )
-    """The allowed values that occur, in the order of the rule; of a validator those that it answers."""
+    """The allowed values that occur, in the order of the rule; of a validator the list that is its metric."""
+    severities: Annotated[tuple[Annotated[str, Permitted(("fail", "warn"))], ...], Bounds(most=2)] = field(
+        default=(), metadata={OMITTED: True}
+    )
+    """Of a validator, the severities that it answers of."""
 
 
 @dataclass(frozen=True, slots=True)

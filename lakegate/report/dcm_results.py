@@ -9,9 +9,10 @@ from lakegate.plan.check import Check
 from lakegate.plan.external_rule import ENGINE
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Within
-from lakegate.plan.result import Measurement, Result
+from lakegate.plan.result import Measured, Measurement, Result
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.check_status import CheckOutcome
+from lakegate.verdict.measured_values import reads_classified
 from lakegate.verdict.verdict import Judgement
 
 NAMES: Final = {"deequ": "Deequ", "spark": "Spark", "duckdb": "DuckDB", "lakegate": "Lakegate"}
@@ -58,10 +59,11 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
     outcomes = {each.id: each for each in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
+    answers = {each.check: each.accept for each in found.result.measurements}
     for check in found.plan.checks:
         outcome = outcomes[check.id]
         technology = measured_by.get(check.id)
-        metric, unit = metric_of(found.plan, check, outcome)
+        metric, unit = metric_of(found.plan, check, outcome, answers.get(check.id))
         yield {
             "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,
@@ -75,13 +77,19 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
         }
 
 
-def metric_of(plan: Plan, check: Check, outcome: CheckOutcome) -> tuple[object, str | None]:
-    """What was observed, with its unit: the extreme of a bound, the values of a list, else the number that was measured.
+def metric_of(plan: Plan, check: Check, outcome: CheckOutcome, answer: Measured | None) -> tuple[object, str | None]:
+    """What was observed, with its unit: the extreme of a bound, the values of a list, the metric of a validator, else the number
+    that was measured.
 
     Values that are not allowed are among the first failing rows, and masked like those.
     """
     seen, bounds = outcome.observed, check.accept.predicate
-    if seen is None:
+    if check.metric.is_external and outcome.numbers is not None and answer is not None:
+        if seen is not None and seen.values:
+            return [_plain(float(each)) for each in seen.values], "values"
+        is_kept = answer.number is not None and not reads_classified(plan, check)
+        return (_plain(answer.number or 0), "value") if is_kept else (outcome.numbers.value, outcome.numbers.unit)
+    if seen is None or check.metric.is_external:
         return (outcome.numbers.value, outcome.numbers.unit) if outcome.numbers else (None, None)
     if not isinstance(bounds, Within):
         is_text = not plan.field(check.fields[0]).type.numeric
@@ -114,6 +122,9 @@ def severity_of(check: Check, outcome: CheckOutcome) -> dict[str, object]:
         "fail": check.worst is Severity.FAIL,
         "warn": check.tolerate is not None or check.worst is Severity.WARN or outcome.status is Status.WARN,
     }
+    answered = outcome.observed.severities if outcome.observed else ()
+    if answered:  # those of a validator
+        has = {name: name in answered for name in has}
     exception = None
     if outcome.status in {Status.ERROR, Status.SKIP}:
         is_error = outcome.status is Status.ERROR

@@ -34,9 +34,10 @@ from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.external_rule import ENGINE, AnsweredTechnology, ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Measured, Measurement, Result
+from lakegate.plan.result import Measured, Measurement, ObservedValues, Result
 from lakegate.rules.check_builder import brief
 from lakegate.rules.compile_plan import checks_by_rule, compile_rules
+from lakegate.verdict.measured_values import reads_classified
 
 # ---- Binding of rules at publication ----
 # A rule is bound if its technology is one that a validator answers, and the compiler has named it as not measured. So a rule
@@ -142,6 +143,7 @@ VERSION: Final = re.compile(r"[!-~]{1,64}", re.ASCII)
 UNKNOWN: Final = "unknown"
 """The version of a technology, where no result names it."""
 SEVERITIES: Final = ("fail", "warn")
+MOST_VALUES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +192,17 @@ def merged(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) ->
     """The result with the answers of all technologies; what the attempt's own run says about external checks does not count."""
     external = {each.check for each in plan.external}
     own = tuple(each for each in result.measurements if each.check not in external)
-    others = (each for name in sorted(answers) for each in answers[name].measurements)
+    others = [_without_classified(plan, each) for name in sorted(answers) for each in answers[name].measurements]
     engines = {f"{ENGINE}{name}": answer.version for name, answer in sorted(answers.items())}
     return replace(result, measurements=(*own, *others), engines={**result.engines, **engines})
+
+
+def _without_classified(plan: Plan, found: Measurement) -> Measurement:
+    """The measurement without the values that a validator has for a classified field."""
+    check = next(each for each in plan.checks if each.id == found.check)
+    if found.observed is None or not reads_classified(plan, check):
+        return found
+    return replace(found, observed=replace(found.observed, values=()))
 
 
 def _json(body: bytes) -> object:
@@ -221,8 +231,12 @@ def _measurement(check: Check, results: list[Mapping[str, Any]]) -> Measurement:
         return Measurement(check.id, error=RAISED)
     fails = sum(not fail for fail, _ in filter(None, kept))
     broken = sum(not (fail and warn) for fail, warn in filter(None, kept))
-    number = _number(results[0].get("metric")) if len(results) == 1 else None
-    return Measurement(check.id, Measured(len(results), broken, number), tolerate=Measured(len(results), fails, number))
+    metric = results[0].get("metric") if len(results) == 1 else None
+    number = _number(metric)
+    has = tuple(name for name in SEVERITIES if any(each["severity"].get(name) is not None for each in results))
+    observed = ObservedValues(values=_values(metric), severities=has)
+    accept, tolerate = Measured(len(results), broken, number), Measured(len(results), fails, number)
+    return Measurement(check.id, accept, tolerate=tolerate, observed=observed)
 
 
 def _kept(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
@@ -245,6 +259,12 @@ def _has_raised(tier: Mapping[str, Any]) -> bool:
     if not isinstance(raised, bool):
         _refuse("a result does not say whether its rule could be measured")
     return raised
+
+
+def _values(metric: object) -> tuple[str, ...]:
+    """A metric that is a list of at most 100 numbers, as JSON has them; of anything else nothing is kept."""
+    numbers = metric if isinstance(metric, list) and len(metric) <= MOST_VALUES else []
+    return tuple(json.dumps(each) for each in numbers) if all(_number(each) is not None for each in numbers) else ()
 
 
 def _number(metric: object) -> float | None:

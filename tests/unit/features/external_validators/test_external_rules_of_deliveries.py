@@ -95,6 +95,38 @@ def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verd
     ]
 
 
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        (-52, (-52, "value")),
+        (0.25, (0.25, "value")),
+        ([1, 2.5, -3], ([1, 2.5, -3], "values")),
+        ("text", (0, "answers")),
+        ([1, "a"], (0, "answers")),
+        ([1] * 101, (0, "answers")),
+        (None, (0, "answers")),
+    ],
+)
+def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[object, str]) -> None:
+    """A number, or a short list of short values; any other text of the service is none."""
+    tier = {"success": True, "exception_info": {"raised_exception": False}}
+    line = proceeded(
+        begun(
+            Line.of(
+                lambda asked: answer_of(
+                    asked, result=results_of(asked, metric=metric, severity={"fail": tier, "warn": tier})
+                )
+            )
+        )
+    )
+    report = judged(line.env.dependencies, line.row)
+    assert report is not None
+    (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
+
+    assert (over_http["metric"], over_http["unit"]) == expected
+    assert over_http["severity"]["warn"] == {"success": True, "exceptionInfoModel": None}
+
+
 def test_results_name_the_technology_and_its_version() -> None:
     """Over HTTP and in the documents of commands, in the form of their schemas."""
     line = proceeded(begun(Line.of(broken)))
@@ -106,12 +138,12 @@ def test_results_name_the_technology_and_its_version() -> None:
     assert over_http == {
         "id": "order",
         "column": None,
-        "metric": 1,
-        "unit": "answers",
+        "metric": 3,
+        "unit": "value",
         "failingRows": None,
         "technology": "Probe",
         "version": "1.2.3",
-        "severity": {"fail": {"success": False, "exceptionInfoModel": None}, "warn": over_http["severity"]["warn"]},
+        "severity": {"fail": {"success": False, "exceptionInfoModel": None}, "warn": None},
         "success": "fail",
     }
     described = {"$ref": "#/components/schemas/RuleResult", **json.loads((ROOT / "docs/openapi.json").read_text())}

@@ -25,7 +25,7 @@ from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
-from lakegate.plan.result import Measured, Measurement, Result, Unreadable
+from lakegate.plan.result import Measured, Measurement, ObservedValues, Result, Unreadable
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import judge
@@ -50,6 +50,10 @@ def answer(*results: Any, **changes: Any) -> bytes:
 
 def read(body: bytes, *checks: Check) -> ExternalAnswer | None:
     return read_answer(body, NAME, "GX", checks or (ORDER,))
+
+
+FAILS = ObservedValues(severities=("fail",))
+"""Of an answer about this severity alone."""
 
 
 def statuses(*results: Any, worst: Severity = Severity.FAIL) -> list[Status]:
@@ -96,8 +100,8 @@ def test_an_answer_has_a_measurement_of_each_check_and_a_version() -> None:
     assert found == ExternalAnswer(
         "1.2.3",
         (
-            Measurement("order", Measured(1, 0, 2.5), tolerate=Measured(1, 0, 2.5)),
-            Measurement("pair", Measured(2, 1), tolerate=Measured(2, 1)),
+            Measurement("order", Measured(1, 0, 2.5), tolerate=Measured(1, 0, 2.5), observed=FAILS),
+            Measurement("pair", Measured(2, 1), tolerate=Measured(2, 1), observed=FAILS),
         ),
     )
 
@@ -134,24 +138,29 @@ def test_results_are_one_for_the_rule_or_one_for_each_of_its_columns(
         return
     kept = Measured(len(columns), 0, 7 if len(columns) == 1 else None)
 
-    assert read(body, check) == ExternalAnswer(UNKNOWN, (Measurement("order", kept, tolerate=kept),))
+    assert read(body, check) == ExternalAnswer(UNKNOWN, (Measurement("order", kept, tolerate=kept, observed=FAILS),))
 
 
-@pytest.mark.parametrize("metric", [None, True, "7", [1, 2], {"a": 1}, 10**400, float("1e308")])
+@pytest.mark.parametrize(
+    "metric", [None, True, "7", [1, 2], [1, "a"], [[1]], [True], [1] * 101, {"a": 1}, 10**400, float("1e308")]
+)
 def test_only_numbers_of_metrics_are_kept(metric: object) -> None:
     """Text of a service comes into no result."""
     found = read(answer(result(metric=metric)))
 
-    assert found == ExternalAnswer(
-        UNKNOWN, (Measurement("order", (kept := Measured(1, 0, 1e308 if metric == 1e308 else None)), tolerate=kept),)
-    )
+    kept, values = Measured(1, 0, 1e308 if metric == 1e308 else None), ("1", "2") if metric == [1, 2] else ()
+
+    observed = replace(FAILS, values=values)
+    assert found == ExternalAnswer(UNKNOWN, (Measurement("order", kept, tolerate=kept, observed=observed),))
 
 
 def test_a_metric_beyond_doubles_is_no_number() -> None:
     """JSON may write one; documents of the gate cannot."""
     found = read(answer(result()).replace(b"7", b"1e999"))
 
-    assert found == ExternalAnswer(UNKNOWN, (Measurement("order", Measured(1, 0), tolerate=Measured(1, 0)),))
+    assert found == ExternalAnswer(
+        UNKNOWN, (Measurement("order", Measured(1, 0), tolerate=Measured(1, 0), observed=FAILS),)
+    )
 
 
 def test_what_runs_and_what_failed() -> None:
