@@ -41,6 +41,7 @@ from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
 from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
+from lakegate.aws.vpc_endpoints import needed
 from lakegate.errors import SetUpError
 from lakegate.extension_points import ROOT, TOOLS
 from lakegate.lints.linter import read
@@ -342,12 +343,27 @@ def make_bucket(state: LocalState) -> None:
     client(state, "s3").create_bucket(Bucket=ARTIFACTS, CreateBucketConfiguration=place)
 
 
+def make_endpoints(state: LocalState, parameters: Mapping[str, str]) -> None:
+    """Make the endpoints that the guide lists for these parameters, in the VPC of their subnets, where they are not there yet."""
+    ec2 = client(state, "ec2")
+    there = {(each["VpcId"], each["ServiceName"]) for each in ec2.describe_vpc_endpoints()["VpcEndpoints"]}
+    for subnet in ec2.describe_subnets(SubnetIds=parameters["SubnetIds"].split(","))["Subnets"]:
+        for each in needed(parameters):
+            place = (subnet["VpcId"], f"com.amazonaws.{state.region}.{each.service}")
+            if place not in there:
+                ec2.create_vpc_endpoint(VpcId=place[0], ServiceName=place[1], VpcEndpointType=each.kind)
+                there.add(place)
+
+
 def deploy(state: LocalState, log: Path, parameters: Mapping[str, str]) -> dict[str, str]:
     """Deploy the stack, or its next version; the stack's outputs. SetUpError where SAM refuses."""
     settings = " ".join(f"--conf {name}={value}" for name, value in JOB_SETTINGS.items())
     own = {"EmrEndpoint": state.emr_endpoint, "ExtraJobParameters": settings, "MaxConcurrentRuns": str(AT_ONCE)}
     own["SigningKey"] = "own"
-    _sam(state, {**own, **parameters}, log)
+    own |= parameters
+    if own.get("SubnetIds"):
+        make_endpoints(state, own)
+    _sam(state, own, log)
     outputs = outputs_of(state)
     for name, body in job_files().items():
         client(state, "s3").put_object(Bucket=outputs["LakeBucket"], Key=f"code/current/{name}", Body=body)

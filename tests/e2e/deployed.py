@@ -156,7 +156,7 @@ class Deployed:
         workload = landed if isinstance(landed, str) else landed.workload
         logs = client("logs")
         lines = [f"row: {self.row(landed)}"]
-        for group in logs.describe_log_groups(logGroupNamePrefix="/aws/lambda/")["logGroups"]:
+        for group in logs.describe_log_groups(logGroupNamePrefix="/lakegate/")["logGroups"]:
             name = group["logGroupName"]
             found = (each["message"] for each in logs.filter_log_events(logGroupName=name)["events"])
             lines += [f"{name}: {text[:2000]}" for text in found if any(each in text for each in (workload, *FAULTS))]

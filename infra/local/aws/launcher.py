@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Fourteen things differ from the program
-`ministack`, eleven of them by its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Fifteen things differ from the program
+`ministack`, twelve of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
@@ -16,6 +16,8 @@ Beside the standard library only that environment's packages can be imported her
   the checksum of the source, and knows the condition of other writes only.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * An alarm over a formula is one over the first of its metrics: ministack refuses formulas, and evaluates no alarm.
+* A function in a VPC reaches the services that have an endpoint there, and no others: connections to them are not answered, as
+  in subnets without a way to the internet. ministack passes over the VPC of a function in a template.
 * A bundle is unpacked once, and not for each of those processes and stacks: three thousand files, two seconds.
 * Templates are read by the parser of YAML that is written in C.
 * The names of services that ministack does not have are read from two lists of botocore. ministack reads its model of each of
@@ -57,6 +59,12 @@ KEPT_SECONDS = 86_400
 FIXED = {"AWS::KMS::Key": (), "AWS::S3::Bucket": ("BucketName",)}
 """By type the properties whose change replaces a resource (`createOnlyProperties` of CloudFormation's registry)."""
 LET_THROUGH = "aws.emr-serverless"
+FUNCTION = "AWS::Lambda::Function"
+ENDPOINT = "AWS_ENDPOINT_URL"
+KEPT: list[socket.socket] = []
+"""Sockets that stay open as long as this program runs."""
+SERVICE_IDS = {"events": "EVENTBRIDGE", "secretsmanager": "SECRETS_MANAGER"}
+"""How botocore's variables call services ("Service-specific endpoints" of the SDKs' guide), where endpoints have other names."""
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Batches of one queue, and asynchronous invocations whose end is reported."""
 
@@ -84,6 +92,11 @@ def main(descriptor: int) -> None:
     provisioners._REPLACING_PROPERTIES.update(FIXED)  # noqa: SLF001 - likewise
     evaluator = import_module("ministack.core.iam_evaluator")
     evaluator._gather_role_policies = by_name(evaluator._gather_role_policies)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    networks = import_module("ministack.services.ec2")
+    handlers = provisioners._RESOURCE_HANDLERS[FUNCTION]  # noqa: SLF001 - likewise
+    for action, position in (("create", 1), ("update", 2)):
+        handlers[action] = placed(handlers[action], position, functions)
+    runtime.Worker._spawn = confined(runtime.Worker._spawn, networks, unanswered())  # noqa: SLF001 - likewise
     if ADDRESS in os.environ:
         application = import_module("application")
         made = application.handlers(Path(os.environ[ADDRESS]), os.environ["MINISTACK_REGION"])
@@ -235,6 +248,57 @@ def reporting(functions: Any, queues: Any) -> Callable[[Any, Any], None]:  # noq
         functions.esm_wake.set()
 
     return run
+
+
+def placed(handler: Callable[..., Any], position: int, functions: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's module
+    """CloudFormation's handler of functions, which are in the VPC that their properties, the argument at a position, name."""
+
+    def handled(*arguments: Any) -> Any:  # noqa: ANN401 - ministack's
+        name, attributes = handler(*arguments)
+        network = functions._vpc_config_with_id(arguments[position].get("VpcConfig"))  # noqa: SLF001 - see above
+        functions._functions[name]["config"]["VpcConfig"] = network  # noqa: SLF001 - likewise
+        return name, attributes
+
+    return handled
+
+
+def unanswered() -> str:
+    """An address where nobody answers: its queue of connections is full, so that a further one runs into its time limit."""
+    silent = socket.socket()
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(0)
+    waiting = [socket.socket() for _ in range(2)]
+    for each in waiting:
+        each.setblocking(False)
+        each.connect_ex(silent.getsockname())
+    KEPT.extend((silent, *waiting))
+    return f"http://127.0.0.1:{silent.getsockname()[1]}"
+
+
+def confined(spawn: Callable[[Any], Any], networks: Any, nowhere: str) -> Callable[[Any], Any]:  # noqa: ANN401 - ministack's module
+    """Starts a process of a function; one in a VPC finds the services there that have an endpoint, all others nowhere.
+
+    Endpoints are read when a process starts: those of before have what was there then.
+    """
+
+    def spawned(worker: Any) -> Any:  # noqa: ANN401 - ministack's
+        network = worker.config.get("VpcConfig", {}).get("VpcId")
+        if network:
+            variables = worker.config["Environment"]["Variables"]
+            endpoints = [each for each in networks._vpc_endpoints.all_values() if each["VpcId"] == network]  # noqa: SLF001 - see above
+            found = {each["ServiceName"].rpartition(".")[2] for each in endpoints}
+            there = addresses(found, f"http://127.0.0.1:{os.environ['GATEWAY_PORT']}", nowhere, variables)
+            worker.config = {**worker.config, "Environment": {"Variables": {**variables, **there}}}
+        return spawn(worker)
+
+    return spawned
+
+
+def addresses(services: set[str], here: str, nowhere: str, given: dict[str, str]) -> dict[str, str]:
+    """Variables of a function that reaches services and no others; an address of a service that it was given stays if it may."""
+    names = {f"{ENDPOINT}_{SERVICE_IDS.get(each, each.replace('-', '_').upper())}" for each in services}
+    closed = {each for each in given if each.startswith(ENDPOINT) and each not in names}
+    return {ENDPOINT: nowhere, **dict.fromkeys(closed, nowhere), **{each: given.get(each, here) for each in names}}
 
 
 def simulating(identities: Any, evaluator: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - ministack's modules

@@ -8,13 +8,28 @@ import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.session import Session
 
 from infra.local import local_stack
-from infra.local.aws.launcher import AT_ONCE, CODE, KEPT_SECONDS, LinkedBundle, bounded, copying, named, trusting
+from infra.local.aws.launcher import (
+    AT_ONCE,
+    CODE,
+    KEPT_SECONDS,
+    LinkedBundle,
+    addresses,
+    bounded,
+    confined,
+    copying,
+    named,
+    trusting,
+    unanswered,
+)
 from lakegate import extension_points
+from lakegate.aws.open_stack import LocalState
+from lakegate.aws.vpc_endpoints import ENDPOINTS, VpcEndpoint
 from lakegate.errors import SetUpError
 
 
@@ -189,3 +204,83 @@ def test_set_up_ends_with_a_next_step() -> None:
 
     assert last["setup"].splitlines()[-1].startswith('[ "setup" != setup ] || echo "Ready. Next: make sample-data')
     assert '[ "stack-tools" != setup ]' in last["stack-tools"]
+
+
+def test_a_function_in_a_vpc_finds_the_services_that_have_an_endpoint_there() -> None:
+    """Of another VPC none counts; an address that the template gave stays only for a service that may be called."""
+    emr = {"AWS_ENDPOINT_URL_EMR_SERVERLESS": "http://127.0.0.1:2"}
+    endpoints = [
+        {"VpcId": "vpc-1", "ServiceName": "com.amazonaws.eu-west-1.events"},
+        {"VpcId": "vpc-1", "ServiceName": "com.amazonaws.eu-west-1.secretsmanager"},
+        {"VpcId": "vpc-1", "ServiceName": "com.amazonaws.eu-west-1.emr-serverless"},
+        {"VpcId": "vpc-2", "ServiceName": "com.amazonaws.eu-west-1.kms"},
+    ]
+    spawned: list[dict[str, str]] = []
+
+    def spawn(worker: SimpleNamespace) -> None:
+        spawned.append(worker.config["Environment"]["Variables"])
+
+    for found in (endpoints, endpoints[:1]):
+        ec2 = SimpleNamespace(_vpc_endpoints=SimpleNamespace(all_values=lambda found=found: found))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GATEWAY_PORT", "1")
+            for network in ("vpc-1", ""):
+                config = {"VpcConfig": {"VpcId": network}, "Environment": {"Variables": {"A": "b", **emr}}}
+                confined(spawn, ec2, "nowhere")(SimpleNamespace(config=config))
+    all_of_them, outside, one_of_them, _ = spawned
+
+    assert all_of_them == {
+        "A": "b",
+        "AWS_ENDPOINT_URL": "nowhere",
+        "AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:1",
+        "AWS_ENDPOINT_URL_SECRETS_MANAGER": "http://127.0.0.1:1",
+        **emr,
+    }
+    assert outside == {"A": "b", **emr}
+    assert one_of_them["AWS_ENDPOINT_URL_EMR_SERVERLESS"] == "nowhere"
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.service)
+def test_the_variable_of_each_endpoint_is_the_one_that_botocore_reads(endpoint: VpcEndpoint) -> None:
+    """Otherwise the service would be closed in spite of its endpoint."""
+    (variable,) = addresses({endpoint.service}, "http://127.0.0.1:1", "http://127.0.0.1:2", {}).keys() - {
+        "AWS_ENDPOINT_URL"
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:2")
+        patch.setenv(variable, "http://127.0.0.1:1")
+        made = Session().create_client(
+            endpoint.service, region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b"
+        )
+
+    assert made.meta.endpoint_url == "http://127.0.0.1:1"
+
+
+def test_a_connection_to_nowhere_runs_into_its_time_limit() -> None:
+    """As without a route: it is neither refused nor taken."""
+    place = urlsplit(unanswered())
+
+    with socket.socket() as calling:
+        calling.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            calling.connect((place.hostname, place.port))
+
+
+def test_the_endpoints_of_the_guide_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each VPC, those that the parameters ask for, beside what is there."""
+    made: list[tuple[str, str, str]] = []
+    ec2 = SimpleNamespace(
+        describe_vpc_endpoints=lambda: {
+            "VpcEndpoints": [{"VpcId": "vpc-1", "ServiceName": "com.amazonaws.eu-west-1.s3"}]
+        },
+        describe_subnets=lambda SubnetIds: {"Subnets": [{"VpcId": "vpc-1"} for _ in SubnetIds]},  # noqa: N803 - of AWS
+        create_vpc_endpoint=lambda **made_so: made.append(tuple(made_so.values())),
+    )
+    monkeypatch.setattr(local_stack, "client", lambda *_: ec2)
+    state = LocalState("http://127.0.0.1:1", "http://127.0.0.1:2", "lakegate", secret_key="s")
+
+    local_stack.make_endpoints(state, {"SubnetIds": "subnet-1,subnet-2", "SigningKey": "own", "SmallFileBytes": "0"})
+
+    services = [name.removeprefix("com.amazonaws.eu-west-1.") for _, name, _ in made]
+    assert services == [each.service for each in ENDPOINTS if each.service not in {"s3", "lambda"}]
+    assert ("vpc-1", "com.amazonaws.eu-west-1.dynamodb", "Gateway") in made
