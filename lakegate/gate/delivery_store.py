@@ -22,6 +22,7 @@ from lakegate.gate.delivery.delivery_row import (
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Message
 from lakegate.gate.table import (
+    MOST_WRITES,
     AllOf,
     AnyOf,
     AtLeast,
@@ -284,8 +285,10 @@ class Outbox:
 
     def pending(self, limit: int) -> tuple[Message, ...]:
         """Messages not yet marked, the oldest first; each read again by key, because the index lags."""
-        rows = [self.table.get(workloads_key("message", name)) for name in self.table.due("message", limit)]
-        return tuple(all_readable(self.table, (row for row in rows if row and row.has("at")), message_of))
+        keys = [workloads_key("message", name) for name in self.table.due("message", limit)]
+        pages = (self.table.batch(keys[first : first + MOST_WRITES]) for first in range(0, len(keys), MOST_WRITES))
+        rows = {row.key: row for page in pages for row in page if row.has("at")}
+        return tuple(all_readable(self.table, (rows[key] for key in keys if key in rows), message_of))
 
     def sent(self, message: Message) -> None:
         """Take the message out of the index; its row stays until it expires. Marking twice is done."""

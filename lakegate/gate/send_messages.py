@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import NamedTuple
 
 from lakegate.errors import UnreadableItem
@@ -55,7 +56,10 @@ def _listeners() -> Iterator[MessageListener]:
 # ---- Step 13: the messages of the outbox ----
 
 
-BATCH = 100
+MOST = 2_000
+"""Messages of one turn: more than its time is enough for."""
+ENOUGH = 10.0
+"""Seconds that are left to what is not an event: channels, service levels."""
 
 
 @dataclass(slots=True)
@@ -67,13 +71,13 @@ class Notified(Turn):
     channels: Delivered = field(default_factory=Delivered)
 
 
-def notify(dependencies: Dependencies, batch: int = BATCH) -> Steps[Notified]:
-    """Send what is pending; what could not be sent stays pending, and its error is returned.
+def notify(dependencies: Dependencies) -> Steps[Notified]:
+    """Send what is pending, while there is time; what could not be sent stays pending, and its error is returned.
 
     The event bus comes first: no channel delays it.
     """
     notified, noted = Notified(), list[str]()
-    for message in dependencies.outbox.pending(batch):
+    for message in takewhile(lambda _: dependencies.remaining() >= ENOUGH, dependencies.outbox.pending(MOST)):
         noted += (yield from notified.guarded(message.id, _sent(dependencies, message, notified))) or ()
     yield from run_due(dependencies, notified, freshness_deadlines.TASK)
     for listener in _listeners():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -72,6 +73,8 @@ class MemoryTable:
         """Of the shards in which rows are."""
         self._index: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
         """By kind of shard: names with their times and shards."""
+        self._heights: defaultdict[str, list[int]] = defaultdict(list)
+        """By chain of the ledger: those that have a row, sorted."""
 
     def get(self, key: RowKey) -> Row | None:
         """The row."""
@@ -138,8 +141,9 @@ class MemoryTable:
     ) -> Iterator[Row]:
         """The rows of a chain."""
         del page
-        found = sorted(self.rows[TableName.LEDGER, chain].items(), reverse=newest)
-        return (row for at, row in found if above < at and (below is None or at < below))  # type: ignore[operator] # likewise
+        heights, rows = self._heights[chain], self.rows[TableName.LEDGER, chain]
+        found = heights[bisect_left(heights, above + 1) : None if below is None else bisect_left(heights, below)]
+        return (rows[at] for at in (reversed(found) if newest else found))
 
     def scan(self, table: TableName) -> Iterator[Row]:
         """All rows."""
@@ -179,6 +183,12 @@ class MemoryTable:
             return
         kind, name = place_of(write.key)
         before = self.rows[kind].get(name)
+        if isinstance(name, int) and isinstance(write, Delete) != (before is None):
+            heights = self._heights[kind[1]]
+            if before is None:
+                insort(heights, name)
+            else:
+                heights.remove(name)
         if isinstance(write, Delete):
             row = None
             self.rows[kind].pop(name, None)

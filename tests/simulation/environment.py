@@ -364,7 +364,7 @@ class Environment:
                     ending = Ending.FAILED if len(attempts) == 1 else ending
                     continue
                 try:
-                    usable = yield from self._write_result(asked, ending, attempt if invoked else None)
+                    usable = yield from self.write_result(asked, ending, attempt if invoked else None)
                 except ConditionFailed:  # it is there already, and as usable as this one if it can be measured at all
                     if kind(self._judged(asked)) == "error":
                         self.dead.add(attempt)
@@ -417,7 +417,7 @@ class Environment:
         """When an attempt's first run or invocation was seen: a delayed worker may invoke once more, when it is given up."""
         return min(at for run, at in self.began.items() if attempt in self.attempts_of(self.memory.jobs.runs[run]))
 
-    def _write_result(
+    def write_result(
         self, asked: dict[str, Any], ending: Ending, invoked: tuple[str, int] | None
     ) -> Generator[Call, object, bool]:
         body = self._judged(asked)

@@ -72,12 +72,18 @@ class _Head(NamedTuple):
     """Whether it lists all that it should: else everything is listed again."""
 
 
-def update(dependencies: Dependencies, chain: str) -> Steps[None]:
-    """Bring the manifest of a line up to the top of its chain; its height never decreases."""
+def update(dependencies: Dependencies, chain: str, height: int | None = None) -> Steps[None]:
+    """Bring the manifest of a line up to the top of its chain; its height never decreases.
+
+    `height`: of the block that it is to show. Where others write at the same time that is enough: who extends a busy chain next
+    writes the next head.
+    """
     where, heights = Address(dependencies.places.lake, manifest_key(chain)), dependencies.places.segment_heights
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
         head = _head(dependencies, where)
         head = head if head.gapless else _Head(head.etag)
+        if attempt and height is not None and head.height >= height:
+            return  # one that was written since we began
         blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
         if not blocks:
             if head.height <= dependencies.ledger.head(chain).height:

@@ -168,7 +168,7 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
         return workload
     assert workload.pin is not None
     if workload.state is State.PUBLISHED or _ends_segment(dependencies, workload):
-        yield from readers_manifest.update(dependencies, workload.pin.chain)
+        yield from readers_manifest.update(dependencies, workload.pin.chain, workload.height)
     yield from delivery_objects.delete(dependencies, workload)
     for each in delivery_objects.staged(dependencies, workload):
         staged = Address(each.bucket, each.key)

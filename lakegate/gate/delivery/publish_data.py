@@ -171,8 +171,8 @@ def observe_decided(_dependencies: Dependencies, workload: Workload) -> Observat
 
 
 INGESTED: Final = re.compile(r"/ingest_date=(\d{4}-\d{2}-\d{2})/", re.ASCII)
-COMMIT_TRIES = 5
-"""Others may extend a busy chain first; after so many tries `sweep` continues."""
+COMMIT_TRIES = 20
+"""Others may extend a busy chain first: some twenty functions at the same time. After so many tries `sweep` continues."""
 
 
 def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from lakegate.gate.delivery.submit_run import EXECUTORS
 from lakegate.gate.dependencies import Timing
 from lakegate.spark.spark_session import SETTINGS
 from tests.sam.built import ARNS, Stack
+from tests.simulation import throughput
 
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
@@ -392,6 +394,29 @@ def test_each_message_fails_alone_and_comes_again(stack: Stack, function: str, e
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert 6 * made["Timeout"] <= queue["VisibilityTimeout"]
     assert queue["RedrivePolicy"]["deadLetterTargetArn"].endswith("DeadLetterQueue")
+
+
+def test_the_simulation_of_throughput_has_the_numbers_of_the_template(built: Path) -> None:
+    """Pollers, messages of an invocation, time limits, queues, schedules, the age of events."""
+    stack = Stack.read(built, SmallFileBytes="1")
+    queues, schedules = stack.resources("AWS::SQS::Queue"), stack.resources("AWS::Scheduler::Schedule")
+    for function, event, pollers in (
+        ("IntakeFunction", "Landed", throughput.INTAKES),
+        ("CompletionFunction", "Moved", throughput.COMPLETIONS),
+    ):
+        made, source = stack.function(function), stack.function(function)["Events"][event]["Properties"]
+        queue = queues[source["Queue"].rpartition(":")[2]]
+        assert (source["ScalingConfig"]["MaximumConcurrency"], source["BatchSize"]) == (pollers, throughput.BATCH)
+        assert (made["Timeout"], queue["VisibilityTimeout"]) == (throughput.FUNCTION_LIMIT, throughput.VISIBILITY)
+        assert queue["RedrivePolicy"]["maxReceiveCount"] == throughput.RECEIVES
+    judge, application = stack.function("JudgeFunction"), stack.resources("AWS::EMRServerless::Application")
+    assert judge["EventInvokeConfig"]["MaximumEventAgeInSeconds"] == throughput.JUDGE_AGE
+    assert stack.function("NotifyFunction")["Timeout"] == throughput.NOTIFY_LIMIT
+    assert stack.function("SweepFunction")["Timeout"] == throughput.FUNCTION_LIMIT
+    assert schedules["SweepEvery"]["ScheduleExpression"] == f"rate({throughput.SWEEP_EVERY / 60:.0f} minutes)"
+    assert schedules["NotifyEvery"]["ScheduleExpression"] == f"rate({throughput.NOTIFY_EVERY / 60:.0f} minute)"
+    scheduler = application["Application"]["SchedulerConfiguration"]
+    assert timedelta(minutes=scheduler["QueueTimeoutMinutes"]) == throughput.QUEUE_TIMEOUT
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

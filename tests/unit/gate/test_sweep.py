@@ -254,6 +254,23 @@ def test_what_lies_beside_the_data_is_no_delivery() -> None:
     assert sorted(env.landing) == sorted(keys)
 
 
+def test_messages_are_sent_as_long_as_there_is_time() -> None:
+    """More than a page of them in one turn, the oldest first; the others come with the next turn."""
+    env = Environment()
+    for number in range(250):
+        env.memory.post(Message(f"m{number:03}", "w", "gone", "{}", env.dependencies.clock.now()))
+        env.memory.clock.sleep(1)
+    env.memory.clock.sleep(60)
+    left = iter(range(50, 9, -1))
+    hurried = replace(env.dependencies, remaining=lambda: float(next(left, 0)))
+    assert len(run(notify(hurried), hurried.clock).sent) == 41
+    assert [each.id for each in env.memory.notifier.sent] == [f"m{number:03}" for number in range(41)]
+
+    env.memory.clock.sleep(60)
+    assert len(run(notify(env.dependencies), env.dependencies.clock).sent) == 209
+    assert env.memory.messages == {}
+
+
 def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     """At least once, each for itself."""
     env = Environment()

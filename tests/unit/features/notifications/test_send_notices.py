@@ -28,9 +28,9 @@ def test_a_thousand_rejections_are_one_message_and_one_resolution() -> None:
     """The event bus has every event; a channel one message for the cause, and one when a delivery is accepted."""
     gate = Gate()
     gate.subscribe(OPERATOR, "rejected")
-    for _ in range(1_000):
-        gate.ends("quarantined", "rejected")
     for _ in range(10):
+        for _ in range(100):
+            gate.ends("quarantined", "rejected")
         gate.turn()
     during = gate.sent()
     gate.turn(24)

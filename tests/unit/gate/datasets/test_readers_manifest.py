@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lakegate.contract.file_formats import Csv, Format, Storage
+from lakegate.errors import ConditionFailed, TransactionConflict
 from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
 from lakegate.gate.datasets.readers_manifest import newest, update
 from lakegate.gate.delivery.advance import advance
@@ -50,6 +51,30 @@ def settled(*bodies: bytes) -> Stage:
         stage.env.upload(f"{PREFIX}{number}.csv", body)
         settle(stage)
     return stage
+
+
+def test_of_a_busy_line_somebody_writes_the_head() -> None:
+    """Whenever a head is put, another worker was first, and there are more blocks: who sees its own block listed may go."""
+    env = settled(*[b"good:%d" % number for number in range(4)]).env
+    objects, top = env.dependencies.objects, manifest_of(env)["height"]
+    head, puts = env.lake[WHERE.key][-1].body, 0
+    objects.delete(WHERE)
+
+    def put(to: Address, body: bytes, **conditions: Any) -> object:
+        nonlocal puts
+        puts += to == WHERE
+        if to == WHERE:  # the head of the other one is below the top by now
+            shown = json.loads(head) | {"height": top - 1}
+            objects_put(WHERE, json.dumps(shown, sort_keys=True).encode())
+            raise ConditionFailed("etag")
+        return objects_put(to, body, **conditions)
+
+    objects_put = env.memory.objects.put
+    env.memory.objects.put = put  # type: ignore[method-assign, assignment]
+    drive(env.dependencies, update(env.dependencies, LINE, top - 1))
+    assert puts == 1
+    with pytest.raises(TransactionConflict):
+        drive(env.dependencies, update(env.dependencies, LINE, top))
 
 
 def test_a_delivery_is_listed_with_version_verdict_rows_and_time() -> None:

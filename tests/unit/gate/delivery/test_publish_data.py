@@ -156,7 +156,7 @@ def test_a_head_that_moves_is_followed_and_then_left_to_the_sweep(monkeypatch: p
     with pytest.raises(TransactionConflict):
         drive(env.dependencies, advance(env.dependencies, row))
 
-    assert len(asked) == 5
+    assert len(asked) == 20
     assert State.DECIDED is env.dependencies.workloads.get(row.id).state
 
 

@@ -1,0 +1,25 @@
+"""A thousand uploads a minute with the default profile and default quotas: nothing is lost, and nobody has to look at it."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakegate.features.deployment.parameter_values import DEFAULT_PROFILE
+from lakegate.gate.delivery.protocol import State
+from tests.simulation.throughput import LOADS, QUOTAS, account_of, measured
+
+
+@pytest.mark.parametrize("minutes", [1, pytest.param(60, marks=pytest.mark.full)])
+def test_the_default_profile_serves_a_thousand_uploads_a_minute(minutes: int) -> None:
+    """Each ends once; no message is delivered again, no start is throttled, no event of the judge function expires.
+
+    Small files do not wait for the large ones, whose runs wait for two at once.
+    """
+    done = measured(account_of(DEFAULT_PROFILE, QUOTAS["default"]), LOADS["990 small, 10 large"], minutes, 20 * 60)
+    waits = sorted(at - done.uploaded[each] for each, at in done.committed.items())
+
+    assert done.states() == {State.PUBLISHED: 1_000 * minutes}
+    assert (done.lost(), done.failures, done.landed.dead + done.moved.dead) == ([], [], 0)
+    assert (done.jobs.throttled, done.aged_out) == (0, 0)
+    assert waits[980 * minutes] < 30
+    assert max(done.longest["intake"], done.longest["completion"]) < 500
