@@ -23,7 +23,7 @@ DELIVERIES: Final = (
                 "external_validators/test_external_rules_of_deliveries",
                 "external_validators/test_registered_validators",
             ),
-            *("notifications/test_send_notices", "openlineage/test_openlineage_of_deliveries"),
+            *("notifications/test_notices_sent", "openlineage/test_openlineage_of_deliveries"),
             *("odf/test_change_to_slices", "odf/test_set_watermark"),
             *("odf/slices/test_merged_deliveries", "odf/slices/test_sliced_deliveries", "proposals/test_proposal"),
             *("pull/test_pull_interruptions", "pull/test_pull_plans", "pull/test_pull_task"),

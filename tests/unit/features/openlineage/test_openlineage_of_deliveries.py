@@ -33,7 +33,7 @@ from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.rules.compile_plan import compile_plan
 from tests.simulation.environment import LAKE, LANDING, LINE, Environment
-from tests.unit.features.notifications.test_send_notices import OPERATOR, Gate
+from tests.unit.features.notifications.test_notices_sent import OPERATOR, Gate
 from tests.unit.features.openlineage.openlineage_checker import mistakes
 from tests.unit.gate.delivery.test_delivery_report import finished
 from tests.unit.gate.scenarios import KEY, swapped
