@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -190,7 +191,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
 def endpoint_of(request: HttpRequest) -> Endpoint:
     """The responder of a request. Raises HttpProblem for a route that fits none, and for parameters that it does not have."""
     endpoint = ROUTES.get(request.route)
-    if endpoint is None:
+    named = re.findall(r"\{(\w+)\}", request.route)
+    if endpoint is None or not all(request.path.get(each) for each in named):
         raise HttpProblem(404, "not-found", "No endpoint has this method and address; no id in it has a slash.")
     endpoint.refuse_unknown(request)
     return endpoint

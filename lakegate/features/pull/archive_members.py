@@ -46,7 +46,7 @@ _DAMAGED: Final = (BadZipFile, EOFError, OSError, zlib.error, ValueError, NotImp
 """Errors of the libraries about what an archive has."""
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """The file of an archive whose name fits."""
 
     size: int
@@ -99,7 +99,7 @@ def _fetch(opened: OpenedSource, archive: IO[bytes]) -> None:
         raise SourceChanged("length-differs")
 
 
-def _found(archive: IO[bytes], pattern: str) -> Member:
+def _found(archive: IO[bytes], pattern: str) -> ArchiveMember:
     """The one member whose name fits. Raises PortError."""
     archive.seek(0)
     first = archive.read(4)
@@ -141,7 +141,7 @@ def _reader(member: IO[bytes], size: int) -> Callable[[int], bytes]:
 # ---- Zip ----
 
 
-def _of_zip(archive: IO[bytes], pattern: str) -> Iterator[Member]:
+def _of_zip(archive: IO[bytes], pattern: str) -> Iterator[ArchiveMember]:
     """The members that fit. PortError where the directory has more than the bounds allow, BadZipFile where it is none."""
     _check_directory(archive)
     archive.seek(0)
@@ -151,7 +151,7 @@ def _of_zip(archive: IO[bytes], pattern: str) -> Iterator[Member]:
             continue
         if each.flag_bits & _ENCRYPTED or each.compress_type not in {ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2}:
             raise PortError("archive-refused")
-        yield Member(each.file_size, partial(opened.open, each))
+        yield ArchiveMember(each.file_size, partial(opened.open, each))
 
 
 def _check_directory(archive: IO[bytes]) -> None:
@@ -172,7 +172,7 @@ def _check_directory(archive: IO[bytes]) -> None:
 # The library's reader keeps headers of any length in memory, so the few fields that are needed are read here.
 
 
-def _of_tar(archive: IO[bytes], first: bytes, pattern: str) -> Iterator[Member]:
+def _of_tar(archive: IO[bytes], first: bytes, pattern: str) -> Iterator[ArchiveMember]:
     """The members that fit, of a tar archive that may be packed with gzip or bzip2."""
 
     def unpacked() -> IO[bytes]:
@@ -188,7 +188,7 @@ def _of_tar(archive: IO[bytes], first: bytes, pattern: str) -> Iterator[Member]:
 
     for name, begin, size in _entries(unpacked()):
         if fnmatchcase(name, pattern):
-            yield Member(size, partial(opened, begin))
+            yield ArchiveMember(size, partial(opened, begin))
 
 
 def _entries(stream: IO[bytes]) -> Iterator[tuple[str, int, int]]:

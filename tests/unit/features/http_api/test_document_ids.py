@@ -11,9 +11,7 @@ from lakegate.contract.contract_model import numbered
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
-from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen
-from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, document
 
@@ -40,10 +38,8 @@ def token(*contracts: str) -> dict[str, Any]:
 
 @pytest.fixture
 def api(served: Api) -> Api:
-    """An API with two versions of the thesis's contract, and a route."""
+    """An API with two versions of the thesis's contract, and the route that its location proposes."""
     assert served.publish(FIRST).body == ID
-    dependencies = served.env.dependencies
-    run(add_route(dependencies, "weather-in/", CONTRACT, "weather_record", 1), dependencies.clock)
     assert served.publish(weather("1.0.1", **{DESCRIPTION: "Hourly weather"})).body == f"{CONTRACT}-1.0.1"
     return served
 
@@ -104,7 +100,7 @@ def test_a_delivery_is_announced_by_either_id(api: Api, name: str) -> None:
         assert answer.status == 200
         assert answer.body["dataContractId"] == f"{CONTRACT}-1.0.1"
         assert answer.body["dataContractVersion"] == "1.0.1"
-        assert answer.body["upload"]["key"].startswith("weather-in/")
+        assert answer.body["upload"]["key"].startswith("files/weather/se/")
         assert api.workload(answer.body["workloadId"]).body["dataContractId"] == f"{CONTRACT}-1.0.1"
         one = api.call(f"GET {CONTRACTS}/{{id}}/workload/{{workload}}", path=f"{name} / {answer.body['workloadId']}")
         assert one.status == 200
