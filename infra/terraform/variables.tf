@@ -214,7 +214,7 @@ variable "drift_schedule" {
 
 variable "pull_hosts" {
   type        = list(string)
-  description = "Hosts that contracts may pull data from over HTTPS and SFTP, separated by commas; empty means none"
+  description = "Hosts that contracts may pull data from (HTTPS, SFTP; HTTP and FTP where a contract allows it), separated by commas; empty means none"
   default     = null
 
   validation {

@@ -52,7 +52,7 @@ class LakegateParameters:
     drift_schedule: str | None = None
     """How often contracts are compared with the accepted data; empty means never, rate(1 day) is recommended."""
     pull_hosts: Sequence[str] | None = None
-    """Hosts that contracts may pull data from over HTTPS and SFTP, separated by commas; empty means none."""
+    """Hosts that contracts may pull data from (HTTPS, SFTP; HTTP and FTP where a contract allows it), separated by commas; empty means none."""
     pull_objects: Sequence[str] | None = None
     """ARNs of objects of other buckets that contracts may pull, such as arn:aws:s3:::partner-exports/*, separated by commas; empty means none."""
     pull_secret_prefix: str | None = None

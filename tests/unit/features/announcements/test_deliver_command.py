@@ -62,7 +62,7 @@ def test_without_wait_it_ends_when_the_file_is_sent(server: Server, file: Path) 
     """The workload is not asked for."""
     ended = deliver(server, file)
 
-    assert (ended.exit_code, "was sent: Created" in ended.stdout) == (0, True)
+    assert (ended.exit_code, "was sent: DataTransferInProgress" in ended.stdout) == (0, True)
     assert len(server.seen) == 2
 
 
