@@ -123,6 +123,7 @@ class _Value:
         """The argument or option of click."""
         required = self.default is inspect.Parameter.empty
         default = None if required else self.default.value if isinstance(self.default, Enum) else self.default
+        unless_given: dict[str, Any] = {} if required else {"default": default}  # click takes None for a value
         if isinstance(self.declared, Argument):
             is_shown = self.declared.show_default and default is not None
             return click.Argument(
@@ -130,7 +131,7 @@ class _Value:
                 type=self._type(),
                 shell_complete=_of_files if self.kind is str else None,
                 required=required,
-                default=default,
+                **unless_given,
                 nargs=-1 if self.is_list else 1,
                 metavar=self.declared.metavar and self.declared.metavar + "..." * self.is_list,
                 help=self.declared.help + (f"  [default: {default}]" if is_shown else ""),
@@ -143,7 +144,7 @@ class _Value:
             is_flag=self.kind is bool,
             multiple=self.is_list,
             required=required,
-            default=default,
+            **unless_given,
             help=self.declared.help,
             envvar=self.declared.envvar,
             metavar=self.declared.metavar,

@@ -111,6 +111,8 @@ LINTS = {
     "unknown-placeholder": Lint(ERROR, sql_lints.unknown_placeholder),
     "placeholder-without-field": Lint(ERROR, sql_lints.placeholder_without_field),
     "not-a-link": Lint(WARNING, metadata_lints.not_a_link),
+    "not-an-email": Lint(WARNING, metadata_lints.not_an_email),
+    "unknown-transformation": Lint(WARNING, metadata_lints.unknown_transformation),
     "repeated-tag": Lint(WARNING, metadata_lints.repeated_tag),
     "repeated-server": Lint(ERROR, metadata_lints.repeated_server),
     "server-location": Lint(WARNING, metadata_lints.other_location),

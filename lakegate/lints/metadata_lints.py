@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, fields_of
+from lakegate.rules.field_constraints import TEXT_FORMS
 from lakegate.text import did_you_mean, shown
 
 # ---- Keys, links, tags, servers, team and price ----
@@ -15,6 +16,12 @@ from lakegate.text import did_you_mean, shown
 
 LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
 LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
+EMAIL = re.compile(TEXT_FORMS["email"].pattern.replace(r"\z", r"\Z"))
+TRANSFORMATIONS = {
+    "DIRECT": ("IDENTITY", "TRANSFORMATION", "AGGREGATION"),
+    "INDIRECT": ("JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"),
+}
+"""The subtypes of each type of transformation (DCS `lineage`)."""
 LOCATIONS = {"s3": ("s3://",), "sftp": ("sftp://",), "azure": ("az://", "abfss://", "https://"), "gcs": ("gs://",)}
 """The URL schemes of server types."""
 CURRENCY = re.compile(r"[A-Z]{3}")
@@ -26,6 +33,30 @@ def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
     for place in (*document.named(*LINK_KEYS), *links):
         if place.text and not LINK.fullmatch(place.text.strip()):
             yield place.path, f"{shown(place.text)} is not a link: write its scheme, e.g. `https://`."
+
+
+def not_an_email(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """The address of a contact is one of email."""
+    place = document.top["info"]["contact"]["email"]
+    if place.text and not EMAIL.fullmatch(place.text):
+        yield place.path, f"{shown(place.text)} is not an email address: write e.g. `team@example.com`."
+
+
+def unknown_transformation(contract: Contract, document: Document) -> Iterator[Finding]:
+    """The type of a transformation is `DIRECT` or `INDIRECT`, and its subtype one of that type."""
+    if not contract.format.startswith("DCS"):
+        return
+    for step in (step for place in document.named("transformations") for step in place.items):
+        known = TRANSFORMATIONS.get(step["type"].text or "")
+        subtype = step["subtype"].text
+        if known is None:
+            place, words = step["type"], tuple(TRANSFORMATIONS)
+        elif subtype and subtype.upper() not in known:
+            place, words = step["subtype"], known
+        else:
+            continue
+        if place.text:
+            yield place.path, f"{shown(place.text)} is not known: write {', '.join(words[:-1])} or {words[-1]}."
 
 
 def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from infra.site.command_schemas import commands
 from lakegate.cli.click_commands import Argument, Option
+from tests.unit.cli.conftest import Lakegate
 
 
 def test_no_option_is_declared_twice() -> None:
@@ -23,3 +24,10 @@ def test_no_option_is_declared_twice() -> None:
 
     twice = {text: list(found.values()) for text, found in declared.items() if len(found) > 1}
     assert not twice, "\n".join(map(str, twice.items()))
+
+
+def test_what_is_required_is_asked_for(lakegate: Lakegate) -> None:
+    """Without it no command begins."""
+    result = lakegate("check", "orders.csv")
+
+    assert (result.exit_code, "Missing option '--contract'" in result.stderr) == (2, True)
