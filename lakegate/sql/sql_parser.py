@@ -77,7 +77,7 @@ TEXTS_IGNORE_CASE = {"mysql": "utf8mb4_0900_bin", "sqlserver": "Latin1_General_B
 def dialect_of(contract: Contract, rule: Rule) -> str:
     """The dialect of the rule, else that of the contract's first server of a known type, else the dialect of files.
 
-    Raises UntranslatedError if the rule names an unknown dialect.
+    Raises UntranslatedError if the rule names an unknown dialect, or that server is of Oracle.
     """
     sql = rule.arguments.get("dialect")
     if sql is not None:
@@ -86,7 +86,10 @@ def dialect_of(contract: Contract, rule: Rule) -> str:
             raise UntranslatedError("its dialect is not known to this version")
         return known
     types = (server.type.strip().lower() for server in contract.about.servers)
-    return next((DIALECTS[each] for each in types if each in DIALECTS), FILES)
+    first = next((each for each in types if each in DIALECTS or each == "oracle"), FILES)
+    if first not in DIALECTS:
+        raise UntranslatedError("the dialect of Oracle is not known to this version: name another one as its `dialect`")
+    return DIALECTS[first]
 
 
 def word_of(node: exp.Expr) -> str:

@@ -174,6 +174,17 @@ def test_random_queries_give_only_generated_tokens(pieces: list[list[str]], data
     assert {each.dataset for each in found.relations} <= {"orders", "lines", "places"}
 
 
+@pytest.mark.parametrize("servers", [("oracle",), ("custom", "Oracle", "s3")])
+def test_a_query_of_oracle_is_untranslated(servers: tuple[str, ...]) -> None:
+    """It would be read as another dialect in silence; a dialect of the rule counts."""
+    sql = "SELECT max(total) FROM orders"
+    with pytest.raises(UntranslatedError, match="the dialect of Oracle"):
+        translated(sql, whole=contract(*servers))
+
+    assert translated(sql, "duckdb", whole=contract(*servers)) == translated(sql, "duckdb")
+    assert translated(sql, whole=contract("postgres", "oracle")) == translated(sql, "postgres")
+
+
 def test_the_dialect_of_the_rule_precedes_that_of_the_servers() -> None:
     """Integer division differs between PostgreSQL and DuckDB, so the translation shows which dialect was used."""
     sql = "SELECT max(total / 2) FROM orders"
