@@ -84,12 +84,12 @@ def contract_id(written: str, version: str) -> str:
 
 
 def _other_id(top: Place) -> Iterator[Problem]:
-    """The violation of an id that is not composed as in Appendix B; none where name or version are none themselves."""
+    """The violation of an id that is not composed as in Appendix B; none where id, name or version are none themselves."""
     written, name, version = (top[key].text or "" for key in ("id", "name", "version"))
     actors = (top[each]["name"].text for each in ("producer", "consumer"))
     parts = [each.lower().replace(" ", "-").replace("_", "-") for each in (name, *actors) if each]
     composed = "-".join([*parts, version])
-    if version and NAME.fullmatch(name) and written != composed:
+    if written and version and NAME.fullmatch(name) and written != composed:
         message = f"it composes the id of name, producer, consumer and version, {shown(composed)}."
         yield Problem("appendix-b", top["id"].path, top["id"].mark.line, message)
 
