@@ -52,14 +52,17 @@ WAIT: Final = "workflow-wait"
 def read_workflow(text: bytes) -> PlannedWorkflow:
     """The workflow of a document, which fits `lakegate/schemas/workflow.json`. Raises ContractError with every problem."""
     document = parse(text)
-    problems = schema_problems(document, "workflow")
-    if problems:
-        raise ContractError(tuple(problems))
-    notes = Notes()
+    notes, rows = Notes(), document.top["transitions"]
+    transitions = tuple(_transitions(rows, notes))
+    if problems := schema_problems(document, "workflow"):
+        formless = {each.path for each in problems}
+        errors = notes.errors if rows.path not in formless else ()
+        found = (each for each in errors if not any(path.startswith(each.path) for path in formless))
+        raise ContractError((*problems, *found))
     planned = PlannedWorkflow(
         f"{document.top['workflow'].written}@{document.top['version'].written}",
         int(document.top["attempts"].number or DEFAULT_ATTEMPTS),
-        tuple(_transitions(document.top["transitions"], notes)),
+        transitions,
         int(document.top["waitDays"].number or DEFAULT_WAIT_DAYS),
         document.top["publishAt"].written,
         int(document.top["delayHours"].number or 0),

@@ -183,6 +183,15 @@ def test_a_wrong_form_is_described_in_words() -> None:
             "  - {from: VALIDATING, when: lost, to: FAILED}\n  - {from: VALIDATING, when: lost, to: SUBMITTING}\n",
             [("workflow-transition", "$.transitions[0]", 5), ("workflow-repeated", "$.transitions[2]", 7)],
         ),
+        (
+            HEAD + "attempts: 44\ntransitions:\n  - {from: DECIDED, when: rejected, to: PUBLISHED}\n"
+            "  - {from: null, when: lost, to: FAILED}\n",
+            [
+                ("out-of-range", "$.attempts", 3),
+                ("wrong-type", "$.transitions[1].from", 6),
+                ("workflow-transition", "$.transitions[0]", 5),
+            ],
+        ),
     ],
 )
 def test_a_wrong_document_is_refused_with_every_problem(text: str, found: list[tuple[str, str, int | None]]) -> None:
