@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
-from infra.samples.sample_data import CORRECTED
+from infra.samples.sample_data import CORRECTED, DELIVERED, SampleFile
 from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict
@@ -36,3 +37,15 @@ def test_what_was_put_in_is_what_is_found(judge_files: Callable[..., Judged]) ->
         "not_null_measurements_rule/gust_max_m_s": Status.WARN,
         "not_null_measurements_rule/wind_speed_m_s": Status.WARN,
     }
+
+
+def test_of_the_45_checks_of_the_thesis_32_and_then_41_pass(judge_files: Callable[..., Judged]) -> None:
+    """Its nine rules are those of Appendix A without `unique_index_rule`; its second run has the same numbers."""
+
+    def counted(sample: SampleFile) -> Counter[Status]:
+        outcomes = judge_files(thesis.plan(), thesis.content(sample)).judgement.outcomes
+        nine = [each for each in outcomes if each.rule.endswith("_rule") and each.rule != "unique_index_rule"]
+        return Counter(each.status for each in nine)
+
+    assert counted(DELIVERED) == {Status.PASS: 32, Status.FAIL: 13}
+    assert counted(CORRECTED) == thesis.THESIS["cleaned"] == {Status.PASS: 41, Status.WARN: 2, Status.FAIL: 2}
