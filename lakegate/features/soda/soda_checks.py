@@ -218,7 +218,8 @@ def _aggregate(metric: Metric, words: str) -> Callable[[Site], Check]:
 
 
 def _percentile(site: Site) -> Check:
-    share = check_builder.number(site.rule, site.parsed.columns[1] if len(site.parsed.columns) > 1 else None)
+    written = site.parsed.columns[1] if len(site.parsed.columns) > 1 else site.parsed.settings.get("percentile")
+    share = check_builder.number(site.rule, written)
     if not 0 <= share <= 1:
         refuse(site.rule, "share", "a percentile is a share from 0 to 1: `percentile(a, 0.95)`")
     found = numeric(site.rule, site.field, Metric.QUANTILE, site.good, f"percentile {share:f}")
@@ -317,7 +318,7 @@ METRICS = {
     "sum": SodaMetric(_aggregate(Metric.SUM, "sum"), _OF_VALUES),
     "stddev": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
     "stddev_samp": SodaMetric(_aggregate(Metric.DEVIATION, "standard deviation"), _OF_VALUES),
-    "percentile": SodaMetric(_percentile, _OF_VALUES),
+    "percentile": SodaMetric(_percentile, _OF_VALUES | {"percentile"}),
     "min": SodaMetric(_extreme(greatest=False), _OF_VALUES),
     "max": SodaMetric(_extreme(greatest=True), _OF_VALUES),
     "min_length": SodaMetric(_extreme_length(greatest=False)),
