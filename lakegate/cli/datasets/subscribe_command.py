@@ -20,8 +20,9 @@ from lakegate.gate.datasets import dataset_lines
 from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import LineLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
-from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubscribed
 from lakegate.gate.effects import run
+from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
 from lakegate.timestamps import moment
 
@@ -48,7 +49,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     on: Annotated[
         list[str] | None,
         Option(
-            help="Also: accepted, rejected, warned, failed, awaiting, late, drift, pull; with commas or repeated. "
+            help=f"Also: {', '.join(sorted(ON_REQUEST))}; with commas or repeated. "
             "Deprecations and breaking versions are always included."
         ),
     ] = None,
@@ -68,12 +69,17 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     The command states the whole subscription: it replaces an earlier one of the team and audience. A secret has the address
     or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the team.
 
-    A deprecated line answers with a warning; a line in sunset takes no new subscribers.
+    A deprecated line answers with a warning; one that is in sunset or retired, also by its newest version, takes no new
+    subscribers.
 
     Exit code: 0 subscribed (twice is once), 2 it is not possible.
     """
     dependencies = there.dependencies()
     name = named_line(dependencies, line)
+    contract, _, number = parts_of(name)
+    newest = newest_release(dependencies.registry.contract(contract), number)
+    if newest and newest.status in {LineStatus.SUNSET, LineStatus.RETIRED}:
+        raise InputError(f"{name} is {newest.status} by its version {newest.version} and takes no new subscribers")
     kinds = [kind.strip() for each in on or () for kind in each.split(",")]
     given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
     after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]

@@ -239,6 +239,17 @@ def test_a_deprecated_line_warns_new_subscribers_and_a_sunset_line_refuses_them(
     assert str(refused.exception) == "shop/orders_v1 is sunset and takes no new subscribers: use shop/orders_v2"
 
 
+@pytest.mark.parametrize("status", ["sunset", "retired"])
+def test_a_document_that_ends_its_line_refuses_new_subscribers(lakegate: Lakegate, status: str) -> None:
+    """The stricter status of line and newest version counts for them as it does for deliveries."""
+    lakegate.ok("publish", lakegate.contract())
+    lakegate.ok("publish", lakegate.contract("1.1.0", status), "--yes")
+    refused = lakegate("subscribe", "orders", "--as", "sales")
+
+    assert str(refused.exception) == f"shop/orders_v1 is {status} by its version 1.1.0 and takes no new subscribers"
+    assert lakegate.json("subscribers", "orders")["subscribers"] == []
+
+
 # --- the end that a document announces
 
 DEPRECATION = """name: Shop
