@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from io import StringIO
+from itertools import islice
 from math import ceil, floor
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
-from lakegate.contract.documents.document_tree import Document
+from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.logical_types import LogicalType, literal
 from lakegate.errors import ContractError
 from lakegate.lints.findings import Finding, pairs
@@ -57,8 +61,8 @@ def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Findi
                     yield rule.origin.path, message
 
 
-def example_breaks_field(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """Every example of a field is one that its rules let through."""
+def example_breaks_field(contract: Contract, document: Document) -> Iterator[Finding]:
+    """Every example of a field, and its values in those of a model of DCS, are some that its rules let through."""
     for dataset in contract.datasets:
         checks = _checks(contract, dataset)
         for field in dataset.fields:
@@ -67,6 +71,28 @@ def example_breaks_field(contract: Contract, _document: Document) -> Iterator[Fi
                     if example.written is not None:
                         message = f"The example {shown(example.written)} breaks its own field: {broken}."
                         yield example.origin.path, message
+        fields = {field.name: field for field in dataset.fields}
+        for place in document.at(dataset.origin.path)["examples"].items if contract.format.startswith("DCS") else ():
+            for name, value in _first_broken(place, checks, fields).items():
+                yield place.path, f"In this example {shown(value)} breaks the field {shown(name)}."
+
+
+def _first_broken(example: Place, checks: Mapping[str, Iterable[Check]], fields: Mapping[str, Field]) -> dict[str, str]:
+    """Of each field the first value that its rules refuse: in a record, in records, or in a text as CSV with a header."""
+    found: dict[str, str] = {}
+    records = [example] if example.entries else example.items
+    rows: Iterable[Mapping[str, str]] = [
+        {name: value.written for name, value in record.entries.items() if value.scalar is not None}
+        for record in records[:MAX_JUDGED]
+    ]
+    if example.text and not example.text.lstrip().startswith(("{", "[")):
+        rows = islice(csv.DictReader(StringIO(example.text), skipinitialspace=True, restval=""), MAX_JUDGED)
+    with suppress(csv.Error):  # what is no CSV is no example of rows
+        for row in rows:
+            for name in fields.keys() & row.keys() - found.keys():
+                if row[name] and any(_broken(checks.get(name, ()), fields[name], row[name])):
+                    found[name] = row[name]
+    return {name: found[name] for name in fields if name in found}
 
 
 def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding]:
