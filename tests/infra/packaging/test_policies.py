@@ -230,7 +230,8 @@ def test_notify_reads_and_sends_and_nothing_else(stack: Stack) -> None:
     ]
 
     assert granted(stack, "NotifyRole") - PLATFORM == {
-        *("dynamodb:Query", "dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "events:PutEvents"),
+        *("dynamodb:Query", "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "dynamodb:PutItem"),
+        "events:PutEvents",
         *("s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket", "secretsmanager:GetSecretValue", "sns:Publish"),
     }
     assert allowed_by([document], [*puts, *uses]) == [True, True, True, False, False, True, False, True, False]
