@@ -51,6 +51,14 @@ LISTED_OF_DCM = {
     "the constraint FOREIGN_KEY": ["orders.amount#foreignKey (rule: foreignKey)"],
     "a greatest value of a text": ["orders#r (rule: r)"],
     "an unknown key": ["$.qality"],
+    "the seven keys of the agreements": [
+        "$.dataSharingAgreements",
+        "description (description: Orders of the shop. -> none)",
+    ],
+    "tags of OpenMetadata": [
+        "$.dataset.schema[0].tags",
+        'tags (metadata: [{"tagFQN": "a.b", "description": "d", "source": "Glossary", "labelType": "Prop… -> ["a.b"])',
+    ],
 }
 LOST_BY_EVERY_DCM = ("$.consumer", "$.producer", "$.access")
 
