@@ -49,7 +49,7 @@ def test_the_stack_of_these_tests_has_exactly_the_endpoints_of_the_guide(stack: 
     assert settings["VpcConfig"]["VpcId"] != ""
 
 
-@pytest.mark.parametrize("service", ["emr-serverless", "kms"])
+@pytest.mark.parametrize("service", ["emr-serverless", pytest.param("kms", marks=pytest.mark.full)])
 def test_without_an_endpoint_a_delivery_waits_and_doctor_names_it(stack: Deployed, service: str) -> None:
     """Nothing of it is lost: with the endpoint it gets its verdict."""
     assert service not in OF_THE_JOB
