@@ -1,4 +1,4 @@
-"""What only a real account shows, as ten steps on a scratch stack: AWS's documents and an emulator leave these questions open.
+"""Ten steps on a scratch stack that show what only a real account can: documents and emulators leave these questions open.
 
 Each step is a function of a `Trial`. It returns what it found; it raises SmokeError where the account behaves otherwise, and
 StepSkipped where it cannot be tried. The order spares deployments: those that need Spark for small files come first, and what
@@ -159,7 +159,7 @@ class AccountStep:
     title: str
     proves: str
     otherwise: str
-    """What it means, or what to do, if it is not so."""
+    """The meaning, or the remedy, if it is not so."""
     minutes: int
     dollars: float
     run: Callable[[Trial], str]

@@ -58,9 +58,9 @@ class StepOutcome:
     outcome: str
     """`ok`, `not ok`, `skipped` or `planned`."""
     found: str
-    """What was found, or why it was skipped."""
+    """The observation, or why the step was skipped."""
     remedy: str
-    """What it means or what to do; empty where nothing is to be done."""
+    """The meaning or the remedy; empty where nothing is to be done."""
     minutes: float
     """Expected of a plan, else taken."""
     dollars: float
@@ -69,7 +69,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AccountProof:
-    """What an account has shown."""
+    """The results of the steps in an account."""
 
     stack: str
     region: str
@@ -80,7 +80,7 @@ class AccountProof:
     """Expected."""
     steps: tuple[StepOutcome, ...]
     left: tuple[str, ...] = ()
-    """What stays in the account."""
+    """Resources that stay in the account."""
 
 
 @command

@@ -120,7 +120,7 @@ class _Reader:
 
 
 def _identity(session: _Session, path: str) -> tuple[SourceIdentity, int | None]:
-    """What the server states of a file, and its size. A file that is not there is an error of one of the two."""
+    """The state of a file as the server gives it, and its size. A file that is not there is an error of one of the two."""
     size = session.size(path)
     found = None
     with suppress(error_perm):  # a command of RFC 3659, which not every server has

@@ -237,7 +237,7 @@ class RouteOwner:
 
 
 ANYBODY: Final = RouteOwner(EVERY_CONTRACT, ("",))
-"""Who has rights in the account: by the command, a person decides about every prefix."""
+"""The owner with rights in the account: by the command, a person decides about every prefix."""
 
 
 def refuse_foreign(dependencies: Dependencies, prefix: str, contract: str, owner: RouteOwner) -> None:

@@ -28,17 +28,22 @@ def test_a_version_that_is_not_published_is_not_proposed_for_withdrawal(lakegate
     assert there.registry.proposal("shop", "1.1.0") is None
 
 
+def publish_two_versions(lakegate: Lakegate, signed_in: Callable[[str], None]) -> None:  # noqa: F811 - of the fixture
+    """Alice proposes each version, Bob approves it; Alice is signed in afterwards."""
+    for version in ("1.0.0", "1.1.0"):
+        lakegate.ok("publish", lakegate.contract(version))
+        signed_in(BOB)
+        lakegate.ok("approve", f"shop@{version}", "--yes")
+        signed_in(ALICE)
+
+
 def test_a_withdrawal_needs_the_approval_that_publishing_needs(
     lakegate: Lakegate,
     signed_in: Callable[[str], None],  # noqa: F811 - the fixture
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Twice is once. The proposer cannot approve it, nor can anybody after it has expired or the contract was changed."""
-    for version in ("1.0.0", "1.1.0"):
-        lakegate.ok("publish", lakegate.contract(version))
-        signed_in(BOB)
-        lakegate.ok("approve", f"shop@{version}", "--yes")
-        signed_in(ALICE)
+    publish_two_versions(lakegate, signed_in)
     proposed, again = (lakegate.ok("withdraw", "shop@1.1.0") for _ in range(2))
     monkeypatch.setattr(StsIdentity, "caller", lambda _: ALICE)
     own = refusal(lakegate, "approve", "shop@1.1.0", "--yes")
@@ -73,11 +78,7 @@ def test_a_proposal_of_somebody_else_at_the_same_time_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who was slower is shown where to look."""
-    for version in ("1.0.0", "1.1.0"):
-        lakegate.ok("publish", lakegate.contract(version))
-        signed_in(BOB)
-        lakegate.ok("approve", f"shop@{version}", "--yes")
-        signed_in(ALICE)
+    publish_two_versions(lakegate, signed_in)
     lakegate.ok("withdraw", "shop@1.1.0")
     monkeypatch.setattr(Registry, "proposal", lambda *_: None)
 
