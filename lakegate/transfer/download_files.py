@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, NotFound
 from lakegate.extension_points import registered
+from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.datasets.readers_manifest import read_manifest
@@ -301,6 +302,21 @@ def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
         line = line_named(dependencies, name)
         found = _read(dependencies, line) or _empty(dependencies, line)
     return found
+
+
+def ending_of(manifest: Mapping[str, Any], now: str) -> str:
+    """The end of the line of a manifest, for a reader; empty where it has none."""
+    lifecycle: dict[str, Any] | None = manifest.get("lifecycle")
+    if lifecycle is None:
+        return ""
+    passed = [each["status"] for each in lifecycle["planned"] if each["at"] <= now]
+    status = passed[-1] if passed else lifecycle["status"]
+    if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET, LineStatus.RETIRED}:
+        return ""
+    ahead = "".join(f", {each['status']} from {each['at'][:10]}" for each in lifecycle["planned"] if each["at"] > now)
+    use = f": use {lifecycle['replacement']}" if lifecycle["replacement"] else ""
+    guide = f" ({lifecycle['guide']})" if lifecycle["guide"] else ""
+    return f"{manifest['line']} is {'in sunset' if status == LineStatus.SUNSET else status}{ahead}{use}{guide}"
 
 
 def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:

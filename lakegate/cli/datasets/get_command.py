@@ -16,13 +16,12 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.options import Line, Local, TargetFolder
 from lakegate.errors import InputError
-from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.text import counted, shown
 from lakegate.timestamps import moment
-from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, head_of
+from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, ending_of, head_of
 
 DIFFERS = 1
 HEIGHT: Final = re.compile(r"-1|[0-9]{1,15}")
@@ -109,8 +108,8 @@ def get(  # noqa: PLR0913 - a command has these options
     size = sum(file.size for each in fetch.wanted for file in each.files)
     with terminal.bytes_arriving(head["line"], size) as arrived:
         bring(dependencies, fetch, known, arrived, skip_lost=skip_lost)
-    if text := _ending(head.get("lifecycle"), moment(datetime.now(UTC))):
-        terminal.note(f"lakegate: warning: {head['line']} {text}")
+    if text := ending_of(head, moment(datetime.now(UTC))):
+        terminal.note(f"lakegate: warning: {text}")
     if fetch.problem:
         terminal.note(f"lakegate: {fetch.problem}")
     found = _fetched(fetch)
@@ -127,20 +126,6 @@ def _time(since: str) -> datetime:
     except ValueError:
         raise InputError(f"--since {shown(since)} is neither a height nor a time such as 2026-11-26T08:00") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _ending(lifecycle: dict[str, Any] | None, now: str) -> str:
-    """The end of a dataset, for a reader; empty where it has none."""
-    if lifecycle is None:
-        return ""
-    passed = [each["status"] for each in lifecycle["planned"] if each["at"] <= now]
-    status = passed[-1] if passed else lifecycle["status"]
-    if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET, LineStatus.RETIRED}:
-        return ""
-    ahead = "".join(f", {each['status']} from {each['at'][:10]}" for each in lifecycle["planned"] if each["at"] > now)
-    use = f": use {lifecycle['replacement']}" if lifecycle["replacement"] else ""
-    guide = f" ({lifecycle['guide']})" if lifecycle["guide"] else ""
-    return f"is {'in sunset' if status == LineStatus.SUNSET else status}{ahead}{use}{guide}"
 
 
 def _fetched(fetch: Fetch) -> FetchedLine:

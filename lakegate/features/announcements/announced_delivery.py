@@ -19,7 +19,7 @@ from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
 from lakegate.features.announcements.wanted_delivery import WantedDelivery
 from lakegate.gate.datasets.dataset_lines import strictest
-from lakegate.gate.datasets.lifecycle import refusal
+from lakegate.gate.datasets.lifecycle import refusal, replacement
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -219,9 +219,10 @@ def announce(
     plan = dependencies.plan_at(route.plan, identity)
     terms = terms_of(plan)
     now = dependencies.clock.now()
-    status = strictest(route.status, dependencies.lines.get(route.line).status_at(moment(now)))
+    line = dependencies.lines.get(route.line)
+    status = strictest(route.status, line.status_at(moment(now)))
     if refused := refusal(status, known=True, observed=terms.observed):
-        raise InputError(f"nothing can be delivered: {refused}")
+        raise InputError(f"nothing can be delivered: {', '.join((refused, *replacement(line, refused)))}")
     if terms.delivery is not DeliveryUnit.OBJECT:
         raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
     key = f"{route.prefix}{identity}/{wanted.name or f'data{terms.suffix}'}"

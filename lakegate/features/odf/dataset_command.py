@@ -57,7 +57,7 @@ from lakegate.report.verdict_text import show
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 from lakegate.timestamps import moment
-from lakegate.transfer.download_files import Folder, head_of
+from lakegate.transfer.download_files import Folder, ending_of, head_of
 from lakegate.verdict.verdict import Verdict
 
 # ---- `lakegate dataset digest`, `inspect` and `slice` ----
@@ -493,9 +493,9 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
     check_places(given, folder, is_folder=bool(known or dataset))
     with TemporaryDirectory(prefix="lakegate-read-") as name:
         if dataset is not None:
-            found = files_of_import(given, dataset, folder)
+            manifest, found = dataset, files_of_import(given, dataset, folder)
         elif known is not None:
-            found = files_of_dataset(given, known, Path(name), folder)
+            manifest, found = known, files_of_dataset(given, known, Path(name), folder)
         else:
             with opened(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
@@ -503,7 +503,13 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
                 manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
                 found = files_of_dataset(given, manifest, Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))
+    _warn_of_end(manifest)
     return CommandResult(_rows(given, answer), _rows_in_words(given, answer))
+
+
+def _warn_of_end(manifest: dict[str, Any]) -> None:
+    if text := ending_of(manifest, moment(datetime.now(UTC))):
+        terminal.note(f"lakegate: warning: {text}")
 
 
 def _rows(given: Reading, answer: RowsRead) -> DatasetRows:

@@ -25,7 +25,7 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import blocks
-from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, stored_block
 from lakegate.transfer.download_files import MANIFEST, File, ListedDelivery, deliveries, fetched
 
 # ---- Slices as one table, and files of other programs ----
@@ -386,12 +386,16 @@ def dataset_in(folder: Path) -> dict[str, Any] | None:
     state, added = followed(links)
     line = str(state.id)
     stated: dict[int, LedgerSlice] = {}
+    lifecycle: dict[str, Any] | None = None
     for block in _ledger(links):
         line = block.chain
+        if isinstance(block, Record) and block.kind == "lifecycle":
+            lifecycle = dict(block.content)
         stated.update((one.offset, one) for each in blocks.deliveries([block]) for one in each.slices or ())
     return {
         "line": line,
         "height": state.sequence,
+        "lifecycle": lifecycle,
         "deliveries": [
             {
                 "height": each.sequence,

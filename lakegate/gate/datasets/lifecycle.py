@@ -64,6 +64,13 @@ def refusal(status: str, *, known: bool, observed: bool) -> str:
     return "contract-sunset" if status == LineStatus.SUNSET and not known else ""
 
 
+def replacement(line: Line, refused: str) -> tuple[str, ...]:
+    """The reason after a refusal by status that names what replaces the line; empty where nothing is declared."""
+    if refused == "contract-draft" or not line.ending.replacement:
+        return ()
+    return (f"line-replaced: deliver to {line.ending.replacement}{_guide(line.ending)}",)
+
+
 def warning(line: Line, status: str) -> str:
     """The warning of a delivery by the status that was pinned; empty if there is none."""
     if status == LineStatus.DRAFT:
@@ -77,9 +84,12 @@ def warning(line: Line, status: str) -> str:
     day = line.expected(after)[:10]
     when = f"; it is {becomes} on {day}" if day else ""
     use = f"; use {line.ending.replacement}" if line.ending.replacement else ""
-    guide = f" ({line.ending.guide})" if line.ending.guide else ""
     state = "deprecated" if status == LineStatus.DEPRECATED else "in sunset, the last days before it is retired"
-    return f"line-{status}: {line.name} is {state}{when}{use}{guide}"
+    return f"line-{status}: {line.name} is {state}{when}{use}{_guide(line.ending)}"
+
+
+def _guide(ending: Ending) -> str:
+    return f" ({ending.guide})" if ending.guide else ""
 
 
 def warned(verdict: str, reasons: tuple[str, ...], text: str) -> tuple[str, tuple[str, ...]]:
@@ -155,6 +165,11 @@ def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
     if line.status_at(now) is not S.ACTIVE:
         return line
     return deprecate(line, now, ending, sunset=max(sunset_day, later(now, MIN_DEPRECATED)))
+
+
+def stated(line: Line, _now: str, ending: Ending) -> Line:
+    """The end that the document of a version in sunset, or retired, states: for a line whose end nobody has announced."""
+    return line if line.ending != Ending() else replace(line, ending=ending, revision=line.revision + 1)
 
 
 def sunset(line: Line, now: str, *, on: str = "") -> Line:

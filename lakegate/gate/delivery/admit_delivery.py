@@ -11,7 +11,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus
-from lakegate.gate.datasets.lifecycle import refusal, warned
+from lakegate.gate.datasets.lifecycle import refusal, replacement, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.attempts import measured_row
 from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source
@@ -40,7 +40,7 @@ def refused_object(dependencies: Dependencies, workload: Workload, data: ObjectV
     with of_the_source():  # also for what is refused unread: it will be copied
         first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
     if refused := refused_by_pin(dependencies, workload, pin):
-        return (refused,)
+        return refused
     if workload.waiver is not None:
         return duplicate(dependencies, workload, described(data))
     terms = dependencies.terms(workload)
@@ -58,7 +58,7 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
     if listed.parts and not (all if workload.waiver else any)(data):
         raise NotFound
     if refused := refused_by_pin(dependencies, workload, pin):
-        return (refused,)
+        return refused
     assert workload.parts is not None
     if workload.waiver is not None:
         return duplicate(dependencies, workload, workload.parts)
@@ -77,12 +77,13 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
     return tuple(reasons[:MAX_REASONS_OF_REFUSAL]) or duplicate(dependencies, workload, workload.parts)
 
 
-def refused_by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> str:
-    """The reason to reject a delivery by what was pinned, whatever it contains; empty if there is none."""
+def refused_by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> tuple[str, ...]:
+    """The reasons to reject a delivery by what was pinned, whatever it contains; empty if there is none."""
     if not pin.plan:
-        return "unrouted"
+        return ("unrouted",)
     observed = pin.status == LineStatus.DRAFT and dependencies.terms(workload).observed
-    return refusal(pin.status, known=pin.known, observed=observed)
+    refused = refusal(pin.status, known=pin.known, observed=observed)
+    return (refused, *replacement(dependencies.lines.get(pin.chain), refused)) if refused else ()
 
 
 def _without_delivery(terms: Terms) -> str:

@@ -107,7 +107,7 @@ class CompiledContract:
     needs: tuple[PinnedDocument, ...] = ()
     """The documents that it inherits from, the nearest first."""
     end: tuple[Ending, str] | None = None
-    """The end that a deprecated document states, and the time of the sunset; empty if it names none."""
+    """The end that a document states which is not active, and the time of the sunset; empty if it names none."""
     inherited_from: str = ""
     """As `Publication.inherited_from`."""
     warnings: tuple[Problem, ...] = ()

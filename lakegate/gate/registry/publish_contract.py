@@ -27,7 +27,7 @@ from lakegate.diff.metadata_changes import read_version
 from lakegate.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
-from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate
+from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
 from lakegate.gate.delivery.delivery_terms import referred_lines
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
@@ -204,9 +204,9 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
 
 
 def _end(contract: Contract) -> tuple[Ending, str] | None:
-    """The end that a deprecated document states (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
+    """The end that a document states that is not active (ADR-0029, "datacontract.yaml Deprecation Fields"), each on one line."""
     said = contract.about.deprecation
-    if said is None or status_of(contract.status) != LineStatus.DEPRECATED:
+    if said is None or status_of(contract.status) == ACTIVE:
         return None
     texts = (" ".join((each or "").split()) for each in (said.reason, said.replacement, said.migration_guide))
     ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_REASON] for each in texts))
@@ -237,7 +237,10 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
 
 
 def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
-    """Deprecate the lines that a deprecated version leads, once: not when it is published again."""
+    """Deprecate the lines that a deprecated version leads, once: not when it is published again.
+
+    Of a version in sunset, or retired, only what replaces it is kept: its status counts as it is.
+    """
     is_known = any((each.version, each.status) == (compiled.version, compiled.status) for each in seen.versions)
     if compiled.end is None or is_known:
         return
@@ -246,8 +249,11 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
         known = versions_of(seen, dataset, major(compiled.version))
         if not known or precedence(known[-1].version) <= precedence(compiled.version):
             name = line_of(compiled.contract, dataset, major(compiled.version))
-            decide = partial(announced, ending=ending, sunset_day=sunset_day)
-            yield from change(dependencies, name, "deprecate", decide)
+            if compiled.status == LineStatus.DEPRECATED:
+                decide = partial(announced, ending=ending, sunset_day=sunset_day)
+                yield from change(dependencies, name, "deprecate", decide)
+            else:
+                yield from change(dependencies, name, "", partial(stated, ending=ending))
 
 
 def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -191,8 +192,29 @@ def test_deliveries_are_warned_then_refused(lakegate: Lakegate, pass_days: Calla
     assert "line-deprecated: shop/orders_v1 is deprecated; it is sunset on" in lakegate.ok("reasons", warned)
     assert lakegate.json("status", warned)["verdict"] == "accepted_with_warnings"
     assert lakegate.json("reasons", refused)["reasons"] == [
-        "contract-retired: the contract version or its line is retired: deliver under a newer line"
+        "contract-retired: the contract version or its line is retired: deliver under a newer line",
+        "line-replaced: deliver to shop/orders_v2",
     ]
+
+
+@pytest.mark.parametrize("status", ["sunset", "retired"])
+def test_a_document_that_ends_its_line_names_what_replaces_it(lakegate: Lakegate, status: str) -> None:
+    """A version may be published in sunset or retired at once; its block `deprecation` is for the producers that it refuses."""
+    lakegate.routed()
+    document = deprecated_document(lakegate, "1.1.0", day(90))
+    Path(document).write_text(Path(document).read_text().replace("status: deprecated", f"status: {status}"))
+    lakegate.ok("publish", document, "--yes")
+    refused = lakegate.upload(name="other.csv", body=b"id,amount\ne,5\n")
+    lakegate.intake("orders/other.csv")
+
+    assert lakegate.json("subscribers", "orders_v1")["status"] == "active"
+    assert [each.partition(":")[0] for each in lakegate.json("reasons", refused)["reasons"]] == [
+        f"contract-{status}",
+        "line-replaced",
+    ]
+    assert lakegate.json("reasons", refused)["reasons"][1] == (
+        "line-replaced: deliver to shop/orders_v2 (https://wiki.example/orders)"
+    )
 
 
 def test_only_lines_of_contracts_have_a_lifecycle(lakegate: Lakegate) -> None:

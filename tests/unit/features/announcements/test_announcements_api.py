@@ -11,12 +11,13 @@ import pytest
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Mode, OnReject, Policy
 from lakegate.features.announcements.announced_delivery import LARGEST_PUT
+from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
 from tests.simulation.contract import PLAN
-from tests.simulation.environment import LANDING, PREFIX
+from tests.simulation.environment import LANDING, LINE, PREFIX
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.features.http_api.conftest import Answer, Api
 from tests.unit.features.http_api.conftest import document as contract
@@ -328,8 +329,13 @@ def test_a_delivery_of_several_objects_cannot_be_announced(served: Api) -> None:
 def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
     """As the door would refuse the data."""
     served.env.publish("1.0.0", "retired")
+    refused = announced(served).body["detail"]
+    line = served.env.memory.lines.get(LINE)
+    served.env.memory.lines.write(replace(line, ending=Ending(replacement="orders/lines_v2"), revision=1))
+    named = announced(served).body["detail"]
 
-    assert announced(served).body["detail"] == "nothing can be delivered: contract-retired."
+    assert refused == "nothing can be delivered: contract-retired."
+    assert named == "nothing can be delivered: contract-retired, line-replaced: deliver to orders/lines_v2."
 
 
 @pytest.mark.parametrize(

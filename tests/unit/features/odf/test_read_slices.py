@@ -171,6 +171,33 @@ def test_the_rows_of_an_answer(folder: Path, words: tuple[str, ...], names: list
     assert (found["bytes"] > 0) == bool(read)
 
 
+LIFECYCLE = {
+    "status": "deprecated",
+    "since": text(0),
+    "planned": [{"status": "retired", "at": "2999-01-01T00:00:00.000000Z"}],
+    "reason": "old",
+    "replacement": "shop/sales_v2",
+    "guide": "https://wiki.example/sales",
+}
+ENDS = f"lakegate: warning: {LINE} is deprecated, retired from 2999-01-01: use shop/sales_v2 (https://wiki.example/sales)\n"
+
+
+def test_who_reads_a_deprecated_line_is_warned(lakegate: Lakegate, tmp_path: Path) -> None:
+    """As `get` warns, of the lake and of a folder; standard output has the rows alone."""
+    manifest, objects = published(DELIVERIES)
+    manifest["lifecycle"] = LIFECYCLE
+    fill(tmp_path / "sales", manifest, objects)
+    store = lakegate.dependencies.objects
+    versions = {key: store.put(Address(LAKE, key), body).version for key, body in objects.items()}
+    for one in (one for each in manifest["deliveries"] for one in each["objects"]):
+        one["version"] = versions[one["key"]]
+    store.put(Address(LAKE, f"accepted/{LINE}/_manifest.json"), json.dumps(manifest).encode())
+    found = [lakegate("dataset", "read", place, "--json") for place in (str(tmp_path / "sales"), LINE)]
+
+    assert [each.stderr for each in found] == [ENDS, ENDS]
+    assert [json.loads(each.stdout)["rows"] for each in found] == [5, 5]
+
+
 def test_slices_of_the_lake_are_fetched_for_the_answer(lakegate: Lakegate, tmp_path: Path) -> None:
     """The same answer as of a folder, from the objects of the lake, verified; nothing stays on this machine."""
     manifest, objects = published(DELIVERIES)

@@ -25,6 +25,7 @@ from lakegate.gate.datasets.lifecycle import (
     drafted,
     noticed,
     reactivate,
+    replacement,
     retire,
     sunset,
 )
@@ -51,6 +52,7 @@ S = LineStatus
 DAY = 24 * 3600
 ENDING = Ending("replaced", "orders/lines_v2", "https://wiki.example/orders")
 DEPRECATE = partial(deprecate, ending=ENDING)
+REPLACED = "line-replaced: deliver to orders/lines_v2 (https://wiki.example/orders)"
 
 
 class Gate:
@@ -320,16 +322,16 @@ def test_a_line_that_others_write_all_the_time_is_given_up(days: int) -> None:
 
 
 STATUSES = {
-    "deprecated": (0, "accepted_with_warnings", "line-deprecated"),
-    "sunset": (30, "accepted_with_warnings", "line-sunset"),
-    "retired": (37, "rejected", "contract-retired"),
+    "deprecated": (0, "accepted_with_warnings", ["line-deprecated"]),
+    "sunset": (30, "accepted_with_warnings", ["line-sunset"]),
+    "retired": (37, "rejected", ["contract-retired", "line-replaced"]),
 }
 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_the_gate_enforces_the_status(status: str) -> None:
     """A known producer is warned until the line is retired; then it is refused at the door, and what is there stays."""
-    days, verdict, reason = STATUSES[status]
+    days, verdict, reasons = STATUSES[status]
     gate = Gate()
     env = gate.env
     gate.delivered(b"good:0")
@@ -341,7 +343,7 @@ def test_the_gate_enforces_the_status(status: str) -> None:
     assert row.decision is not None
     assert row.pin is not None
     assert (row.pin.status, row.decision.verdict) == (status, verdict)
-    assert [each.partition(":")[0] for each in row.decision.reasons] == [reason]
+    assert [each.partition(":")[0] for each in row.decision.reasons] == reasons
     assert len(accepted) == (2 if verdict != "rejected" else 1)
 
 
@@ -358,7 +360,10 @@ def test_a_rejected_delivery_is_warned_too() -> None:
 
 
 def test_a_line_in_sunset_refuses_new_producers() -> None:
-    """A producer is known by the prefix of its route, once a delivery below it was accepted; a rejected one does not count."""
+    """A producer is known by the prefix of its route, once a delivery below it was accepted; a rejected one does not count.
+
+    It is told what replaces the line, in a reason beside the code by which deliveries are counted.
+    """
     gate = Gate()
     env = gate.env
     gate.delivered(b"bad:1")
@@ -367,7 +372,8 @@ def test_a_line_in_sunset_refuses_new_producers() -> None:
     row = gate.delivered(b"good:1")
 
     assert row.decision is not None
-    assert (row.state, row.decision.reasons) == (State.QUARANTINED, ("contract-sunset",))
+    assert (row.state, row.decision.reasons) == (State.QUARANTINED, ("contract-sunset", REPLACED))
+    assert replacement(env.memory.lines.get(LINE), "contract-draft") == ()
 
 
 def test_the_judging_time_decides_however_late_the_delivery_is_judged() -> None:

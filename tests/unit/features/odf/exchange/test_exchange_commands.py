@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,9 @@ from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in
-from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake, bring, one, shorter_line, size_of
+from lakegate.gate.ledger.blocks import event_id
+from tests.unit.features.odf.exchange.shared_dataset import LINE, WIDER, Lake, a_line, bring, one, shorter_line, size_of
+from tests.unit.gate.ledger.ledger_chain import RECORD
 from tests.unit.gate.ledger.signing import FORGER, ONE
 
 
@@ -81,6 +84,25 @@ def test_the_key_of_somebody_else_is_no_proof(shared: Path, tmp_path: Path) -> N
     key.write_bytes(FORGER.pem)
     with pytest.raises(InputError, match="no block is signed by the given key"):
         imported(FolderPlace(shared), FolderPlace(tmp_path / "copy"), Proof(signatures_by(key)))
+
+
+def test_who_reads_a_copy_of_a_deprecated_line_is_warned(tmp_path: Path) -> None:
+    """The ledger in the attachments says so, as far as it had been exported."""
+    content = {
+        "act": "deprecate",
+        "status": "deprecated",
+        "since": "2026-11-21T12:00:00.000000Z",
+        "planned": [],
+        "notice": None,
+    }
+    content |= {"reason": "old", "replacement": "shop/visits_v2", "guide": ""}
+    made = a_line(tmp_path / "line")
+    made.append(replace(RECORD, kind="lifecycle", event=event_id("lifecycle", LINE, 1), content=content))
+    made.export(tmp_path / "shared")
+    run("import", tmp_path / "shared", tmp_path / "copy")
+    found = CliRunner().invoke(app, ["dataset", "read", str(tmp_path / "copy")])
+
+    assert (found.exit_code, found.stderr) == (0, f"lakegate: warning: {LINE} is deprecated: use shop/visits_v2\n")
 
 
 def test_a_dataset_in_a_folder_is_verified(made: Lake, shared: Path, tmp_path: Path) -> None:
