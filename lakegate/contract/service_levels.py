@@ -12,6 +12,7 @@ from lakegate.contract.contract_model import Rule
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.json_codec import Bounds, Permitted
 
+KIND = "serviceLevel"
 KNOWN = {
     "availability": "av",
     "throughput": "th",
@@ -105,12 +106,7 @@ def duration(value: object, unit: object) -> Decimal | None:
     return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))
 
 
-LEVELS_IN_TIME = {
-    **dict.fromkeys(("frequency", "fy"), "frequency"),
-    **dict.fromkeys(("freshness", "fr"), "freshness"),
-    **dict.fromkeys(("latency", "ly"), "latency"),
-}
-
+LEVELS_IN_TIME = ("frequency", "freshness", "latency")
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
 _SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
 
@@ -123,15 +119,15 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
     """
     found: dict[str, int] = {}
     for rule in rules:
-        name = LEVELS_IN_TIME.get(str(rule.arguments.get("property"))) if rule.kind == "serviceLevel" else None
-        value = rule.arguments.get("value")
+        name, value = level_name(rule), rule.arguments.get("value")
+        if rule.kind != KIND or name not in LEVELS_IN_TIME:
+            continue
         seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
-        if name and seconds is not None and _SHORTEST <= seconds <= _LONGEST:
+        if seconds is not None and _SHORTEST <= seconds <= _LONGEST:
             found[name] = min(int(seconds), found.get(name, _LONGEST))
     return tuple(Promise(name, found[name]) for name in sorted(found))
 
 
-KIND = "serviceLevel"
 KNOWN_TO_DCS = ("availability", "retention", "latency", "freshness", "frequency", "support", "backup")
 LASTING = ("retention", "frequency", "latency", "freshness", "timeToDetect", "timeToNotify", "timeToRepair")
 HUNDRED = Decimal(100)

@@ -101,6 +101,7 @@ LINTS = {
     "level-without-unit": Lint(WARNING, service_level_lints.without_unit),
     "level-share": Lint(ERROR, service_level_lints.share),
     "not-a-duration": Lint(WARNING, service_level_lints.not_a_duration),
+    "unwatched-level": Lint(WARNING, service_level_lints.unwatched),
     "unknown-status": Lint(WARNING, lifecycle_lints.unknown_status),
     "deprecation-missing": Lint(WARNING, lifecycle_lints.ends_unsaid),
     "deprecation-status": Lint(WARNING, lifecycle_lints.ends_while_active),

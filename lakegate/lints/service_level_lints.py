@@ -11,16 +11,20 @@ from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of,
 from lakegate.contract.service_levels import (
     DURATION_KEYS,
     HUNDRED,
+    KIND,
     KNOWN,
     KNOWN_TO_DCS,
     LASTING,
+    LEVELS_IN_TIME,
     MOMENTS,
     PERCENTAGE,
     SECONDS,
     SHARES,
     duration,
+    level_name,
+    promises_of,
 )
-from lakegate.lints.findings import Finding
+from lakegate.lints.findings import Finding, rules_of
 from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
 from lakegate.text import closest, did_you_mean, shown
 
@@ -53,6 +57,7 @@ def _elements(document: Document) -> Iterator[tuple[Place, str]]:
     yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
 
 
+NO_PROBE = "no delivery shows how long the data could be read"
 ALIKE = 0.85
 """The least similarity of a name to one of the standard for a hint: other names are allowed."""
 USUAL = ("timeOfAvailability",)
@@ -115,3 +120,14 @@ def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]
     notice = document.top["terms"]["noticePeriod"]
     if notice.text and notice_of(notice) is None:
         yield notice.path, f"{shown(notice.text)} is not a duration of at most ten years: write `P3M` or `90 days`."
+
+
+def unwatched(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A service level of DCM is one that the gate can watch: an `intervalOfChange` or `timeliness` of a minute to ten years."""
+    levels = document.top["serviceLevelAgreements"].entries
+    for rule in rules_of(contract):
+        name = str(rule.arguments.get("property"))
+        if rule.kind == KIND and name in levels and not promises_of([rule]):
+            is_in_time = level_name(rule) in LEVELS_IN_TIME
+            wanted = "write a length of time of a minute to ten years, e.g. `1h30m`" if is_in_time else NO_PROBE
+            yield levels[name].path, f"{shown(name)} is recorded and not watched: {wanted}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from math import ceil
 
@@ -66,11 +67,30 @@ def notice_of(period: Place) -> int | None:
     return None if seconds is None or seconds > MOST_DAYS * DAY else ceil(seconds / DAY)
 
 
+_DCM_INTERVAL = re.compile(
+    r"(?=[0-9])((?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}d)?)((?:[0-9]{1,9}h)?(?:[0-9]{1,9}m)?)(?:([0-9]{1,9})s)?(?:([0-9]{1,9})ms)?"
+)
+"""An interval of DCM (Appendix B), in which `M` is months and `m` minutes."""
+
+
+def _in_iso(written: str) -> str:
+    """An interval of DCM that no other format reads alike, such as `1h30m` and `1M`, in ISO 8601; any other text as it is."""
+    found = _DCM_INTERVAL.fullmatch(written)
+    if found is None or (written.isascii() and re.fullmatch("[0-9]+[Ydhms]", written)):
+        return written
+    days, hours, seconds, milliseconds = (each or "" for each in found.groups())
+    if seconds or milliseconds:
+        whole, rest = divmod(int(milliseconds or 0), 1000)
+        hours += f"{int(seconds or 0) + whole}.{rest:03}S"
+    return f"P{days}{hours and 'T' + hours}".upper()
+
+
 def key_rules(levels: Place) -> Iterator[Rule]:
-    """The service levels of a mapping: one per key."""
+    """The service levels of DCM: one per key."""
     for written, place in levels.entries.items():
-        name = level_of(written)
-        arguments = {"property": name, "value": exact(place), "unit": None}
+        name, value = level_of(written), exact(place)
+        value = _in_iso(value) if isinstance(value, str) else value
+        arguments = {"property": name, "value": value, "unit": None}
         yield Rule(f"{name}:{KIND}:1", KIND, place.origin, (), arguments, name=name)
 
 

@@ -10,7 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, Pull
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
-from lakegate.contract.service_levels import LEVELS_IN_TIME, MINUTE, promises_of
+from lakegate.contract.service_levels import KIND, MINUTE, level_name, promises_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
 from lakegate.plan.plan import Plan
 from lakegate.text import shown
@@ -39,7 +39,7 @@ def pull_schedule(rules: Iterable[Rule]) -> str:
 def _times_of(rule: Rule) -> str:
     """The schedule that a frequency names in cron; empty if it names none that can be followed."""
     value = rule.arguments.get("value")
-    if rule.kind != "serviceLevel" or LEVELS_IN_TIME.get(str(rule.arguments.get("property"))) != "frequency":
+    if rule.kind != KIND or level_name(rule) != "frequency":
         return ""
     try:
         found = of_cron(str(value).strip())

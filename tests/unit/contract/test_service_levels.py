@@ -25,9 +25,24 @@ slaProperties:
 """
 
 
+DCM = """\
+specVersion: 0.1.3
+id: weather-inmet-1.0.0
+name: weather
+kind: DataContract
+version: 1.0.0
+producer: {name: inmet, group: inmet.com}
+access: {eventType: push, protocol: HTTP, location: /, accessConfiguration: {}}
+dataset: {name: records, schema: [{name: id, dataType: text}]}
+"""
+
+
 def promises(*levels: str) -> tuple[Promise, ...]:
     """The promises of a contract with these service levels, as the gate reads them from its plan."""
-    text = CONTRACT + "".join(f"  - {{{each}}}\n" for each in levels)
+    return promises_of_document(CONTRACT + "".join(f"  - {{{each}}}\n" for each in levels))
+
+
+def promises_of_document(text: str) -> tuple[Promise, ...]:
     contract = examine(text.encode()).contract
     assert contract is not None
     return terms_of(compile_plan(contract, contract.datasets[0]).to_bytes()).promises
@@ -69,3 +84,47 @@ def test_a_plan_of_an_older_release_promises_nothing() -> None:
     del plan["promises"]
 
     assert terms_of(json.dumps(plan).encode()).promises == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("intervalOfChange: 1h", (Promise("frequency", 3_600),)),
+        ("intervalOfChange: 1h30m", (Promise("frequency", 5_400),)),
+        ("intervalOfChange: 1M", (Promise("frequency", 31 * 86_400),)),
+        ("intervalOfChange: 1m", (Promise("frequency", 60),)),
+        ("intervalOfChange: 1d12h", (Promise("frequency", 36 * 3_600),)),
+        ("intervalOfChange: PT1H", (Promise("frequency", 3_600),)),
+        ("timeliness: 60000ms", (Promise("latency", 60),)),
+        ("timeliness: 59s1500ms", (Promise("latency", 60),)),
+        (
+            "timeliness: 1h, intervalOfChange: 1Y, upTime: 0.99",
+            (Promise("frequency", 366 * 86_400), Promise("latency", 3_600)),
+        ),
+        ("timeliness: 10s", ()),
+        ("timeliness: soon", ()),
+        ("timeliness: ''", ()),
+        ("timeliness: " + "9" * 5_000 + "ms", ()),
+        ("upTime: 0.999", ()),
+    ],
+)
+def test_service_levels_of_dcm_are_promises(level: str, expected: tuple[Promise, ...]) -> None:
+    """`intervalOfChange` is a frequency, and `timeliness` the time until what is delivered is accepted; `M` is months."""
+    assert promises_of_document(f"{DCM}serviceLevelAgreements: {{{level}}}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("level", "reason"),
+    [
+        ("upTime: 0.999", "`upTime` is recorded and not watched: no delivery shows"),
+        ("timeliness: 10s", "`timeliness` is recorded and not watched: write a length of time of a minute"),
+        ("intervalOfChange: often", "`intervalOfChange` is recorded and not watched: write a length of time"),
+    ],
+)
+def test_a_level_that_the_gate_cannot_watch_is_named(level: str, reason: str) -> None:
+    """A warning, which each publication shows; not for the levels beside it."""
+    found = examine(f"{DCM}serviceLevelAgreements: {{{level}}}\n".encode()).warnings
+    others = examine(f"{DCM}serviceLevelAgreements: {{intervalOfChange: 2h, timeliness: 1m}}\n".encode()).warnings
+
+    assert [each.message.startswith(reason) for each in found if each.code == "unwatched-level"] == [True]
+    assert "unwatched-level" not in {each.code for each in others}

@@ -13,6 +13,7 @@ import pytest
 from lakegate.aws.wiring import detail
 from lakegate.contract.service_levels import Promise
 from lakegate.errors import AccessDenied, Throttled
+from lakegate.extension_points import ROOT
 from lakegate.gate.datasets.dataset_lines import Line, LineRows, LineStatus, Pledge, PromisingLine, StatusChange
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
@@ -21,6 +22,8 @@ from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Pin
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Message
 from lakegate.gate.send_messages import notify
+from lakegate.lints.linter import examine
+from lakegate.rules.compile_plan import compile_plan
 from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
 from tests.published_schemas import validate
@@ -99,6 +102,23 @@ def test_each_promise_is_missed_on_its_own() -> None:
         )
         for name, seconds in [("freshness", "3,600"), ("frequency", "7,200")]
     ]
+
+
+def test_service_levels_that_a_consumer_writes_in_dcm_are_watched() -> None:
+    """Appendix A's own: hourly data, which is accepted within a minute; two hours of nothing, then a rejection."""
+    thesis = examine((ROOT / "contracts/examples/weather.dcm.yaml").read_bytes()).contract
+    assert thesis is not None
+    found = compile_plan(thesis, thesis.datasets[0]).promises
+    gate = promising(*((each.name, each.seconds) for each in found))
+    for _ in range(3):
+        gate.turn(0.8)
+    nothing = [json.loads(each.body)["promise"] for each in late(gate)]
+    gate.ends("quarantined", "rejected", pin=gate.taken(0))
+    for _ in range(3):
+        gate.turn(0.1)
+
+    assert nothing == ["frequency"]
+    assert [json.loads(each.body)["promise"] for each in late(gate)] == ["frequency", "latency"]
 
 
 def test_a_rejected_delivery_keeps_no_promise() -> None:
