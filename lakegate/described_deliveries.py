@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.errors import InputError
+from lakegate.extension_points import loaded, names
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import (
@@ -35,8 +36,12 @@ if TYPE_CHECKING:
     """The section of a feature about a dataset: its subject, for machines (with `line`), and in words."""
     LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
     """Rows of the extension points `status sections` and `history sections`, by their key in the document of `--json`."""
+    Sections = dict[str, list[LineSection]]
+    """By that key what a feature has to say about datasets."""
 
 
+STATUS_SECTIONS: Final = "status sections"
+"""Extension point: see `LineSections`."""
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
 
@@ -381,6 +386,12 @@ def status_of_account(each: Account) -> DeliveryStatus:
 def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
     """A delivery as it is printed, read from the stack. Reads the result and the plan, where there are any."""
     return status_of_account(account(dependencies, delivery))
+
+
+def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> Sections:
+    """Sections of features about datasets, by the key in the document."""
+    asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
+    return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
 def announced_status(workload: str, contract: str, version: str, *, expired: bool) -> DeliveryStatus:

@@ -12,6 +12,7 @@ from lakegate import published_contracts
 from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.described_deliveries import (
     LATEST,
+    STATUS_SECTIONS,
     AnsweredDelivery,
     DeliveryStatus,
     StartedReplay,
@@ -19,6 +20,7 @@ from lakegate.described_deliveries import (
     answer_of,
     delivery_status,
     replay_of,
+    sections_of,
     waiver_of,
 )
 from lakegate.errors import InputError
@@ -28,7 +30,7 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
 )
-from lakegate.gate.delivery.find_deliveries import Delivery, named
+from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -43,6 +45,9 @@ from lakegate.published_contracts import (
 )
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from lakegate.described_deliveries import Sections
     from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 
 # ---- The facade of a stack, and a stack in AWS ----
@@ -86,12 +91,14 @@ class StackFacade(Protocol):
         """Raise InputError for options that are given and that it has nothing for."""
         ...
 
-    def refuse_list(self) -> None:
-        """Raise InputError where a command has no list of deliveries."""
-        ...
-
     def perform(self, operation: StackOperation[ResultT]) -> ResultT:
         """Perform an operation of a feature."""
+        ...
+
+    def deliveries(
+        self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
+    ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
+        """The latest deliveries, the newest first, through the API those of a contract; and the contract's sections."""
         ...
 
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
@@ -178,9 +185,6 @@ class AwsStack:
     def refuse(self, **_options: object) -> None:
         """See `StackFacade`."""
 
-    def refuse_list(self) -> None:
-        """See `StackFacade`."""
-
     def perform(self, operation: StackOperation[ResultT]) -> ResultT:
         """See `StackFacade`."""
         return operation.in_aws(self.dependencies)
@@ -189,6 +193,17 @@ class AwsStack:
         """See `StackFacade`."""
         _refuse_contract(contract)
         return delivery_status(self.dependencies, named(self.dependencies, name, LATEST))
+
+    def deliveries(
+        self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
+    ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
+        """See `StackFacade`."""
+        from lakegate.gate.datasets.dataset_names import lines_fitting  # noqa: PLC0415 - for lists alone
+
+        datasets = lines_fitting(self.dependencies, contract) if contract is not None else frozenset[str]()
+        found = recent(self.dependencies, limit, Wanted(verdicts, datasets, day))
+        listed = tuple(delivery_status(self.dependencies, each) for each in found)
+        return listed, sections_of(STATUS_SECTIONS, self.dependencies, datasets)
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
         """See `StackFacade`."""

@@ -20,7 +20,7 @@ from lakegate.aws.open_stack import DeployedStack, asked, opened
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.deliveries.status_command import table
-from lakegate.described_deliveries import STANDING, Account, account
+from lakegate.described_deliveries import STANDING, Account, account, status_of_account
 from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, known_id, send
 from lakegate.features.http_api.api_client import Api
@@ -174,7 +174,7 @@ def _row(dependencies: Dependencies, workload: str) -> Workload | None:
 def _show(accounts: list[Account]) -> None:
     console = terminal.wide()
     console.print()
-    table(accounts).print()
+    table(map(status_of_account, accounts)).print()
     console.print()
 
 

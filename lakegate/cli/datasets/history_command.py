@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
-from lakegate.cli.deliveries.status_command import sections_of
 from lakegate.cli.options import TIMES, Line
 from lakegate.cli.terminal import Grid, Word
+from lakegate.described_deliveries import sections_of
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row

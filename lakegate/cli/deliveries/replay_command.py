@@ -226,8 +226,6 @@ def replay(  # noqa: PLR0913 - a command has these options
     0 all were started, 3 some could not be.
     """
     there.refuse(wait=wait, state=state, line=line, since=since, until=until, dry_run=dry_run)
-    if workload is None:
-        there.refuse_list()
     if workload is None or state is not None:
         if workload is not None or state is None or wait:
             raise InputError("name a workload, or choose many with --state (then without --wait)")

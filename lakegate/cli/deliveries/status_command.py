@@ -30,19 +30,15 @@ from lakegate.described_deliveries import (
     STANDING,
     DeliveryStatus,
     account,
-    in_batch,
     in_utc,
     standing,
     status_of_account,
 )
 from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.dataset_names import lines_fitting
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
-from lakegate.gate.delivery.find_deliveries import EVERY, NO_VERDICT, Wanted, named, recent
+from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.dependencies import Dependencies
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
@@ -51,7 +47,7 @@ from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import Account, LineSection, LineSections
+    from lakegate.described_deliveries import Account
     from lakegate.stack import StackFacade
 
 # ---- `lakegate status` ----
@@ -59,8 +55,6 @@ if TYPE_CHECKING:
 
 ANNOUNCEMENT = re.compile(r"(?<![^/])([0-9a-f]{12})[0-9a-f]{52}/")
 """The folder that an announced delivery has in landing: 64 digits, of which the table shows 12."""
-STATUS_SECTIONS = "status sections"
-"""Extension point: see `LineSections`."""
 COLUMNS = (
     "workload",
     "file",
@@ -115,8 +109,9 @@ def status(  # noqa: PLR0913 - a command has these options
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
     The time is that of the latest step: finished, else taken in, else landed. --contract also shows how the latest pull of each
-    line ended (docs/pull.md), and what rules with a schedule found (docs/revalidation.md). With --api one delivery is shown by
-    its whole id; --contract names its contract for callers whose rights are limited to that.
+    line ended (docs/pull.md), and what rules with a schedule found (docs/revalidation.md). With --api the list is that of
+    --contract, those that are not finished first, and one delivery is shown by its whole id; there --contract names its contract
+    for callers whose rights are limited to that.
 
     Example: lakegate status --limit 5 --verdict rejected --day 2026-11-21
     """
@@ -126,24 +121,14 @@ def status(  # noqa: PLR0913 - a command has these options
             raise InputError("--verdict, --contract and --day choose from the list: leave out the workload, or them")
         one = there.delivery(workload, contract)
         return CommandResult(one, delivery_in_words(one))
-    there.refuse_list()
-    dependencies = there.aws.dependencies
-    lines = lines_fitting(dependencies, contract) if contract is not None else frozenset[str]()
-    wanted = Wanted(frozenset(each.value for each in verdict or ()), lines, day.date() if day else None)
-    accounts = [account(dependencies, each) for each in recent(dependencies, limit, wanted)]
-    sections = sections_of(STATUS_SECTIONS, dependencies, lines)
+    verdicts = frozenset(each.value for each in verdict or ())
+    listed, sections = there.deliveries(limit, verdicts, contract, day.date() if day else None)
     of_lines = {key: [document for _, document, _ in section] for key, section in sections.items()}
-    found = DeliveryList(tuple(map(status_of_account, accounts)), of_lines if contract is not None else {})
-    nothing = "Nothing has landed yet." if wanted == EVERY else "No delivery is like that."
-    words: list[Word] = [table(accounts) if accounts else nothing]
+    found = DeliveryList(listed, of_lines if contract is not None else {})
+    nothing = "No delivery is like that." if verdict or contract or day else "Nothing has landed yet."
+    words: list[Word] = [table(listed) if listed else nothing]
     words += [f"{about} of {line['line']}: {text}" for about, line, text in chain.from_iterable(sections.values())]
     return CommandResult(found, words)
-
-
-def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> dict[str, list[LineSection]]:
-    """Sections of features about datasets, by the key in the document."""
-    asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
-    return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
 def delivery_in_words(one: DeliveryStatus) -> Iterator[tuple[tuple[str, str], ...]]:
@@ -151,46 +136,54 @@ def delivery_in_words(one: DeliveryStatus) -> Iterator[tuple[tuple[str, str], ..
     return (((f"{name:>10}  ", "bold"), (value, "")) for name, value in _lines(one))
 
 
-def table(accounts: Iterable[Account]) -> Grid:
-    """Deliveries, one a row, the newest first."""
+def table(listed: Iterable[DeliveryStatus]) -> Grid:
+    """Deliveries, one a row."""
 
-    def row(each: Account) -> Iterator[str | tuple[str, str]]:
+    def row(each: DeliveryStatus) -> Iterator[str | tuple[str, str]]:
         colour, words = _verdict(each)
         cells = _cells(each)
         return chain(cells[:4], [(words, colour)], cells[4:])
 
-    return Grid(COLUMNS, map(row, accounts), NUMBERS, SHORT)
+    return Grid(COLUMNS, map(row, listed), NUMBERS, SHORT)
 
 
-def _cells(each: Account) -> tuple[str, ...]:
-    counted = each.counted
-    checks = counted.checks_in_words if counted else ""
-    rows, rejected = (f"{counted.rows:,}", f"{counted.rejected_rows:,}") if counted else ("", "")
+def _cells(each: DeliveryStatus) -> tuple[str, ...]:
+    known, of = _counts(each), each.contract
+    checks, rows, rejected = (
+        (known.checks_in_words, f"{known.rows:,}", f"{known.rejected_rows:,}") if known else ("", "", "")
+    )
     seconds = "" if each.seconds is None else f"{each.seconds:.1f}"
-    key = ANNOUNCEMENT.sub(r"\1…/", each.delivery.key)
-    named_so = each.delivery.id[:SHORT_ID], key, in_utc(each.delivery.at).removesuffix(" UTC")
-    return *named_so, _contract(each), checks, rows, rejected, seconds, _place(each)
+    key = ANNOUNCEMENT.sub(r"\1…/", each.key)
+    contract = f"{of.line.rpartition('/')[2]} {of.version}" if of else "none"
+    named_so = each.workload[:SHORT_ID], key, _utc(each.at).removesuffix(" UTC")
+    return *named_so, contract, checks, rows, rejected, seconds, _place(each)
 
 
-def _verdict(each: Account) -> tuple[str, str]:
-    row = each.delivery.row
-    words = (row and in_batch(row)) or STANDING[each.state].partition(":")[0]
-    if row is not None and row.failed:
-        is_over = row.state is State.FAILED
-        words += f": {CAUSE_TEXTS[row.failed[-1].cause]}" if is_over else f", attempt {row.attempt} of {row.limit}"
+def _counts(each: DeliveryStatus) -> Counts | None:
+    if each.counts is None:
+        return None
+    return Counts(each.rows or 0, each.published_rows or 0, each.rejected_rows or 0, each.counts)
+
+
+def _verdict(each: DeliveryStatus) -> tuple[str, str]:
+    words = STANDING[each.state].partition(":")[0]
+    if each.state is State.SUBMITTING and each.batch:
+        words = f"waiting in a batch until {_utc(each.next_attempt)} at the latest"
+    if each.failed_attempts:
+        is_over = each.state is State.FAILED
+        last = CAUSE_TEXTS[each.failed_attempts[-1].cause]
+        words += f": {last}" if is_over else f", attempt {each.attempt} of {each.attempts}"
     return COLOURS.get(each.verdict or "", ("", words))
 
 
-def _contract(each: Account) -> str:
-    return f"{each.pin.chain.rpartition('/')[2]} {each.pin.version}" if each.pin and each.pin.contract else "none"
-
-
-def _place(each: Account) -> str:
+def _place(each: DeliveryStatus) -> str:
     """The folder, short: bucket and a long contract id stand elsewhere, what follows is the day and the workload's id."""
-    if not each.where or each.where[0].startswith(f"s3://{each.landing}/"):
-        return "landing" if each.where else "nowhere"
-    folder = each.where[0].split("/", 3)[3].partition("ingest_date=")[0]
-    contract = each.pin.contract if each.pin else ""
+    if not each.where:
+        return "nowhere"
+    key = each.where[0].split("/", 3)[3]
+    if key == each.key:
+        return "landing"
+    folder, contract = key.partition("ingest_date=")[0], each.contract.id if each.contract else ""
     return folder.replace(contract, contract[:SHORT_ID] + "…", 1) if len(contract) > SHORT_ID else folder
 
 
@@ -208,8 +201,7 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     yield from (("reason", reason) for reason in one.reasons)
     if one.problem:
         yield "problem", f"{one.problem} (docs/operator.md)"
-    if one.counts is not None:
-        known = Counts(one.rows or 0, one.published_rows or 0, one.rejected_rows or 0, one.counts)
+    if known := _counts(one):
         yield "checks", known.checks_in_words
         yield "rows", known.rows_in_words
     yield from _attempts(one)

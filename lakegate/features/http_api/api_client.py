@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
@@ -33,6 +33,11 @@ from lakegate.published_contracts import (
 )
 from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 from lakegate.stack import Refused, StackOperation, known_form
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from lakegate.described_deliveries import Sections
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never
@@ -216,9 +221,22 @@ class Api:
                 f"the HTTP API has nothing for {' and '.join(names)}: leave it out, or --api (LAKEGATE_API)"
             )
 
-    def refuse_list(self) -> NoReturn:
-        """See `StackFacade`."""
-        raise InputError("the HTTP API has no list of deliveries: name the workload by its id")
+    @known_form()
+    def deliveries(
+        self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
+    ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
+        """See `StackFacade`. As many pages are asked for as the limit needs; each has the sections."""
+        self.refuse(verdict=verdicts, day=day)
+        if contract is None:
+            raise InputError("the HTTP API lists the deliveries to a contract: name it (--contract), or a workload")
+        found: list[DeliveryStatus] = []
+        cursor: Mapping[str, str] = {}
+        while True:
+            page = self.ask("GET", f"{contract_path(contract)}/workload", query={**DETAILS, **cursor})
+            found += (decode(DeliveryStatus, each["details"]) for each in page["workloads"])
+            if not page["cursor"] or len(found) >= limit:
+                return tuple(found[:limit]), page["details"]
+            cursor = {"cursor": page["cursor"]}
 
     @known_form()
     def perform(self, operation: StackOperation[T]) -> T:

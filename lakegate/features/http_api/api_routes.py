@@ -89,6 +89,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "WorkloadPage"},
         (404,),
         query=("dataContractId", "cursor"),
+        flags=("details",),
     ),
     "GET /api/v1/data-contract/{id}/workload": Endpoint(
         "findWorkloadsOfContract",
@@ -98,6 +99,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "WorkloadPage"},
         (404,),
         query=("cursor",),
+        flags=("details",),
     ),
     "GET /api/v1/workload/{id}": Endpoint(
         "readWorkload",

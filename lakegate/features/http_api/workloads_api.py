@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from lakegate.contract.contract_model import is_usable
@@ -65,6 +66,7 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
 
 
 PAGE: Final = 50
+DETAILED_PAGE: Final = 20
 LINE_AND_HEIGHT: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})")
 """A place in the list, as the cursor of a page has it."""
 
@@ -72,8 +74,11 @@ LINE_AND_HEIGHT: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})")
 def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/workload, GET /api/v1/data-contract/{id}/workload: the deliveries to a contract, one page of them.
 
-    Without their results, which each has at its own address.
+    Without their results, which each has at its own address. With the parameter `details` each has what commands print of it,
+    which is read for each: such a page is shorter, and has what features say about the datasets.
     """
+    from lakegate.described_deliveries import STATUS_SECTIONS, delivery_status, sections_of  # noqa: PLC0415 - for this
+
     name = request.path.get("id") or contract_named(dependencies, request.query.get("dataContractId", ""))[0]
     seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
     if not seen.versions:
@@ -82,10 +87,17 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         )
         raise HttpProblem(404 if name else 400, "not-found" if name else "invalid-parameter", detail)
     lines = lines_of(seen.versions) | {each.line for each in seen.routes}
-    listed, after = page_of(dependencies, lines, seen.routes, _place(request), PAGE)
+    listed, after = page_of(
+        dependencies, lines, seen.routes, _place(request), DETAILED_PAGE if request.flag("details") else PAGE
+    )
     ids = {each.version: each.id for each in seen.versions}
-    shown = [_summary(dependencies, each, name, ids) for each in listed]
-    return HttpAnswer(200, {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")})
+    shown = [
+        _summary(dependencies, each, name, ids) | _details(request, partial(delivery_status, dependencies, each))
+        for each in listed
+    ]
+    cursor = cursor_of(f"{after.line}\n{after.below}" if after else "")
+    details = {"details": sections_of(STATUS_SECTIONS, dependencies, lines)} if request.flag("details") else {}
+    return HttpAnswer(200, {"workloads": shown, "cursor": cursor} | details)
 
 
 def _place(request: HttpRequest) -> ListPosition:

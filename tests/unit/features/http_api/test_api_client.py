@@ -195,7 +195,8 @@ def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path,
         (("show", "orders", "--resolved"), "nothing for --resolved"),
         (("show", "orders", "--local"), "nothing for --local"),
         (("status", "0", "--day", "2026-01-01"), "nothing for --day"),
-        (("status",), "name the workload by its id"),
+        (("status",), "lists the deliveries to a contract: name it (--contract), or a workload"),
+        (("status", "--contract", "nothing"), "No contract is published with this id"),
         (("show", "nothing"), "No contract is published with this id"),
         (("status", "0" * 64), "No workload has this id"),
     ],
@@ -296,6 +297,25 @@ def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
     )
     assert [each.split(":")[0].split()[-1] for each in shown[5:8]] == ["file/whole", "name", "amount"]
     assert (below["workload"], below["state"]) == (workload, "QUARANTINED")
+
+
+def test_the_deliveries_to_a_contract_are_listed_page_by_page(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are not finished first; as many as are wanted."""
+    monkeypatch.setattr("lakegate.features.http_api.workloads_api.DETAILED_PAGE", 2)
+    for number in range(3):
+        server.api.env.upload(f"{PREFIX}{number}.csv", f"good:{number}".encode())
+        settle(server.stage)
+    server.api.env.upload(f"{PREFIX}late.csv", b"good:9")
+    table = printed(ran(server, "status", "--contract", "orders"))
+    keys = [answer(ran(server, "status", "--contract", "orders", "--limit", limit, "--json")) for limit in ("9", "3")]
+
+    assert [each.split()[1] for each in table if ".csv" in each] == [
+        f"{PREFIX}{name}.csv" for name in ("late", "2", "1", "0")
+    ]
+    assert [[each["key"].removeprefix(PREFIX) for each in found["deliveries"]] for found in keys] == [
+        ["late.csv", "2.csv", "1.csv", "0.csv"],
+        ["late.csv", "2.csv", "1.csv"],
+    ]
 
 
 def test_an_announcement_has_no_verdict(server: Server) -> None:
@@ -425,7 +445,7 @@ def test_what_the_api_has_no_transition_for_is_refused(server: Server) -> None:
     )
 
     assert refusal(many).startswith("the HTTP API has nothing for --state")
-    assert refusal(none) == "the HTTP API has no list of deliveries: name the workload by its id"
+    assert refusal(none) == "name a workload, or choose many with --state (then without --wait)"
     assert refusal(with_wait).startswith("the HTTP API has nothing for --wait")
     assert refusal(own).startswith("--contract is for --api")
 

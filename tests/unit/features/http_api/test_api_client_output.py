@@ -149,6 +149,18 @@ def test_a_command_prints_the_same_both_ways(lakegate: Lakegate, by_api: Callabl
     assert all(fits(json.loads(each), cls) for each in (first.stdout, here.stdout))
 
 
+@pytest.mark.parametrize("made", [accepted, pulling])
+def test_the_list_of_a_contract_is_the_same_both_ways(
+    lakegate: Lakegate, by_api: Callable[..., Any], over_http: Callable[..., Result], made: Callable[[Lakegate], object]
+) -> None:
+    """In words and for machines, with what features say about its datasets."""
+    made(lakegate)
+    words = "status", "--contract", "shop"
+
+    assert json.loads(lakegate(*words, "--json").stdout) == by_api(*words)
+    assert lakegate(*words).stdout == printed(over_http(*words))
+
+
 @pytest.mark.parametrize("case", ["replay", "waive", "approve", "decline"])
 def test_a_transition_through_the_api_is_left_to_the_sweep(
     lakegate: Lakegate, by_api: Callable[..., Any], case: str
