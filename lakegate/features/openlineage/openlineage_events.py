@@ -26,6 +26,7 @@ from lakegate.report.delivery_report import Report
 from lakegate.text import printable
 from lakegate.timestamps import moment
 from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.reasons import in_words, is_of_gate
 
 # ---- OpenLineage 2-0-2 ----
 # The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery has ended,
@@ -40,6 +41,7 @@ CONTRACT_SCHEMA: Final = "urn:lakegate:openlineage-contract:1"
 """Of `lakegate/schemas/openlineage-contract.json`."""
 FACETS: Final = {
     "schema": "1-2-0/SchemaDatasetFacet",
+    "tags": "2-0-3/TagsDatasetFacet",
     "dataSource": "1-0-1/DatasourceDatasetFacet",
     "version": "1-0-1/DatasetVersionDatasetFacet",
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
@@ -51,6 +53,9 @@ FACETS: Final = {
     "jobType": "2-0-4/JobTypeJobFacet",
 }
 """By key: version and name of the official schema."""
+TAGS_OF_RUN: Final = "2-0-3/TagsRunFacet"
+"""Its key is that of the tags of a dataset."""
+SOURCE: Final = "LAKEGATE"
 MAX_EVENT: Final = 4 << 20
 """Bytes. An event that is larger is sent without columns and assertions."""
 
@@ -95,16 +100,19 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
         "name": printable(delivery.line),
         "facets": _facet("jobType", processingType="BATCH", integration="LAKEGATE", jobType="DELIVERY"),
     }
-    run = {"runId": _run_id(delivery.id), "facets": _engine(delivery)}
+    run: dict[str, Any] = {"runId": _run_id(delivery.id), "facets": _engine(delivery)}
     landed = _dataset(delivery, delivery.landed)
     if delivery.landed_version:
         landed["facets"] |= _facet("version", datasetVersion=printable(delivery.landed_version))
     start = _event("START", delivery.began, run, job, inputs=[landed], outputs=[])
     judged = [landed | {"inputFacets": _measured(delivery)}]
+    if delivery.verdict:
+        verdict = _facet_of("tags", TAGS_OF_RUN, tags=[_tag("lakegate.verdict", delivery.verdict)])
+        run = run | {"facets": run["facets"] | verdict}
     if delivery.published is None:
         message = "\n".join(map(printable, delivery.reasons)) or "no verdict"
         error = _facet("errorMessage", message=message, programmingLanguage="PYTHON")
-        failed = run | {"facets": _engine(delivery) | error}
+        failed = run | {"facets": run["facets"] | error}
         return [start, _event("FAIL", delivery.ended, failed, job, inputs=judged, outputs=[])]
     accepted = _dataset(delivery, delivery.published)
     accepted["facets"] |= _origins(delivery)
@@ -131,9 +139,17 @@ def _run_id(delivery: str) -> str:
 
 
 def _facet(key: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    version, _, name = FACETS[key].partition("/")
+    return _facet_of(key, FACETS[key], **content)
+
+
+def _facet_of(key: str, schema: str, **content: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    version, _, name = schema.partition("/")
     url = f"https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}"
     return {key: {"_producer": PRODUCER, "_schemaURL": url, **content}}
+
+
+def _tag(key: str, value: str) -> dict[str, str]:
+    return {"key": key, "value": value, "source": SOURCE}
 
 
 def _names(dataset: LineageDataset) -> dict[str, str]:
@@ -148,6 +164,8 @@ def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any
         about = {"contract": printable(delivery.contract), "version": printable(delivery.version)}
         base = {"_producer": PRODUCER, "_schemaURL": CONTRACT_SCHEMA}
         facets["lakegate_contract"] = {**base, **about, "line": printable(delivery.line)}
+    if delivery.status:
+        facets |= _facet("tags", tags=[_tag("lakegate.status", delivery.status)])
     if delivery.columns and delivery.published:
         facets |= _facet("schema", fields=list(map(_field, delivery.columns)))
     return {**names, "facets": facets}
@@ -188,8 +206,9 @@ def _transformation(step: Transformation) -> dict[str, Any]:
 
 def _measured(delivery: JudgedDelivery) -> dict[str, Any]:
     facets = _statistics("inputStatistics", rowCount=delivery.rows, size=delivery.size)
-    if delivery.assertions:
-        facets |= _facet("dataQualityAssertions", assertions=list(map(_assertion, delivery.assertions)))
+    assertions = [*map(_assertion, delivery.assertions), *_of_gate(delivery)]
+    if assertions:
+        facets |= _facet("dataQualityAssertions", assertions=assertions)
     return facets
 
 
@@ -203,6 +222,15 @@ def _assertion(check: Assertion) -> dict[str, Any]:
     given = {name: printable(text) for name, text in texts.items() if text}
     severity = "error" if check.blocks else "warn"
     return {"assertion": printable(check.kind), "success": check.success, "severity": severity, **given}
+
+
+def _of_gate(delivery: JudgedDelivery) -> Iterator[dict[str, Any]]:
+    """What the gate warns of, or refuses, beside the checks: a dataset that ends and what replaces it, a waiver, a duplicate."""
+    for reason in filter(is_of_gate, delivery.reasons):
+        code, _, message = in_words(reason).partition(": ")
+        yield _assertion(
+            Assertion(code, code, "", success=False, blocks=delivery.published is None, expected="", actual=message)
+        )
 
 
 # ---- The lineage of a delivery ----
@@ -280,6 +308,10 @@ class JudgedDelivery:
     """None where nothing was evaluated."""
     reasons: tuple[str, ...] = ()
     """Reasons why it was not accepted, or accepted with warnings: texts with masked values, or a code."""
+    verdict: str = ""
+    """Empty where there is none."""
+    status: str = ""
+    """Of the contract version and its line, the stricter one, such as `deprecated`."""
 
 
 # ---- What is reported of a delivery ----
@@ -334,6 +366,8 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
         assertions=tuple(_assertions(report)) if report else (),
         engine=engine_of(report.result.engines) if report else None,
         reasons=decision.reasons if decision else tuple(str(each.cause) for each in row.failed[-1:]),
+        verdict=str(decision.verdict) if decision else "",
+        status=str(row.pin.status),
     )
 
 

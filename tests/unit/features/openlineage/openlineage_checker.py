@@ -17,22 +17,40 @@ OFFICIAL = Path(__file__).parent / "official"
 OWN = Path(__file__).parents[4] / "lakegate/schemas/openlineage-contract.json"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SPEC = "https://openlineage.io/spec"
-RESTATED: dict[str, Any] = {
-    "$schema": DRAFT,
-    "$id": f"{SPEC}/facets/1-1-1/ProcessingEngineRunFacet.json",
-    "$defs": {
-        "ProcessingEngineRunFacet": {
-            "$ref": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunFacet",
-            "properties": {each: {"type": "string"} for each in ("version", "name", "openlineageAdapterVersion")},
-            "required": ["version"],
-        }
-    },
-    "properties": {"processing_engine": {"$ref": "#/$defs/ProcessingEngineRunFacet"}},
+
+
+def restated(facet: str, key: str, base: str, **required: Any) -> dict[str, Any]:
+    """What an official schema requires that is not among the files: in our words, over the official kind of facet."""
+    name = facet.partition("/")[2]
+    return {
+        "$schema": DRAFT,
+        "$id": f"{SPEC}/facets/{facet}.json",
+        "$defs": {name: {"$ref": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/{base}", **required}},
+        "properties": {key: {"$ref": f"#/$defs/{name}"}},
+    }
+
+
+TEXT = {"type": "string"}
+TAG = {
+    "type": "object",
+    "required": ["key", "value"],
+    "properties": dict.fromkeys(("key", "value", "source", "field"), TEXT),
 }
-"""What the one official schema requires that is not among the files: in our words, over the official `RunFacet`."""
+TAGS = {"properties": {"tags": {"type": "array", "items": TAG}}}
+RESTATED = [
+    restated(
+        "1-1-1/ProcessingEngineRunFacet",
+        "processing_engine",
+        "RunFacet",
+        properties=dict.fromkeys(("version", "name", "openlineageAdapterVersion"), TEXT),
+        required=["version"],
+    ),
+    restated("2-0-3/TagsDatasetFacet", "tags", "DatasetFacet", **TAGS),
+    restated("2-0-3/TagsRunFacet", "tags", "RunFacet", **TAGS),
+]
 RESOURCES: list[Resource[Any]] = [
     Resource.from_contents(each)
-    for each in (RESTATED, *(json.loads(path.read_text()) for path in (OWN, *OFFICIAL.rglob("*.json"))))
+    for each in (*RESTATED, *(json.loads(path.read_text()) for path in (OWN, *OFFICIAL.rglob("*.json"))))
 ]
 REGISTRY: Registry[Any] = Registry().with_resources((each.id() or "", each) for each in RESOURCES)
 FORMATS = FormatChecker(["uuid"])

@@ -82,7 +82,9 @@ DELIVERIES = st.builds(
         st.builds(Assertion, TEXTS, TEXTS, TEXTS, st.booleans(), st.booleans(), TEXTS, TEXTS), max_size=3
     ).map(tuple),
     engine=st.none() | st.builds(UsedEngine, TEXTS, TEXTS),
-    reasons=st.lists(TEXTS, max_size=3).map(tuple),
+    reasons=st.lists(TEXTS | st.sampled_from(["contract-retired", "line-sunset: x"]), max_size=3).map(tuple),
+    verdict=st.sampled_from(["", "rejected"]),
+    status=st.sampled_from(["", "sunset"]),
 )
 
 
@@ -222,6 +224,49 @@ def test_a_rejected_delivery_is_a_run_that_failed_with_its_reasons() -> None:
     assert unknown["run"]["facets"]["errorMessage"]["message"] == "no verdict"
     assert sorted(end["inputs"][0]["facets"]) == ["dataSource", "lakegate_contract", "version"]
     assert (sorted(unknown["inputs"][0]["facets"]), unknown["inputs"][0]["inputFacets"]) == (["dataSource"], {})
+
+
+def test_a_delivery_to_a_deprecated_line_says_so_with_its_verdict() -> None:
+    """Tags have status and verdict; what the gate warns of is an assertion that does not hold, beside those of the contract."""
+    text = "shop/orders_v1 is deprecated; it is sunset on 2026-02-04; use shop/orders_v2"
+    warned = replace(
+        ACCEPTED,
+        reasons=(*ACCEPTED.reasons, f"line-deprecated: {text}"),
+        verdict="accepted_with_warnings",
+        status="deprecated",
+    )
+    start, end = events(warned)
+    verdict = {"key": "lakegate.verdict", "value": "accepted_with_warnings", "source": "LAKEGATE"}
+    status = {"key": "lakegate.status", "value": "deprecated", "source": "LAKEGATE"}
+    assertions = end["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+
+    assert (mistakes(start), mistakes(end)) == ([], [])
+    assert "tags" not in start["run"]["facets"]
+    assert end["run"]["facets"]["tags"]["tags"] == [verdict]
+    assert [each["facets"]["tags"]["tags"] for each in (*start["inputs"], *end["inputs"], *end["outputs"])] == [
+        [status]
+    ] * 3
+    assert [each["assertion"] for each in assertions] == ["required", "rowCount", "line-deprecated"]
+    assert assertions[-1] == {
+        "assertion": "line-deprecated",
+        "success": False,
+        "severity": "warn",
+        "name": "line-deprecated",
+        "actual": text,
+    }
+
+
+def test_a_refusal_by_status_names_what_replaces_the_line() -> None:
+    """Nothing was measured; the codes of the gate block, in words."""
+    reasons = ("contract-retired", "line-replaced: deliver to shop/orders_v2")
+    _, end = events(replace(REJECTED, assertions=(), reasons=reasons, verdict="rejected", status="retired"))
+    assertions = end["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+
+    assert mistakes(end) == []
+    assert [(each["name"], each["severity"], each["actual"]) for each in assertions] == [
+        ("contract-retired", "error", "the contract version or its line is retired: deliver under a newer line"),
+        ("line-replaced", "error", "deliver to shop/orders_v2"),
+    ]
 
 
 def test_a_run_names_the_engine_that_evaluated_the_delivery() -> None:

@@ -94,7 +94,7 @@ def test_a_delivery_is_reported_as_it_was_judged(
     assert found.began < found.ended
     assert [each.name for each in found.columns] == ["name", "amount"]
     assert row.decision is not None
-    assert found.reasons == row.decision.reasons
+    assert (found.reasons, found.verdict, found.status) == (row.decision.reasons, row.decision.verdict, "active")
     assert [mistakes(each) for each in events(found)] == [[], []]
 
 
