@@ -96,6 +96,8 @@ NAME_AT_DOMAIN = rf"\A[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_L
 TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 OFFSET = r":[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)\z"
 """The end of a moment or a time of day with an offset."""
+WITHOUT_OFFSET = "^[^T ]*[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?$"
+"""A moment without an offset (ECMA-262)."""
 
 
 def typed(rule: Rule, field: Field) -> Check:
@@ -245,13 +247,15 @@ def date_format(rule: Rule, field: Field) -> Check:
 
 
 def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
-    """Every moment or time of day is written with its offset from UTC."""
+    """Every moment or time of day is written with its offset from UTC, or none is where the rule's value is false."""
     del contract
+    is_wanted = rule.arguments.get("value", True)
     if not dataset.storage.format.is_text:
         return tuple(
             skipped(rule, (field,), "files with a schema of their own store moments in UTC") for field in fields
         )
-    return tuple(rows(rule, field, Matches(field.name, OFFSET), "with an offset from UTC") for field in fields)
+    pattern, words = (OFFSET, "with") if is_wanted else (regex(rule, WITHOUT_OFFSET), "without")
+    return tuple(rows(rule, field, Matches(field.name, pattern), f"{words} an offset from UTC") for field in fields)
 
 
 def text_form(rule: Rule, field: Field) -> Check:

@@ -17,6 +17,7 @@ minimum, maximum        value, exclusive                         ODCS `logicalTy
 multipleOf              value                                    ODCS `logicalTypeOptions`
 format                  value (email, uuid, uri, ipv4, …)        ODCS `logicalTypeOptions.format` of a string
 timezone                                                         ODCS `logicalTypeOptions.timezone: true`
+offset                  value                                    DCS `timestamp_tz` (true), `timestamp_ntz` (false)
 minItems, maxItems      value                                    ODCS `logicalTypeOptions` of an array
 uniqueItems                                                      ODCS `logicalTypeOptions` of an array
 minProperties           value                                    ODCS `logicalTypeOptions` of an object
@@ -214,6 +215,7 @@ RULES: dict[str, Compile | InContract] = {
     "serviceLevel": service_level,
     "nested": ByField(field_constraints.with_parts),
     "timezone": InContract(field_constraints.with_offset, by_field=True),
+    "offset": InContract(field_constraints.with_offset, by_field=True),
     "minItems": ByField(field_constraints.min_size(Shape.LIST)),
     "maxItems": ByField(field_constraints.max_size(Shape.LIST)),
     "uniqueItems": ByField(field_constraints.no_repeats),

@@ -22,7 +22,7 @@ from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.documents.document_root import about, delimiter_of, served
 from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, KindAndArguments, identified, texts_at
+from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, OFFSET, KindAndArguments, identified, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
@@ -58,6 +58,8 @@ NESTED = ("array", "map", "object", "record", "struct", "variant", "json")
 """Types with nested fields."""
 WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 """The types that the specification defines with 32 bits."""
+OFFSETS = {"timestamp_tz": True, "timestamp_ntz": False}
+"""The types that say whether their values are written with an offset from UTC; a `timestamp` may have one or none."""
 NULL = "null"
 MAX_LONG = 18
 """The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
@@ -149,6 +151,8 @@ def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArgume
         low, high = RANGES[WIDTHS[declared]]
         yield "minimum", {"value": low, "exclusive": False}
         yield "maximum", {"value": high, "exclusive": False}
+    if declared in OFFSETS:
+        yield OFFSET, {"value": OFFSETS[declared]}
     if declared == NULL:
         yield "custom", {"engine": "great-expectations", "call": "expect_column_values_to_be_null", "args": {}}
     if declared in NESTED:

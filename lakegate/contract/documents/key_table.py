@@ -142,6 +142,8 @@ def exclusive_key(bound: str) -> str:
 
 BOUNDS = ("minimum", "maximum")
 PATTERN, FORMAT = "pattern", "format"
+OFFSET = "offset"
+"""The kind of rules about whether moments are written with an offset from UTC."""
 CONSTRAINTS = {
     each.key: each
     for each in (

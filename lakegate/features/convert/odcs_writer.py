@@ -38,6 +38,7 @@ from lakegate.contract.documents.key_table import (
     ODCS_NAMES,
     ODCS_SHAPES,
     ODCS_TYPES,
+    OFFSET,
     constraint_of,
     written_texts,
 )
@@ -54,6 +55,7 @@ from lakegate.diff.service_level_changes import PromisedLevel, service_levels
 from lakegate.plan.check import Check, Interval, Tier
 from lakegate.plan.predicates import Within
 from lakegate.rules.compile_plan import OF_WHOLE, checks_by_rule
+from lakegate.rules.field_constraints import WITHOUT_OFFSET
 from lakegate.rules.relationship_rules import ELSEWHERE
 
 if TYPE_CHECKING:
@@ -190,6 +192,15 @@ def of_whole(site: RuleSite) -> Quality:
     yield from ()
 
 
+def offset(site: RuleSite) -> Quality:
+    """Moments with an offset are an option, those without one a pattern; files with a schema keep neither."""
+    for path in site.rule.fields if site.dataset.storage.format.is_text else ():
+        if site.rule.arguments.get("value"):
+            site.found[path].options[TIMEZONE] = True
+        else:
+            yield path, library("invalidValues", {"pattern": WITHOUT_OFFSET}) | NO_ROW
+
+
 def unmeasured_date(site: RuleSite) -> Quality:
     """An option of dates in another format, which are texts for the gate."""
     for path in site.rule.fields:
@@ -224,6 +235,7 @@ OF_FIELDS: dict[str, Write] = {
     "enum": enum,
     **dict.fromkeys((FORMAT, *(each.rule_kind for each in CONSTRAINTS.values())), option),
     **dict.fromkeys((TIMEZONE, *OF_WHOLE), of_whole),
+    OFFSET: offset,
     UNMEASURED_DATE: unmeasured_date,
     "foreignKey": foreign_key,
 }

@@ -42,7 +42,7 @@ ODCS: dict[str, Any] = {
                     "logicalTypeOptions": {"format": "email"},
                     "customProperties": [{"property": "pii", "value": True}],
                 },
-                {"name": "t", "logicalType": "timestamp"},
+                {"name": "t", "logicalType": "timestamp", "logicalTypeOptions": {"timezone": True}},
                 {
                     "name": "lines",
                     "logicalType": "array",
@@ -183,6 +183,7 @@ def test_a_difference_is_found_across_formats() -> None:
 
     assert both_ways(DCS | {"models": {"orders": changed}, "tags": ["o"]}, ODCS)[0] == [
         "major type-changed orders.t: date -> timestamp",
+        "minor rule-added orders.t#timezone: none -> with an offset from UTC",
         "patch description orders.description: Orders -> All orders",
         'patch metadata tags: ["o"] -> ["orders"]',
     ]

@@ -113,6 +113,27 @@ def test_every_type_has_a_meaning(text: str) -> None:
     assert found.rules[0].kind == "type"
 
 
+@pytest.mark.parametrize(("text", "is_wanted"), [("timestamp_tz", True), ("timestamp_ntz", False), ("timestamp", None)])
+def test_a_type_says_whether_its_moments_have_an_offset(text: str, *, is_wanted: bool | None) -> None:
+    """A rule of its own says so; a `timestamp` is with or without one."""
+    rules = [each for each in dataset(f"t: {{type: {text}}}").rules if each.kind != "type"]
+
+    assert [(each.kind, each.arguments) for each in rules] == (
+        [] if is_wanted is None else [("offset", {"value": is_wanted})]
+    )
+
+
+def test_files_that_store_moments_keep_the_offset_themselves() -> None:
+    """Nothing is to be measured there, and nothing hinders a publication."""
+    text = document("t: {type: timestamp_tz}", top="config: {lakegate: {format: parquet}}")
+
+    assert "not-measured" not in {each.code for each in warnings(text)}
+    assert [each.skip for each in compile_plan(read(text), read(text).datasets[0]).checks] == [
+        None,
+        "files with a schema of their own store moments in UTC",
+    ]
+
+
 @pytest.mark.parametrize("text", ["array", "map", "object", "record", "struct", "variant", "json"])
 def test_a_type_with_parts_is_named(text: str) -> None:
     """Values with parts of their own are named and not measured, and the owner is warned."""

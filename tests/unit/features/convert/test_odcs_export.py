@@ -355,6 +355,23 @@ def test_options_of_lists_objects_and_moments_are_kept() -> None:
     ] * 2
 
 
+def test_moments_with_and_without_an_offset_stay_apart() -> None:
+    """An option says the first, a pattern the second; a file that stores moments needs neither."""
+    fields = {"a": {"type": "timestamp_tz"}, "b": {"type": "timestamp_ntz"}}
+    old, new = version_of(fields_document(**fields)), odcs(version_of(fields_document(**fields)))
+
+    assert new.omitted == ()
+    assert [each.kind for each in version_of(new.text.encode()).contract.datasets[0].rules] == [
+        "type",
+        "timezone",
+        "type",
+        "invalidValues",
+    ]
+    assert [each.accept.predicate for each in only_plan(old.contract).checks] == [
+        each.accept.predicate for each in only_plan(version_of(new.text.encode()).contract).checks
+    ]
+
+
 def dcm_document(columns: list[dict[str, Any]], *rules: dict[str, Any]) -> dict[str, Any]:
     """A document of DCM with some columns and rules."""
     return {
