@@ -117,6 +117,7 @@ LINTS = {
     "repeated-tag": Lint(WARNING, metadata_lints.repeated_tag),
     "repeated-server": Lint(ERROR, metadata_lints.repeated_server),
     "server-location": Lint(WARNING, metadata_lints.other_location),
+    "server-field": Lint(WARNING, metadata_lints.server_field),
     "unknown-member": Lint(WARNING, metadata_lints.unknown_member),
     "reversed-membership": Lint(WARNING, metadata_lints.reversed_membership),
     "not-a-currency": Lint(WARNING, metadata_lints.not_a_currency),

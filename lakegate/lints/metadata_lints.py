@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from lakegate.contract.contract_model import Contract
-from lakegate.contract.documents.document_tree import Document
+from lakegate.contract.documents.dcs import SCHEMAS
+from lakegate.contract.documents.document_tree import Document, address, steps_of
+from lakegate.contract.documents.schema_validation import server_messages
 from lakegate.lints.findings import Finding, fields_of
 from lakegate.rules.field_constraints import TEXT_FORMS
 from lakegate.text import did_you_mean, shown
@@ -86,6 +88,16 @@ def other_location(contract: Contract, _document: Document) -> Iterator[Finding]
         if beginnings and isinstance(location, str) and not location.startswith((*beginnings, "${")):
             message = f"A location of {server.type} begins with {' or '.join(map(shown, beginnings))}."
             yield f"{server.origin.path}.location", message
+
+
+def server_field(contract: Contract, document: Document) -> Iterator[Finding]:
+    """A server has the fields that its type requires, of their types."""
+    if contract.format.startswith("DCS"):
+        for server in document.top["servers"].entries.values():
+            for _, steps, message in server_messages(server, SCHEMAS[contract.format.split()[1]]):
+                place = document.at(address((*steps_of(server.path), *steps)))
+                if not (place.text or "").startswith("${"):
+                    yield place.path, message
 
 
 def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]:

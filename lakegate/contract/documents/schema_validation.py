@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lakegate.contract.documents.document_tree import Document, Step, address
+from lakegate.contract.documents.document_tree import Document, Place, Step, address
 from lakegate.errors import Problem, SetUpError
 from lakegate.text import counted, did_you_mean, listed, shown
 
@@ -241,6 +241,22 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
     kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
     problems = [_located(document, *each) for each in kept]
     return sorted(problems, key=lambda problem: problem.line or 0)
+
+
+def server_messages(place: Place, schema: str) -> list[Message]:
+    """What a server of DCS lacks, or has of another type, by the definition of its type; none of an unknown type.
+
+    Draft 7 of JSON Schema ignores what stands beside a `$ref`, so that the schema alone never reaches these definitions.
+    """
+    root = load(schema)
+    choices = root["properties"]["servers"]["additionalProperties"]["allOf"]
+    definitions = {each["if"]["properties"]["type"]["const"]: each["then"] for each in choices}
+    part = definitions.get(place["type"].text or "")
+    if part is None or place.node is None:
+        return []
+    plain: Any = place.node.plain()
+    errors = _validator(schema).evolve(schema=part).iter_errors(plain)
+    return [each for error in errors if error.validator in {"required", "type"} for each in messages(error, root)]
 
 
 def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
