@@ -11,9 +11,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import Contract
+from lakegate.contract.documents.dcs import SCHEMAS
 from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
+from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.documents.imported_schema import Converted
+from lakegate.contract.documents.odcs_fields import PERSONAL
 from lakegate.contract.documents.odcs_quality import QUARTZ
+from lakegate.contract.documents.unknown_keys import KEPT, is_misspelt, warn_unknown_keys
 from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ALIASES, ContractVersion, remainder
@@ -48,6 +52,12 @@ HAS_LISTS = ("root", "dataset", "field")
 """Elements that have definitions elsewhere and properties of their own in ODCS."""
 NAMES = {**ALIASES, "pricing": "price"}
 """Other names of keys of ODCS."""
+PROPERTIES = "customProperties"
+"""The key of ODCS for what a document adds to the format."""
+READ = (EXTENSION, PERSONAL, "lineage")
+"""Keys with a meaning, which no custom property gets by chance."""
+IN_SECTIONS = ("info", "terms")
+"""Mappings at the root of DCS whose own keys the root of ODCS has."""
 LINKS, CONFIG = "links", "config"
 """Keys of DCS with an equivalent of another form: `authoritativeDefinitions` and `customProperties`."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:\S+", re.IGNORECASE)
@@ -62,19 +72,44 @@ CARRIED = {
 PRICE = {"priceAmount", "priceCurrency", "priceUnit"}
 
 
+def extension_keys(version: ContractVersion) -> frozenset[str]:
+    """The paths of the keys that a document of DCS adds to the specification, but for misspelt ones, and names that are read."""
+    if version.family != "DCS":
+        return frozenset()
+    notes = Notes()
+    warn_unknown_keys(version.document, SCHEMAS[version.contract.format.split()[1]], notes)
+    added = (each for each in notes.warnings if each.code == KEPT and not is_misspelt(each))
+    return frozenset(each.path for each in added if steps_of(each.path)[-1] not in READ)
+
+
 def passed_keys(version: ContractVersion) -> Rest:
     """Keys of an element that a version keeps beside the model."""
+    extensions = extension_keys(version)
 
     def rest(element: str, path: str) -> Mapping[str, Any]:
-        keys = _defined(version, element, path) | version.rest(element, path)
-        return {
-            name: value
-            for key, each in keys.items()
-            if element in PASSED and (found := _equivalent(version.family, element, key, each)) is not None
-            for name, value in (found,)
-        }
+        if element not in PASSED:
+            return {}
+        found: dict[str, Any] = {}
+        for place, key, value in _unread(version, element, path):
+            equivalent = _equivalent(version.family, element, key, value)
+            if equivalent is None and f"{place}.{key}" in extensions:
+                equivalent = _properties({key: value})
+            if equivalent is not None:
+                name, kept = equivalent
+                found[name] = [*found[name], *kept] if name == PROPERTIES and name in found else kept
+        return found
 
     return rest
+
+
+def _unread(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
+    """The keys of an element, and of the definitions of a field, that the model leaves out: owner, key and value."""
+    own = version.rest(element, path)
+    yield from (each for each in _defined(version, element, path) if each[1] not in own)
+    yield from ((path, key, value) for key, value in own.items())
+    for section in IN_SECTIONS if element == "root" and version.family == "DCS" else ():
+        if isinstance(keys := own.get(section), Mapping):
+            yield from ((f"{path}.{section}", key, value) for key, value in keys.items())
 
 
 def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, Any] | None:  # noqa: ANN401 - what a document holds
@@ -84,9 +119,13 @@ def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, A
     if key == LINKS and element in HAS_LISTS and (found := definitions_of(value)) is not None:
         return "authoritativeDefinitions", found
     if key == CONFIG and element in HAS_LISTS and isinstance(value, Mapping):
-        return "customProperties", [{"property": str(name), "value": each} for name, each in value.items()]
+        return _properties(value)
     name = next(iter(_renamed(element, {key: value})))
     return (name, value) if _is_passed(element, name, value) else None
+
+
+def _properties(values: Mapping[str, Any]) -> tuple[str, Any]:
+    return PROPERTIES, [{"property": str(name), "value": each} for name, each in values.items()]
 
 
 def definitions_of(links: object) -> list[dict[str, object]] | None:
@@ -98,17 +137,18 @@ def definitions_of(links: object) -> list[dict[str, object]] | None:
     return [{"type": str(name), "url": url} for name, url in links.items()]
 
 
-def _defined(version: ContractVersion, element: str, path: str) -> dict[str, Any]:
+def _defined(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
     """Keys of a field of DCS from the definition that it refers to, and from those that this one refers to."""
-    place, found, seen = version.document.at(path), dict[str, Any](), set[str]()
+    place, found, seen = version.document.at(path), dict[str, tuple[str, str, Any]](), set[str]()
     while element == "field" and version.family == "DCS":
         reference = place["$ref"].text or ""
         if not reference.startswith("#/definitions/") or reference in seen:
             break
         seen.add(reference)
         place = version.document.top["definitions"][reference.removeprefix("#/definitions/")]
-        found = (remainder("DCS", "field", place.node.plain()) if place.node else {}) | found
-    return found
+        keys = remainder("DCS", "field", place.node.plain()) if place.node else {}
+        found = {key: (place.path, key, value) for key, value in keys.items()} | found
+    yield from found.values()
 
 
 def unread_keys(version: ContractVersion) -> Iterator[str]:
@@ -117,13 +157,20 @@ def unread_keys(version: ContractVersion) -> Iterator[str]:
     Schedules that are followed are rules of the model, which is compared.
     """
     followed = {each.origin.path for dataset in version.contract.datasets for each in dataset.rules if each.schedule}
+    extensions, passed = extension_keys(version), set[str]()
     for element, path in elements(version):
+        passed |= {f"{place}.{key}" for place, key, _ in _defined(version, element, path)}
         carried = CARRIED.get((version.family, element), ())
         for key, value in version.rest(element, path).items():
+            own = f"{path}.{key}"
             is_followed = key == QUARTZ and path in followed
-            if key not in carried and not is_followed and _equivalent(version.family, element, key, value) is None:
-                yield f"{path}.{key}"
-    yield from (f"{path}.{key}" for path, key in _of_definitions(version.document.top["definitions"]))
+            is_kept = own in extensions or _equivalent(version.family, element, key, value) is not None
+            section = value if element == "root" and key in IN_SECTIONS else None
+            in_parts = isinstance(section, Mapping) and {f"{own}.{each}" for each in section} <= extensions
+            if key not in carried and not (is_followed or is_kept or in_parts):
+                yield own
+    lost = (f"{path}.{key}" for path, key in _of_definitions(version.document.top["definitions"]))
+    yield from (each for each in lost if each not in extensions & passed)
 
 
 def elements(version: ContractVersion) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Context, Decimal
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import (
@@ -44,6 +45,7 @@ from lakegate.contract.documents.key_table import (
 )
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
+from lakegate.contract.documents.schema_validation import load
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
 from lakegate.contract.file_formats import Format
@@ -539,9 +541,22 @@ def _server(server: Server) -> Plain:
 
 
 def server_settings(settings: Mapping[str, object]) -> Plain:
-    """The settings of a server; its roles have the key `role` in ODCS."""
-    roles = settings.get("roles")
-    return {**settings, **({"roles": [_role(each) for each in roles]} if isinstance(roles, list | tuple) else {})}
+    """The settings of a server; its roles have the key `role` in ODCS, and keys that no server of ODCS has a list."""
+    roles, known = settings.get("roles"), _server_keys()
+    own = [{"property": key, "value": each} for key, each in settings.items() if key not in known]
+    return {
+        **{key: each for key, each in settings.items() if key in known},
+        **({"roles": [_role(each) for each in roles]} if isinstance(roles, list | tuple) else {}),
+        **({"customProperties": own} if own else {}),
+    }
+
+
+@cache
+def _server_keys() -> frozenset[str]:
+    """The keys of every type of server in ODCS."""
+    definitions = load(f"official/odcs-{VERSION.removeprefix('v')}")["$defs"]
+    sources = (each.get("properties", {}) for each in definitions["ServerSource"].values())
+    return frozenset(definitions["Server"]["properties"]).union(*sources)
 
 
 def _role(role: object) -> object:

@@ -257,6 +257,38 @@ def test_links_config_roles_and_what_definitions_have_are_kept() -> None:
     assert [each["property"] for each in table["customProperties"]] == ["x", "lakegate"]
 
 
+def test_what_a_document_adds_to_the_specification_is_kept_as_custom_properties() -> None:
+    """Of the root and its sections, servers, models, fields, definitions, rules and levels; names that are read stay out."""
+    document = dcs_document(
+        info={"title": "t", "version": "1.0.0", "costs": 12},
+        terms={"place": "DE"},
+        origin={"system": "sap"},
+        servers={"p": {"type": "s3", "location": "s3://b/p", "x": 1}},
+        definitions={"d": {"type": "text", "y": 2}, "unused": {"type": "text", "z": 3}},
+        servicelevels={"availability": {"percentage": "99%", "u": 4}},
+    )
+    rule = {"type": "sql", "query": "SELECT count(*) FROM orders", "mustBe": 1, "v": 5}
+    fields = {"a": {"$ref": "#/definitions/d", "w": 6, "config": {"k": 7}}}
+    document["models"] = {"orders": {"fields": fields, "quality": [rule], "lakegate": {"onReject": "rows"}, "own": [8]}}
+    found = odcs(version_of(document))
+    written = yaml.safe_load(found.text)
+    (table,) = written["schema"]
+    places = (written, written["servers"][0], table, table["properties"][0], table["quality"][0])
+
+    assert [
+        {each["property"]: each["value"] for each in place["customProperties"]}
+        for place in (*places, written["slaProperties"][0])
+    ] == [
+        {"origin": {"system": "sap"}, "costs": 12, "place": "DE"},
+        {"x": 1},
+        {"own": [8]},
+        {"y": 2, "w": 6, "k": 7},
+        {"v": 5},
+        {"u": 4},
+    ]
+    assert found.omitted == ("$.models.orders.lakegate", "$.definitions.unused.z")
+
+
 @pytest.mark.parametrize(
     ("document", "lost"),
     [
