@@ -227,14 +227,48 @@ def load(path: Path, places: ParentPlaces | None = None) -> Contract:
     Without places, parents are files beside the document.
     """
     text = read_text(path)
-    examined = resolve(text, (places or ParentPlaces()).parents(str(path), text)).examined
+    return _usable(text, (places or ParentPlaces()).parents(str(path), text))
+
+
+def _usable(text: bytes, parents: Parents) -> Contract:
+    examined = resolve(text, parents).examined
     if examined.contract is None or examined.errors:
         raise ContractError(examined.errors)
     return examined.contract
 
 
+def is_file_name(name: str) -> bool:
+    """Whether a person who names a contract means a document: what is there, or has the suffix of one; else a published one."""
+    return name == STANDARD_INPUT or name.endswith(SUFFIXES) or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
+
+
+def published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
+    """The published contract that `CONTRACT` or `CONTRACT@VERSION` means, by default its newest version, with what it inherits.
+
+    ContractError or InputError where it cannot be read.
+    """
+    named = PUBLISHED.fullmatch(name)
+    contract, version = (named["contract"], named["version"]) if named else (name, LATEST)
+    if api is None:
+        document = _published_document(contract, version, stack, local=local)
+        return _usable(document.text, document.parents)
+    from lakegate.stack import open_stack  # noqa: PLC0415 - for such names alone
+
+    with open_stack(stack, local=local, api=api) as there:
+
+        def find(parent: str, line: int) -> ParentDocument | None:
+            found = there.document(parent, None)
+            return (
+                ParentDocument(found.text.encode(), find, is_published=True) if major(found.version) == line else None
+            )
+
+        return _usable(there.document(contract, None if version == LATEST else version).text.encode(), find)
+
+
 def read_text(path: Path) -> bytes:
-    """The document in a file; InputError where it cannot be read."""
+    """The document in a file, or on standard input; InputError where it cannot be read."""
+    if str(path) == STANDARD_INPUT:
+        return InputDocument(STANDARD_INPUT).read()
     try:
         return with_definitions(path.read_bytes(), below(path.parent))
     except OSError as error:
@@ -289,9 +323,10 @@ def write_draft(target: str, text: str, *, as_json: bool) -> None:
         sys.stdout.write(text)
 
 
-# ---- Versions for a comparison ----
+# ---- Published versions, and those for a comparison ----
 
 
+LATEST = "latest"
 PUBLISHED = re.compile(
     r"(?P<contract>.+)@(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?|latest)", re.DOTALL
 )
@@ -330,14 +365,20 @@ def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - as above
+
+    document = _published_document(contract, version, stack, local=local)
+    return read_version(document.text, published=True, complete=Resolver(document.parents).complete)
+
+
+def _published_document(contract: str, version: str, stack: str, *, local: bool) -> ParentDocument:
+    """The document of a published version, with the parents that it was published with."""
     from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - as above
     from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
 
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == "latest" else version)
-        document = document_of(dependencies, found)
-    return read_version(document.text, published=True, complete=Resolver(document.parents).complete)
+        found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == LATEST else version)
+        return document_of(dependencies, found)
 
 
 def _at_revision(revision: str, path: str) -> bytes:

@@ -299,7 +299,8 @@ class CheckTablesDocument:
 class Inputs:
     """The inputs of the command."""
 
-    contract: Path
+    contract: Path | str
+    """The file, or the name of what is published."""
     files: list[DataFile]
     references: list[str]
 

@@ -14,9 +14,10 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
-from lakegate.cli.options import AsJson, ContractFile, Data, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import ApiUrl, AsJson, Data, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import ParentPlaces, load, plan_of
+from lakegate.contract.contract_model import Contract
+from lakegate.contract_files import ParentPlaces, is_file_name, load, plan_of, published
 from lakegate.errors import LakegateError
 from lakegate.json_codec import encode
 from lakegate.local_check import check_result
@@ -66,6 +67,10 @@ REFERENCE = (
 ENGINE = "native runs in this process; spark runs the gate's own job, with Spark and Deequ. The results are the same."
 REPORT = "Write an HTML report into a file, to pass on: the verdict, what to change first, every check, failing rows."
 FORMATS = "text for people; json; junit, sarif, github and markdown for continuous integration."
+CONTRACT = (
+    "The contract document (ODCS, DCS or DCM), - for standard input, or what is published: CONTRACT@VERSION, or CONTRACT for its"
+    " newest version."
+)
 AGAINST = (
     "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
     " `check --json` or `reasons --json` wrote."
@@ -88,7 +93,7 @@ class CheckExit(IntEnum):
 @command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     data: Data,
-    contract: ContractFile,
+    contract: Annotated[str, Option(help=CONTRACT, show_default=False)],
     reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
         list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
@@ -102,6 +107,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     baseline: Annotated[str | None, Option("--against", help=AGAINST, show_default=False)] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    api: ApiUrl = None,
     measured_by: Annotated[EngineName, Option("--engine", help=ENGINE)] = EngineName.NATIVE,
     form: Annotated[CheckFormat, Option("--format", help=FORMATS)] = CheckFormat.TEXT,
     as_json: AsJson = False,
@@ -112,6 +118,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
 
     A file belongs to the dataset that it is named after (orders.csv, orders-2026.csv, orders/1.csv, or as {model} in the path of
     a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files.
+
+    A published contract is read from the stack, or from its HTTP API; the data stays here.
 
     Exit codes: 0 accepted, with or without warnings; 1 rejected; 2 the contract, a file or this machine cannot be used;
     3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
@@ -125,7 +133,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
         own = terminal.is_read_by_a_person() and not passed_on and all(each.pin is None for each in files)
         delivery = LocalDelivery(
-            contract,
+            Path(contract),
             dataset,
             files,
             reference or [],
@@ -137,7 +145,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         )
         _judge_outputs(delivery, page)
         with interruptible_folder() as folder:
-            judged = judge_tables(delivery, folder)
+            if is_file_name(contract):
+                document = load(delivery.contract, delivery.parents)
+            else:
+                document = published(contract, stack, local=local, api=api)
+            judged = judge_tables(delivery, document, folder)
             written = list(_written(delivery, page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
@@ -149,20 +161,20 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     found = progress(before.findings, outcomes) if before is not None else None
     reports = [report for report, _ in judged]
 
-    def document() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
+    def answer() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
         judged = check_result.judged_tables(inputs, reports)
         return replace(judged, against=against(before, found)) if before and found else judged
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
     if form is CheckFormat.JSON:
-        words: Iterable[Word] = [lambda _: terminal.print_json(encode(document()))]
+        words: Iterable[Word] = [lambda _: terminal.print_json(encode(answer()))]
     elif form is CheckFormat.TEXT:
         compared = lines(before, found) if before and found else ()
         words = _in_words(judged, (*written, *compared), show_all=show_all)
     else:
         words = [lambda _: write(form, [CheckAnswer(each.files, each) for each in reports])]
-    return CommandResult(document, words, exit_code)
+    return CommandResult(answer, words, exit_code)
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:
@@ -182,12 +194,11 @@ def _overview(reports: list[Report]) -> str:
     return f"{WORDS[verdict][1]}: {len(names)} of {counted(len(reports), 'table')} ({listed(names)})"
 
 
-def judge_tables(delivery: LocalDelivery, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:
+def judge_tables(delivery: LocalDelivery, document: Contract, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:
     """Each dataset that has files, judged, in the order of the contract; one alone where it is named, or the only one.
 
     Raises InputError for a file that belongs to no dataset.
     """
-    document = load(delivery.contract, delivery.parents)
     if delivery.dataset is not None or len(document.datasets) == 1:
         return [
             judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder, terminal.bytes_arriving)
