@@ -1,17 +1,19 @@
-"""Table of refusals before any job: too large, empty, other format, impossible header."""
+"""Table of refusals before any job: misnamed, too large, empty, other format, impossible header."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import columns_of, first_line, text_of
+from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.file_formats import Format
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns
-from lakegate.text import counted
+from lakegate.text import counted, printable, shown
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_rejections, reason_texts
 
 # Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of
@@ -20,6 +22,10 @@ from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_
 
 FIRST_BYTES: Final = 65_536
 """Bytes of an object that are read: enough for any header and every file signature."""
+
+
+_FETCHED: Final = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}-([0-9]{8}T[0-9]{6}Z-)?")
+"""The beginning of the name of what a pull has fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +37,16 @@ class Arrival:
     """Bytes of the object."""
     first: bytes
     """Its first bytes, at most `FIRST_BYTES`."""
+    key: str = ""
+    """Where it landed; empty where its name is not judged."""
 
 
-def refusals(plan: bytes, size: int, first: bytes) -> tuple[str, ...]:
+def refusals(plan: bytes, size: int, first: bytes, key: str = "") -> tuple[str, ...]:
     """The reasons to refuse an object of `size` bytes that begins with `first`; none if the job has to judge it.
 
     A header that does not end within `first` is left to the job.
     """
-    arrival = Arrival(Plan.from_bytes(plan), size, first)
+    arrival = Arrival(Plan.from_bytes(plan), size, first, key)
     return next((reasons for refusal in REFUSALS.values() if (reasons := refusal(arrival))), ())
 
 
@@ -46,6 +54,11 @@ def refused_by_size(plan: bytes, size: int) -> tuple[str, ...]:
     """The reasons to refuse an object of `size` bytes unread."""
     arrival = Arrival(Plan.from_bytes(plan), size, b"")
     return _too_large(arrival) or _empty(arrival)
+
+
+def refused_by_name(plan: bytes, key: str) -> tuple[str, ...]:
+    """The reasons to refuse an object that will land at a key."""
+    return _misnamed(Arrival(Plan.from_bytes(plan), 0, b"", key))
 
 
 def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]:
@@ -70,6 +83,20 @@ def code_of(reason: str) -> str:
 def is_code(reason: str) -> bool:
     """Whether a reason is a code alone, which no rule of a contract has: `duplicate-content`, `unrouted`."""
     return code_of(reason) == reason
+
+
+def _misnamed(arrival: Arrival) -> tuple[str, ...]:
+    names, name = arrival.plan.policy.file_names, arrival.key.rpartition("/")[2]
+    if names is None or not arrival.key or fits(names, name):
+        return ()
+    words = f"the name {shown(printable(name))} does not match the pattern {shown(names.written)} of the contract"
+    return (f"file/name: {words}",)
+
+
+def fits(names: FileNames, name: str) -> bool:
+    """Whether the name of an object is one of a contract; of what a pull has fetched, the name of the source."""
+    fetched = _FETCHED.match(name)
+    return re.search(names.pattern.replace(r"\z", r"\Z"), name[fetched.end() :] if fetched else name) is not None
 
 
 def _too_large(arrival: Arrival) -> tuple[str, ...]:
@@ -98,6 +125,7 @@ def _beginning(arrival: Arrival) -> tuple[str, ...]:
 
 
 REFUSALS: dict[str, Callable[[Arrival], tuple[str, ...]]] = {
+    "name": _misnamed,
     "size": _too_large,
     "empty": _empty,
     "beginning": _beginning,

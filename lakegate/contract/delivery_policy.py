@@ -108,6 +108,16 @@ class Pull:
 
 
 @dataclass(frozen=True, slots=True)
+class FileNames:
+    """A pattern of file names."""
+
+    written: Annotated[str, Bounds(1, 1024)]
+    """As the contract has it."""
+    pattern: Annotated[str, Bounds(1, 1 << 16)]
+    """In the dialect of plans, for the whole name; a search has a bound of steps (`lakegate.patterns.name_patterns`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The policy for deliveries of a dataset: the `lakegate` extension of a document."""
 
@@ -155,3 +165,5 @@ class Policy:
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None
     """None: deliveries are brought."""
+    file_names: FileNames | None = field(default=None, metadata={OMITTED: True})
+    """What the name of each file matches; None: any."""

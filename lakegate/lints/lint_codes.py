@@ -222,6 +222,8 @@ READING = {
     "unknown-key-kept": (WARNING, "Every key is one of the format, where the format keeps others."),
     "older-key": (WARNING, "No key is out of date."),
     "appendix-b": (WARNING, "A DCM contract meets the thesis's Appendix B too."),
+    "access-pattern": (ERROR, "The pattern of file names of a DCM contract can be compared in bounded time."),
+    "access-unused": (WARNING, "What a DCM contract says of the access has an effect."),
     "deprecation-key": (ERROR, "A deprecation has the five keys of ADR-0029."),
     "deprecation-value": (ERROR, "The keys of a deprecation are texts."),
     "extension-key": (ERROR, "The `lakegate` extension has keys that are known."),

@@ -174,7 +174,7 @@ def dcm(draw: random.Random, fields: Sequence[Field], settings: Document) -> Doc
         "dataSharingAgreements": {},
         "consumer": {"name": "c", "group": "g"},
         "producer": {"name": "p", "group": "g"},
-        "access": {"eventType": "push", "protocol": "FTP", "location": "/", "accessConfiguration": {}},
+        "access": {"eventType": "push", "protocol": "HTTP", "location": "/", "accessConfiguration": {}},
         "dataset": {"name": DATASET, "schema": columns},
         "specific": {"lakegate": settings},
         "quality": rules,

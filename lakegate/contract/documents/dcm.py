@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
+from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
@@ -22,6 +23,8 @@ from lakegate.contract.documents.service_level_keys import key_rules
 from lakegate.contract.documents.unknown_keys import warn_unknown_keys
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import Problem
+from lakegate.patterns.ecma_patterns import PatternError
+from lakegate.patterns.name_patterns import file_names
 from lakegate.text import did_you_mean, shown
 
 VERSIONS = ("0.1.3",)
@@ -110,12 +113,42 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
         fields=tuple(_field(column, notes) for column in columns),
         rules=extension.graded(rules),
         origin=place.origin,
-        policy=extension.policy,
+        policy=replace(extension.policy, file_names=_file_names(top["access"], notes)),
         notice_days=extension.notice_days,
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared,
     )
+
+
+PROTOCOLS = ("http", "https", "s3")
+"""Of pushed data; HTTP is always encrypted."""
+
+
+def _file_names(access: Place, notes: Notes) -> FileNames | None:
+    """The pattern of file names that the document has; what else of `access` has no effect is named."""
+    protocol, token = access["protocol"], access["security"]["token"]
+    if access["eventType"].text == "push" and protocol.text and protocol.text.lower() not in PROTOCOLS:
+        message = (
+            f"Nothing is pushed over {shown(protocol.text)}: deliveries are uploaded over HTTPS, by the API or to S3."
+        )
+        notes.warning("access-unused", protocol, message)
+    if token.present:
+        message = "The token is not used, and everybody who reads the contract reads it: callers are known by IAM or their JWT."
+        notes.warning("access-unused", token, message)
+    pattern = access["accessConfiguration"]["pattern"]
+    for key, each in access["accessConfiguration"].entries.items():
+        if key != "pattern":
+            notes.warning(
+                "access-unused", each, f"{shown(key)} has no effect: files are recognised by their `pattern`."
+            )
+    if not pattern.text:
+        return None
+    try:
+        return file_names(pattern.text)
+    except PatternError as error:
+        notes.error("access-pattern", pattern, f"File names cannot be compared with {shown(pattern.written)}: {error}.")
+        return None
 
 
 def _extension(top: Place) -> Place:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
+from lakegate.admission.refusals import refused_by_name
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
 from lakegate.contract.contract_model import is_usable
@@ -228,6 +229,8 @@ def announce(
     key = f"{route.prefix}{identity}/{wanted.name or f'data{terms.suffix}'}"
     if len(key.encode()) > LONGEST_KEY or is_ignored(key, 1, dependencies.places.ignored):
         raise InputError("the name is too long, or one that this stack ignores: choose another one")
+    if misnamed := refused_by_name(plan, key):
+        raise InputError(f"{misnamed[0]}: announce another `name`")
     if refusals := summary_refusals(plan, wanted.size, wanted.summary):
         raise SummaryRefused(refusals)
     until = moment(now + VALID)

@@ -47,7 +47,8 @@ def refused_object(dependencies: Dependencies, workload: Workload, data: ObjectV
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
     plan = dependencies.plan(workload)
-    return refusals(plan, data.size, first) + duplicate(dependencies, workload, described(data))
+    key = (workload.landed or workload.source).key
+    return refusals(plan, data.size, first, key) + duplicate(dependencies, workload, described(data))
 
 
 def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
@@ -73,7 +74,8 @@ def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, 
             and part.bucket != dependencies.places.lake
         ):
             return (TAKEN,)
-        reasons += _of_part(dependencies, workload, where, place)
+        key = "" if workload.landed else part.key  # of a replay, the quarantined copies have other names
+        reasons += _of_part(dependencies, workload, where, place, key)
     return tuple(reasons[:MAX_REASONS_OF_REFUSAL]) or duplicate(dependencies, workload, workload.parts)
 
 
@@ -110,14 +112,16 @@ def _whole(terms: Terms, listed: delivery_row.PartList) -> list[str]:
     return []
 
 
-def _of_part(dependencies: Dependencies, workload: Workload, where: SourceObject | None, place: str) -> list[str]:
+def _of_part(
+    dependencies: Dependencies, workload: Workload, where: SourceObject | None, place: str, key: str
+) -> list[str]:
     if where is None:
         return [f"file/parts: {place} {DELETED}"]
     with of_the_source():
         first = dependencies.objects.read(address(where), 0, FIRST_BYTES)
     if not where.size:
         return []
-    return [f"{reason} ({place})" for reason in refusals(dependencies.plan(workload), where.size, first)]
+    return [f"{reason} ({place})" for reason in refusals(dependencies.plan(workload), where.size, first, key)]
 
 
 def _data(dependencies: Dependencies, workload: Workload, number: int, part: SourceObject) -> SourceObject | None:

@@ -24,7 +24,7 @@ version: $version
 description: d
 tags: []
 producer: {name: p, group: g}
-access: {eventType: $event, protocol: FTP, location: /, accessConfiguration: {}}
+access: {eventType: $event, protocol: HTTP, location: /, accessConfiguration: {$files}}
 dataSharingAgreements: {}
 dataset: {name: d, schema: [{name: n, dataType: number}, {name: t, dataType: text}, {name: d, dataType: date}, $columns]}
 quality: [$rules]
@@ -58,7 +58,9 @@ OBJECT = Template("""
 """)
 SCHEDULED = "{metric: rowCount, mustBe: 1, scheduler: cron, schedule: '0 6 * * *'}"
 WORDS = {
-    **dict.fromkeys(("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info"), ""),
+    **dict.fromkeys(
+        ("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info", "files"), ""
+    ),
     "status": ": active",
     "name": "x",
     "id": "x",

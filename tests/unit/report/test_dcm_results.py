@@ -22,7 +22,7 @@ name: x
 kind: DataContract
 version: 1.0.0
 producer: {{name: p, group: g}}
-access: {{eventType: push, protocol: FTP, location: /, accessConfiguration: {{}}}}
+access: {{eventType: push, protocol: HTTP, location: /, accessConfiguration: {{}}}}
 dataset: {{name: d, schema: [{columns}]}}
 quality: [{rules}]
 """

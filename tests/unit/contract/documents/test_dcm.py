@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,7 +25,7 @@ name: x
 kind: DataContract
 version: 1.0.0
 producer: {{name: p, group: g}}
-access: {{eventType: push, protocol: FTP, location: /, accessConfiguration: {{}}}}
+access: {{eventType: push, protocol: HTTP, location: /, accessConfiguration: {{}}}}
 dataset: {{name: d, schema: [{columns}]}}
 quality: [{rules}]
 {top}
@@ -40,12 +42,14 @@ def quality_rule(text: str) -> Rule:
 
 
 def test_appendix_a_is_normative() -> None:
-    """The thesis's own contract is valid; its violations of Appendix B are warnings."""
+    """The thesis's own contract is valid; its violations of Appendix B are warnings, beside the level that nothing can watch."""
     examined = examine(EXAMPLE.read_bytes())
+    found = {each.path: each.code for each in examined.warnings}
 
     assert examined.errors == ()
-    assert {"$", "$.consumer.name", "$.consumer.group", "$.producer.group"} == {w.path for w in examined.warnings}
-    assert {"appendix-b"} == {warning.code for warning in examined.warnings}
+    assert found.pop("$.serviceLevelAgreements.upTime") == "unwatched-level"
+    assert {"$", "$.consumer.name", "$.consumer.group", "$.producer.group"} == set(found)
+    assert {"appendix-b"} == set(found.values())
 
 
 def test_appendix_a_compiles_to_forty_six_checks_of_its_ten_rules() -> None:
@@ -284,3 +288,38 @@ def test_rules_of_an_uncritical_dataset_warn_at_worst() -> None:
 def test_a_contract_needs_no_consumer() -> None:
     """Multilateral contracts have none."""
     assert "d" == dataset(top="consumer: {name: c, group: g}").name == dataset().name
+
+
+@pytest.mark.parametrize("pattern", [r"(.*)southeast_\\d{4}.csv", "*.csv", "", None])
+def test_a_pattern_of_file_names_is_in_the_plan(pattern: str | None) -> None:
+    """As it is written; a document without one takes every name."""
+    text = CONTRACT.format(columns="{name: n, dataType: number}", rules="", top="")
+    own = {} if pattern is None else {"pattern": pattern}
+    found = read(text.replace("accessConfiguration: {}", f"accessConfiguration: {json.dumps(own)}").encode())
+
+    names = compile_plan(found, found.datasets[0]).policy.file_names
+
+    assert (names and names.written) == (pattern or None)
+    assert (b"file_names" in compile_plan(found, found.datasets[0]).to_bytes()) is bool(pattern)
+
+
+@pytest.mark.parametrize(
+    ("access", "path"),
+    [
+        ("eventType: push, protocol: FTP, location: /, accessConfiguration: {}", "protocol"),
+        (
+            "eventType: push, protocol: HTTP, location: /, security: {token: x}, accessConfiguration: {}",
+            "security.token",
+        ),
+        ("eventType: push, protocol: HTTP, location: /, accessConfiguration: {topic: x}", "accessConfiguration.topic"),
+        ("eventType: pull, protocol: FTP, location: /, accessConfiguration: {}", None),
+        ("eventType: push, protocol: https, location: /, accessConfiguration: {}", None),
+    ],
+)
+def test_what_has_no_effect_on_the_access_is_named(access: str, path: str | None) -> None:
+    """A protocol that nothing is pushed over, a token that nobody asks for, keys beside the pattern."""
+    text = CONTRACT.format(columns="{name: n, dataType: number}", rules="", top="")
+    changed = re.sub("access: {.*}}", f"access: {{{access}}}", text)
+    found = [each.path for each in examine(changed.encode()).warnings if each.code == "access-unused"]
+
+    assert found == ([f"$.access.{path}"] if path else [])

@@ -80,7 +80,7 @@ version: 1.0.0
 ownerGroup: g
 dataSharingAgreements: {purpose: p, intendedUsage: u, limitations: l}
 producer: {name: p, group: g}
-access: {eventType: push, protocol: FTP, location: /, accessConfiguration: {}}
+access: {eventType: push, protocol: HTTP, location: /, accessConfiguration: {}}
 dataset: {name: d, schema: [{name: n, dataType: number}]}
 pricing: {priceAmount: 1, priceCurrency: USD, priceUnit: MB}
 """

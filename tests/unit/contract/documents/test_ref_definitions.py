@@ -83,7 +83,7 @@ version: 1.0.0
 description: d
 tags: []
 producer: {name: p, group: g}
-access: {eventType: push, protocol: FTP, location: /, accessConfiguration: {}}
+access: {eventType: push, protocol: HTTP, location: /, accessConfiguration: {}}
 dataSharingAgreements: {}
 definitions: {code: {dataType: text, constraint: NOT_NULL}}
 dataset: {name: d, schema: [{name: n, $ref: '#/definitions/code'}]}

@@ -136,7 +136,7 @@ def test_types_and_constraints_mean_the_same_in_dcm(drawn: dict[str, dict[str, A
         kind="DataContract",
         version="1.0.0",
         producer={"name": "p", "group": "g"},
-        access={"eventType": "push", "protocol": "FTP", "location": "/", "accessConfiguration": {}},
+        access={"eventType": "push", "protocol": "HTTP", "location": "/", "accessConfiguration": {}},
         dataset={"name": "d", "schema": columns},
     )
     odcs = _read(

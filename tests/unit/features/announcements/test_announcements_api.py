@@ -16,6 +16,7 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
+from lakegate.patterns.name_patterns import file_names
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX
 from tests.simulation.stage import Fault, Stage, settle
@@ -133,6 +134,24 @@ def test_a_summary_refuses_nothing_that_the_policy_lets_through(served: Api, pol
     summary = {"rows": 2, "columns": [{"name": "name", "nulls": 1}]}
 
     assert announced(served, size=1, checksum=SHA, summary=summary).status == 200
+
+
+def test_a_file_of_another_name_than_the_contract_has_is_refused(served: Api) -> None:
+    """Before it is sent where it is announced, else at the door and under every policy; one that fits is judged."""
+    judged_by_file(served, file_names=file_names(r"(.*)southeast_\\d{4}.csv"), mode=Mode.OBSERVE)
+    refused = [announced(served, name="day.csv"), announced(served)]
+    taken = announced(served, name="southeast_2026.csv", size=6, checksum=SHA)
+    landed = [served.env.upload(f"{PREFIX}{name}", b"good:1") for name in ("day.csv", "x-southeast_2026.csv")]
+    for each in landed:
+        take_in(served, each.version.key)
+    found = [served.workload(each.workload).body for each in landed]
+    rows = [served.env.memory.workloads[each.workload] for each in landed]
+
+    words = r"file/name: the name `day.csv` does not match the pattern `(.*)southeast_\\d{4}.csv` of the contract"
+    assert [(each.status, words.partition(" does")[2] in each.body["detail"]) for each in refused] == [(400, True)] * 2
+    assert taken.status == 200
+    assert [each["status"] for each in found] == ["Rejected", "RuntimeValidationInProgress"]
+    assert [each.decision and each.decision.reasons for each in rows] == [(words,), None]
 
 
 def test_an_announcement_becomes_the_workload_of_what_lands_at_its_key(served: Api) -> None:

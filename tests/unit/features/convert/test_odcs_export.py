@@ -414,7 +414,7 @@ def dcm_document(columns: list[dict[str, Any]], *rules: dict[str, Any]) -> dict[
         "version": "1.0.0",
         "description": "d",
         "producer": {"name": "p", "group": "g"},
-        "access": {"eventType": "push", "protocol": "FTP", "location": "/", "accessConfiguration": {}},
+        "access": {"eventType": "push", "protocol": "HTTP", "location": "/", "accessConfiguration": {}},
         "dataset": {"name": "orders", "schema": columns},
         "quality": [{"id": f"r{at}", "name": f"r{at}"} | each for at, each in enumerate(rules)],
     }
