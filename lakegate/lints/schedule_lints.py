@@ -1,6 +1,7 @@
 """Schedules: cron expressions of the wrong dialect, or with values out of range; schedules that nothing follows.
 
-DCM writes Quartz (6 or 7 fields, seconds first, one of the two days `?`), ODCS and DCS the five fields of cron.
+DCM writes Quartz (6 or 7 fields, seconds first, one of the two days `?`), ODCS and DCS the five fields of cron, as table A.3 of
+DCM does in its example.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:
         count = len(text.split())
         if text.startswith("@") and not is_quartz:
             continue
-        if is_quartz and count not in QUARTZ_LENGTHS:
+        if is_quartz and count not in {len(CRON), *QUARTZ_LENGTHS}:
             yield place.path, f"DCM writes Quartz: 6 or 7 fields, seconds first (`0 0 6 * * ?`), not {count}."
         if not is_quartz and count != len(CRON):
             yield place.path, f"Cron has 5 fields, minutes first (`0 6 * * *`), not {count}."
@@ -31,9 +32,10 @@ def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
     """Every field of a schedule holds values that it can have."""
-    fields = QUARTZ if contract.format.startswith("DCM") else CRON
+    is_dcm = contract.format.startswith("DCM")
     for place, text in _schedules(document):
         words = text.lower().split()
+        fields = QUARTZ if is_dcm and len(words) != len(CRON) else CRON
         if text.startswith("@"):
             if text not in NICKNAMES:
                 yield place.path, f"{shown(text)} is not a schedule that cron knows."

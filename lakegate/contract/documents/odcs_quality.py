@@ -11,7 +11,7 @@ from typing import Final
 from lakegate.contract.contract_model import Comparison, Rule, Severity
 from lakegate.contract.documents.document_tree import Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.schedules import ScheduleError, of_cron, of_quartz, schedule
+from lakegate.contract.schedules import CRON, ScheduleError, of_cron, of_quartz, schedule
 from lakegate.errors import ContractError
 from lakegate.plan.check import Interval
 from lakegate.text import did_you_mean, listed, shown
@@ -58,8 +58,8 @@ def problem_of(place: Place) -> str:
 
 def _read(place: Place) -> str:
     """Raises ScheduleError."""
-    if place[QUARTZ].text:
-        return _checked(of_quartz(place[QUARTZ].text or ""))
+    if quartz := (place[QUARTZ].text or "").strip():
+        return _checked(of_cron(quartz) if len(quartz.split()) == len(CRON) else of_quartz(quartz))
     text = (place["schedule"].text or "").strip()
     if not text:
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -113,6 +114,29 @@ def test_the_next_time_is_the_one_that_cron_means(
 def test_quartz_is_written_as_eventbridge_does(text: str, written: str) -> None:
     """The seconds are left out."""
     assert of_quartz(text) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("0 20 * * *", "cron(0 20 * * ? *)"), ("0 6 * * 1", "cron(0 6 ? * 2 *)"), ("0 0 6 ? * 1", "cron(0 6 ? * 1 *)")],
+)
+def test_five_fields_in_dcm_are_those_of_cron(text: str, written: str) -> None:
+    """Table A.3's own example: Quartz has six at least. Monday is 1 there, and 2 in Quartz."""
+    document = {
+        "specVersion": "0.1.3",
+        "kind": "DataContract",
+        "id": "x-p-1.0.0",
+        "name": "x",
+        "version": "1.0.0",
+        "producer": {"name": "p", "group": "g"},
+        "access": {"eventType": "push", "protocol": "HTTP", "location": "/", "accessConfiguration": {}},
+        "dataset": {"name": "d", "schema": [{"name": "n", "dataType": "int"}]},
+        "quality": [{"id": "r", "name": "r", "type": "size", "parameter": 1, "scheduleCronExpression": text}],
+    }
+    contract = examine(json.dumps(document).encode()).contract
+    assert contract is not None
+
+    assert [each.schedule for each in compile_plan(contract, contract.datasets[0]).scheduled] == [written]
 
 
 @pytest.mark.parametrize("text", ["0 6 * * *", "5/10 8-18 1,15 jan *", "0 6 * * 0,3", "@weekly", "0 6 * 2 mon-fri"])
