@@ -193,6 +193,8 @@ class Field:
     """The sources of the field, if the document declares its lineage."""
     scale: int = SCALE
     """The digits after the point of a decimal's values."""
+    native: Mapping[str, str] = field(default_factory=dict)
+    """Its types in systems (`glueType`, `avroType`, …), which conversions write."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,8 @@ class Dataset:
     """The days that its subscribers have before a version with a higher major number takes effect."""
     description: str | None = None
     """Of a table that was read from a schema of another tool; documents keep theirs as they are."""
+    native: Mapping[str, str] = field(default_factory=dict)
+    """Its names in systems (`avroNamespace`)."""
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""

@@ -22,7 +22,16 @@ from lakegate.contract.delivery_policy import Additional, Policy
 from lakegate.contract.documents.document_root import about, delimiter_of, served
 from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import FIELD, MOMENTS, OF_DCS, OFFSET, KindAndArguments, identified, texts_at
+from lakegate.contract.documents.key_table import (
+    FIELD,
+    MOMENTS,
+    OF_DCS,
+    OFFSET,
+    KindAndArguments,
+    identified,
+    native,
+    texts_at,
+)
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
@@ -82,6 +91,7 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
         examples=examples(layers["examples"], layers["example"]),
         sources=tuple(_sources(layers["lineage"]["inputFields"])),
         scale=_scale(layers) if logical is LogicalType.DECIMAL else SCALE,
+        native=native(layers["config"]),
         **texts_at(layers, FIELD, "dcs"),
     )
     return field, [*_rules(layers, path, logical, ordinals, notes), *nested]
@@ -347,6 +357,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
         notice_days=extension.notice_days if promised is None else promised,
+        native=native(place["config"]),
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared

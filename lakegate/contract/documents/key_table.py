@@ -95,6 +95,19 @@ def parts_of(table: Iterable[TextKey], family: Family, key: str) -> set[str]:
     return {each.of(family).partition(".")[2] for each in table if each.of(family).startswith(f"{key}.")}
 
 
+NATIVE = (
+    *("avroType", "avroLogicalType", "avroNamespace", "bigqueryType", "snowflakeType", "redshiftType"),
+    *("sqlserverType", "databricksType", "glueType"),
+)
+"""Keys of `config` in DCS, and custom properties of ODCS, that say what an element is in another system."""
+
+
+def native(config: Place) -> dict[str, str]:
+    """What an element is in other systems: of a mapping (DCS) or of custom properties (ODCS)."""
+    properties = ((each["property"].text or "", each["value"]) for each in config.items)
+    return {key: each.text for key, each in (*config.entries.items(), *properties) if key in NATIVE and each.text}
+
+
 # ---- Constraints of values ----
 
 

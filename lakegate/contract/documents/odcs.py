@@ -19,7 +19,7 @@ from lakegate.contract.contract_model import (
 from lakegate.contract.documents.document_root import DEPRECATION, about, delimiter_of, served
 from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import DATASET, identified, texts_at
+from lakegate.contract.documents.key_table import DATASET, identified, native, texts_at
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.documents.read_document import MOST_CHARACTERS, too_long
@@ -205,6 +205,7 @@ def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared,
+        native=native(place["customProperties"]),
         **texts_at(place, DATASET, "odcs"),
     )
 

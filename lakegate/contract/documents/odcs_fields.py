@@ -19,6 +19,7 @@ from lakegate.contract.documents.key_table import (
     ODCS_SHAPES,
     TEXTS,
     KindAndArguments,
+    native,
     texts_at,
 )
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
@@ -181,6 +182,7 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
         examples=examples(place["examples"]),
         scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
+        native=native(place["customProperties"]),
         **texts_at(place, FIELD, "odcs"),
     )
 

@@ -100,6 +100,13 @@ class Target(StrEnum):
     JSON_SCHEMA = "json-schema"
     DUCKDB = "duckdb"
     ATHENA = "athena"
+    POSTGRES = "postgres"
+    SQLSERVER = "sqlserver"
+    SNOWFLAKE = "snowflake"
+    REDSHIFT = "redshift"
+    BIGQUERY = "bigquery"
+    DATABRICKS = "databricks"
+    AVRO = "avro"
     DBT = "dbt"
     ODF = "odf"
 
@@ -108,6 +115,14 @@ WRITERS = {
     Target.JSON_SCHEMA: "lakegate.features.convert.json_schema:json_schema",
     Target.DUCKDB: "lakegate.features.convert.sql_ddl:duckdb",
     Target.ATHENA: "lakegate.features.convert.sql_ddl:athena",
+    **{
+        each: f"lakegate.features.convert.warehouse_tables:{each.value}"
+        for each in (
+            *(Target.POSTGRES, Target.SQLSERVER, Target.SNOWFLAKE),
+            *(Target.REDSHIFT, Target.BIGQUERY, Target.DATABRICKS),
+        )
+    },
+    Target.AVRO: "lakegate.features.convert.avro_schema:avro",
     Target.DBT: "lakegate.features.convert.dbt_manifest:dbt",
     Target.ODF: "lakegate.features.odf.exchange.odf_schema:odf",
 }
@@ -147,7 +162,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     output: Annotated[str, Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     as_json: AsJson = False,
 ) -> CommandResult[ConvertedContract]:
-    """Write a contract as ODCS, JSON Schema, a DuckDB or Athena table, a dbt source or an ODF schema; or make one of a schema.
+    """Write a contract as ODCS, a schema (JSON, Avro, ODF), a table of a database or a dbt source; or make one of a schema.
 
     What the written format cannot express is listed on standard error.
 

@@ -44,7 +44,26 @@ _SERDES = {
 """The readers of columns of each format: by name, but for CSV. Of ORC, Athena otherwise reads them by position."""
 _SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
 """The columns that every slice has before its own (`publishAs: parquet`)."""
+LONGEST_TYPE = 500
+_OWN_TYPE = re.compile(
+    r"[a-z][a-z0-9_]*(?: precision| varying)?(?P<parts>[(<][\w ,:<>()]*[)>])?(?: with(?:out)?(?: local)? time zone)?",
+    re.IGNORECASE | re.ASCII,
+)
 _JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
+
+
+def _is_closed(parts: str) -> bool:
+    """Whether the first bracket is closed by the last one, and all others in between."""
+    opened: list[str] = []
+    for at, each in enumerate(parts):
+        if each in _BRACKETS:
+            opened.append(_BRACKETS[each])
+        elif each in _BRACKETS.values() and (opened.pop() != each or (not opened and at < len(parts) - 1)):
+            return False
+    return not opened
+
+
+_BRACKETS = {"(": ")", "<": ">"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +79,36 @@ class DdlDialect:
     record_of: str
     member: str
     """A name and a type."""
+    native: str = ""
+    """The key of a field's own type in this system."""
+    is_escaped: bool = False
+    """Whether a backslash in a name escapes the next character."""
 
     def name(self, text: str) -> str:
         """A quoted name."""
+        if self.is_escaped:
+            text = text.replace("\\", "\\\\")
+            return f"{self.quote}{text.replace(self.quote, chr(92) + self.quote)}{self.quote}"
         return f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}"
 
     def type(self, each: Field) -> str:
-        """The type of a field with its parts."""
+        """The type of a field with its parts; its own in this system, if the contract names one that can be read."""
+        return self.own_type(each) or self._type(each)
+
+    def own_type(self, each: Field) -> str | None:
+        """The type that the contract names for this system, if it has the form of a type: it is hostile text."""
+        text = each.native.get(self.native, "")
+        found = _OWN_TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
+        return text if found and _is_closed(found["parts"] or "") else None
+
+    def unread(self, fields: Iterable[Field]) -> Iterator[str]:
+        """The types of this system that cannot be read."""
+        for each in fields:
+            if self.native in each.native and self.own_type(each) is None:
+                yield f"{each.name} ({self.native}: it has not the form of a type)"
+            yield from self.unread(each.parts)
+
+    def _type(self, each: Field) -> str:
         match shape_of(each):
             case Shape.LIST:
                 return self.list_of.format(self._part(each, "[]"))
@@ -118,6 +160,7 @@ ATHENA = DdlDialect(
     "map<{}, {}>",
     "struct<{}>",
     "{}: {}",
+    "glueType",
 )
 
 
@@ -159,7 +202,8 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     ]
     left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
     unread = _unread(dataset) if form is Format.CSV else ()
-    return Converted("\n".join(lines) + ";\n", (*left_out, *unread, *ExpressedPromises(dataset).omitted()))
+    kept = () if form is Format.CSV else ATHENA.unread(fields)
+    return Converted("\n".join(lines) + ";\n", (*left_out, *kept, *unread, *ExpressedPromises(dataset).omitted()))
 
 
 def _column(promises: ExpressedPromises, each: Field) -> str:

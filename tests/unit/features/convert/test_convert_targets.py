@@ -20,9 +20,18 @@ from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
+from lakegate.features.convert.avro_schema import avro
 from lakegate.features.convert.dbt_manifest import dbt, text_of
 from lakegate.features.convert.json_schema import json_schema
 from lakegate.features.convert.sql_ddl import athena, duckdb
+from lakegate.features.convert.warehouse_tables import (
+    bigquery,
+    databricks,
+    postgres,
+    redshift,
+    snowflake,
+    sqlserver,
+)
 from lakegate.features.odf.exchange.odf_schema import odf
 from lakegate.lints.linter import read
 
@@ -118,7 +127,7 @@ def contract(**changes: Any) -> Contract:
     """The contract, whose only dataset has some other settings."""
     found = read(json.dumps(DOCUMENT).encode())
     fields = tuple(replace(each, parts=()) if each.name == "some" else each for each in found.datasets[0].fields)
-    return replace(found, datasets=(replace(found.datasets[0], fields=fields, **changes),))
+    return replace(found, datasets=(replace(found.datasets[0], **({"fields": fields} | changes)),))
 
 
 def converted(convert: Any, found: Contract | None = None) -> Any:
@@ -212,6 +221,149 @@ def test_duckdb_makes_the_table() -> None:
         ("some", "MAP(VARCHAR, VARCHAR)"),
         ("none", "VARCHAR"),
     ]
+
+
+WAREHOUSES: dict[str, tuple[Any, str, str, str]] = {
+    "postgres": (postgres, "", "smallint", "BIGINT"),
+    "sqlserver": (sqlserver, "sqlserverType", "varchar(10)", "VARCHAR(10)"),
+    "snowflake": (snowflake, "snowflakeType", "NUMBER(10, 0)", "DECIMAL(10, 0)"),
+    "redshift": (redshift, "redshiftType", "smallint", "SMALLINT"),
+    "bigquery": (bigquery, "bigqueryType", "STRUCT<a INT64, b ARRAY<STRING>>", "STRUCT<a INT64, b ARRAY<STRING>>"),
+    "databricks": (databricks, "databricksType", "timestamp_ntz", "TIMESTAMP_NTZ"),
+}
+
+
+@pytest.mark.parametrize("name", WAREHOUSES)
+def test_a_warehouse_gets_a_table_with_the_types_that_the_contract_names_for_it(name: str) -> None:
+    """Every name is quoted, whatever it is, and a type of the system's own stands instead of the usual one."""
+    convert, key, written, read_again = WAREHOUSES[name]
+    found = contract()
+    ids = replace(found.datasets[0].fields[0], native={key: written, "otherType": "x"} if key else {"glueType": "int"})
+    converted_one = converted(convert, contract(fields=(ids, *found.datasets[0].fields[1:])))
+    dialect = {"sqlserver": "tsql"}.get(name, name)
+    statement = sqlglot.parse_one(converted_one.text, read=dialect)
+    columns = {each.name: each for each in statement.find_all(sqlglot.exp.ColumnDef) if each.parent is statement.this}
+
+    assert list(columns) == [each.name for each in found.datasets[0].fields]
+    assert columns["id"].args["kind"].sql(dialect) == read_again
+    assert ("id:primaryKey:1" in converted_one.omitted) is (name not in {"postgres", "snowflake", "redshift"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int); DROP TABLE x; --",
+        "int, b int",
+        "int DEFAULT f()",
+        "varchar(10)) (",
+        "array<int> > x",
+        "a(b) c(d)",
+        "int /* x */",
+        "'x'",
+        "(int)",
+        "a(b>)",
+        "x" * 501,
+        "",
+    ],
+)
+def test_a_type_that_has_not_the_form_of_one_is_listed(text: str) -> None:
+    """It never comes into a statement."""
+    found = contract()
+    fields = tuple(replace(each, native={"glueType": text, "redshiftType": text}) for each in found.datasets[0].fields)
+    mine = contract(fields=fields)
+
+    assert converted(redshift, mine).text == converted(redshift).text
+    assert "id (redshiftType: it has not the form of a type)" in converted(redshift, mine).omitted
+    assert converted(athena, mine).text == converted(athena).text
+    assert "id (glueType: it has not the form of a type)" in converted(athena, mine).omitted
+
+
+def test_a_column_of_the_glue_catalog_has_its_own_type() -> None:
+    """Also inside of a record."""
+    found = read(
+        b"""\
+dataContractSpecification: 1.2.1
+id: x
+info: {title: t, version: 1.0.0}
+models:
+  m:
+    config: {lakegate: {format: parquet}}
+    fields:
+      n: {type: long, config: {glueType: smallint}}
+      r: {type: record, fields: {k: {type: decimal, config: {glueType: "decimal(5, 2)"}}}}
+"""
+    )
+    text = athena(found, found.datasets[0]).text
+
+    assert "`n` smallint,\n  `r` struct<`k`: decimal(5, 2)>" in text
+
+
+def test_avro_gets_a_record() -> None:
+    """Optional fields may be null; names of records are their paths; the contract's own types and name space are taken."""
+    found = read(
+        b"""\
+dataContractSpecification: 1.2.1
+id: x
+info: {title: t, version: 1.0.0}
+models:
+  m:
+    config: {avroNamespace: org.example}
+    fields:
+      a: {type: int, required: true, description: words, config: {avroType: int}}
+      b: {type: timestamp, config: {avroLogicalType: timestamp-millis, avroType: long}}
+      c: {type: decimal, precision: 38, scale: 2}
+      m: {type: record, fields: {x: {type: bytes}}}
+      l: {type: array, items: {type: record, fields: {y: {type: date, required: true}}}}
+      p: {type: map, keys: {type: string}, values: {type: time}}
+      q: {type: text, config: {avroType: fixed}}
+      v: {type: variant}
+"""
+    )
+    written = converted(avro, found)
+    schema = json.loads(written.text)
+
+    assert schema["namespace"] == "org.example"
+    assert [each["type"] for each in schema["fields"]] == [
+        "int",
+        ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+        ["null", {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 2}],
+        [
+            "null",
+            {"type": "record", "name": "m_2", "fields": [{"name": "x", "type": ["null", "bytes"], "default": None}]},
+        ],
+        [
+            "null",
+            {
+                "type": "array",
+                "items": [
+                    "null",
+                    {
+                        "type": "record",
+                        "name": "l_",
+                        "fields": [{"name": "y", "type": {"type": "int", "logicalType": "date"}}],
+                    },
+                ],
+            },
+        ],
+        ["null", {"type": "map", "values": ["null", {"type": "long", "logicalType": "time-micros"}]}],
+        ["null", "string"],
+        ["null", "string"],
+    ]
+    assert schema["fields"][0]["doc"] == "words"
+    assert [each for each in written.omitted if " (" in each] == [
+        "q (avroType, avroLogicalType: Avro has no such type)",
+        "v (Avro has no values of any type: it is a text)",
+    ]
+
+
+def test_what_avro_cannot_name_is_refused_or_listed() -> None:
+    """A column stops the conversion, a name space does not."""
+    found = contract()
+    named = replace(found.datasets[0], fields=found.datasets[0].fields[:1], native={"avroNamespace": "a..b"})
+
+    assert "avroNamespace (it is no name of Avro)" in avro(found, named).omitted
+    with pytest.raises(InputError, match="Avro has no name"):
+        converted(avro)
 
 
 def test_a_table_without_rules_is_one() -> None:
@@ -371,7 +523,7 @@ def test_a_key_of_two_columns_is_no_test_of_dbt() -> None:
 
 
 @pytest.mark.parametrize("name", ["orders.odcs.yaml", "weather.dcm.yaml"])
-@pytest.mark.parametrize("convert", [json_schema, duckdb, athena, dbt, odf])
+@pytest.mark.parametrize("convert", [json_schema, duckdb, athena, avro, postgres, bigquery, dbt, odf])
 def test_the_examples_are_converted(name: str, convert: Any) -> None:
     """Contracts of every format have a text, and list what it lacks."""
     found = read((ROOT / "contracts/examples" / name).read_bytes())

@@ -1,0 +1,129 @@
+"""The Avro schema of a dataset: one record, whose optional fields may be null."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.imported_schema import Converted, ExpressedPromises, own_name, part
+from lakegate.contract.logical_types import PRECISION, LogicalType
+from lakegate.errors import InputError
+from lakegate.text import shown
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
+NAMESPACE = re.compile(rf"{NAME.pattern}(?:\.{NAME.pattern}){{0,31}}")
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+LOGICAL = {
+    "date": "int",
+    "time-millis": "int",
+    "time-micros": "long",
+    "timestamp-millis": "long",
+    "timestamp-micros": "long",
+    "timestamp-nanos": "long",
+    "local-timestamp-millis": "long",
+    "local-timestamp-micros": "long",
+    "local-timestamp-nanos": "long",
+    "decimal": "bytes",
+    "uuid": "string",
+}
+"""The logical types of Avro 1.12, each with the type that it annotates here."""
+TYPES: dict[LogicalType, Any] = {
+    LogicalType.STRING: "string",
+    LogicalType.INTEGER: "long",
+    LogicalType.NUMBER: "double",
+    LogicalType.BOOLEAN: "boolean",
+    LogicalType.DATE: {"type": "int", "logicalType": "date"},
+    LogicalType.TIME: {"type": "long", "logicalType": "time-micros"},
+    LogicalType.TIMESTAMP: {"type": "long", "logicalType": "timestamp-micros"},
+    LogicalType.BINARY: "bytes",
+}
+
+
+def avro(_contract: Contract, dataset: Dataset) -> Converted:
+    """The schema as JSON. InputError for a name that Avro does not have."""
+    writer = AvroWriter(ExpressedPromises(dataset))
+    record = writer.record(dataset.name, dataset.fields, None)
+    namespace = dataset.native.get("avroNamespace")
+    if namespace is not None and NAMESPACE.fullmatch(namespace) is None:
+        writer.lost.append("avroNamespace (it is no name of Avro)")
+    elif namespace is not None:
+        record = {"type": "record", "name": record["name"], "namespace": namespace} | record
+    if dataset.description:
+        record["doc"] = dataset.description
+    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    return Converted(text, (*writer.lost, *writer.promises.omitted()))
+
+
+@dataclass(slots=True)
+class AvroWriter:
+    """The types of one dataset."""
+
+    promises: ExpressedPromises
+    lost: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """Of records: Avro knows each name once."""
+
+    def record(self, name: str, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
+        """A record with its fields."""
+        stem = _named(re.sub(r"[^A-Za-z0-9_]+", "_", name) if parent else name)
+        own = next(each for at in count(1) if (each := stem if at == 1 else f"{stem}_{at}") not in self.names)
+        self.names.add(own)
+        return {"type": "record", "name": own, "fields": [self._member(each, parent) for each in fields]}
+
+    def _member(self, each: Field, parent: Field | None) -> dict[str, Any]:
+        kind = self._with_null(each)
+        optional = {"default": None} if isinstance(kind, list) else {}
+        doc = {"doc": each.description} if each.description else {}
+        return {"name": _named(own_name(each, parent)), "type": kind, **optional, **doc}
+
+    def _with_null(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+        kind = self._type(each)
+        return kind if self.promises.has(each.name, "required") or kind == "null" else ["null", kind]
+
+    def _type(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+        match shape_of(each):
+            case Shape.RECORD if each.parts:
+                return self.record(each.name, each.parts, each)
+            case Shape.LIST:
+                return {"type": "array", "items": self._inner(each, "[]")}
+            case Shape.MAP:
+                return {"type": "map", "values": self._inner(each, ".value")}
+            case Shape.VALUE:
+                return self._own(each) or _of_value(each)
+            case _:
+                self.lost.append(f"{each.name} (Avro has no values of any type: it is a text)")
+                return "string"
+
+    def _inner(self, each: Field, suffix: str) -> Any:  # noqa: ANN401 - JSON
+        found = part(each, suffix)
+        return ["null", "string"] if found is None else self._with_null(found)
+
+    def _own(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+        """The type that the contract names for Avro; None, and it is listed, where Avro has no such one."""
+        kind, logical = each.native.get("avroType"), each.native.get("avroLogicalType")
+        if kind is None and logical is None:
+            return None
+        kind = kind or LOGICAL.get(logical or "", "")
+        if kind not in PRIMITIVES or (logical is not None and LOGICAL.get(logical) != kind):
+            self.lost.append(f"{each.name} (avroType, avroLogicalType: Avro has no such type)")
+            return None
+        if logical is None:
+            return kind
+        digits = {"precision": PRECISION, "scale": each.scale} if logical == "decimal" else {}
+        return {"type": kind, "logicalType": logical, **digits}
+
+
+def _named(name: str) -> str:
+    if NAME.fullmatch(name) is None:
+        raise InputError(f"Avro has no name {shown(name)}: its names are of letters, digits and _")
+    return name
+
+
+def _of_value(each: Field) -> Any:  # noqa: ANN401 - JSON
+    if each.type is LogicalType.DECIMAL:
+        return {"type": "bytes", "logicalType": "decimal", "precision": PRECISION, "scale": each.scale}
+    return TYPES[each.type]
