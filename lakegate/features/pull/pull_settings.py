@@ -1,4 +1,4 @@
-"""The setting `pull`: its lints, and the schedule that a plan has of it."""
+"""The setting `pull`: its lints, those of DCM's `eventType`, and the schedule that a plan has of it."""
 
 from __future__ import annotations
 
@@ -83,6 +83,13 @@ def without_source(contract: Contract, document: Document) -> Iterator[Finding]:
         yield place.path, f"{words}: write `pull: {{source: …, schedule: …}}` in `specific.lakegate`."
 
 
+def by_stream(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """DCM's `access.eventType: stream` is not built: a document that says so would wait for data that nothing takes."""
+    place = document.top["access"]["eventType"]
+    if place.text == "stream":
+        yield place.path, "Streams are not taken in: write `push`, and let the stream write files to landing."
+
+
 def _places(document: Document) -> Iterator[Place]:
     return (place["pull"] for place in extensions_of(document) if place["pull"].entries)
 
@@ -95,4 +102,5 @@ LINTS: Final[Mapping[str, Lint]] = {
     "pull-schedule": Lint(LintLevel.ERROR, without_schedule),
     "pull-in-parts": Lint(LintLevel.ERROR, in_parts),
     "pull-without-source": Lint(LintLevel.WARNING, without_source),
+    "stream-not-taken": Lint(LintLevel.ERROR, by_stream),
 }
