@@ -394,8 +394,10 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
     return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
-def announced_status(workload: str, contract: str, version: str, *, expired: bool) -> DeliveryStatus:
-    """An announcement that nothing has landed for."""
+def announced_status(
+    workload: str, contract: str, version: str, *, expired: bool, refusals: tuple[str, ...] = ()
+) -> DeliveryStatus:
+    """An announcement that nothing has landed for; with the reasons, if its summary was refused."""
     unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus) if each.default is MISSING}
     known = {
         "workload": workload,
@@ -406,9 +408,9 @@ def announced_status(workload: str, contract: str, version: str, *, expired: boo
         "attempt": 0,
         "attempts": 0,
         "failed_attempts": (),
-        "reasons": (),
+        "reasons": refusals,
         "where": (),
-        "problem": "announcement-expired" if expired else None,
+        "problem": "announcement-expired" if expired and not refusals else None,
     }
     return DeliveryStatus(**unknown | known)
 

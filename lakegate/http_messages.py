@@ -403,6 +403,12 @@ class AnnouncedWorkload(Protocol):
     def contract(self) -> str: ...  # noqa: D102 - that it was announced for
     @property
     def version(self) -> str: ...  # noqa: D102 - of the contract
+    @property
+    def key(self) -> str: ...  # noqa: D102 - at which its data lands
+    @property
+    def data_summary(self) -> object: ...  # noqa: D102 - what is stated of the data, as a document
+    @property
+    def refusals(self) -> tuple[str, ...]: ...  # noqa: D102 - the reasons for which nothing is to be sent
 
     def has_expired(self, now: datetime) -> bool:
         """Whether its time is over."""
@@ -481,15 +487,16 @@ def representation(
     """
     if not isinstance(row, Workload):
         expired = row.has_expired(dependencies.clock.now())
-        info = {"dataSummary": None, "errors": [EXPIRED], "results": [], "success": "fail"}
+        errors = list(row.refusals) or [EXPIRED]
+        info = {"dataSummary": row.data_summary, "errors": errors, "results": [], "success": "fail"}
         return {
             "workloadId": row.id,
             "deliveryId": None,
             "dataContractId": document_id(dependencies, row.contract, row.version),
             "dataContractVersion": row.version,
-            "status": "Expired" if expired else STATUSES[State.RECEIVED],
-            "verdict": None,
-            "result": {"result": "NOK", "info": info} if expired else {"result": "OK", "info": None},
+            "status": "Rejected" if row.refusals else "Expired" if expired else STATUSES[State.RECEIVED],
+            "verdict": "rejected" if row.refusals else None,
+            "result": {"result": "NOK", "info": info} if row.refusals or expired else {"result": "OK", "info": None},
         }
     source = row.pin or announced
     return {
@@ -511,12 +518,20 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
     found, verdict = judged(dependencies, row), row.decision.verdict if row.decision else ""
     reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
     info = {
-        "dataSummary": None,
+        "dataSummary": _data_summary(dependencies, row),
         "errors": [_sentence(dependencies, row, each) for each in reasons],
         "results": list(results_of(found)) if found else [],
         "success": _success(row),
     }
     return {"result": result_word(row.state, verdict), "info": info}
+
+
+def _data_summary(dependencies: Dependencies, row: Workload) -> object:
+    """The summary that the producer announced the data with; None without one."""
+    key = (row.landed or row.source).key
+    *_, folder, _name = ("", *key.split("/"))
+    announced = _announced(dependencies, folder) if IDENTIFIER.fullmatch(folder) else None
+    return announced.data_summary if announced is not None and announced.key == key else None
 
 
 def _sentence(dependencies: Dependencies, row: Workload, reason: str) -> str:

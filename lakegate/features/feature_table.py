@@ -22,6 +22,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("commands", "init before schema", "lakegate.features.draft.init_command:init"),
     ("commands", "convert before schema", "lakegate.features.convert.convert_command:convert"),
     ("commands", "proposals before approve", "lakegate.features.proposals.proposals_command:proposals"),
+    ("commands", "summary before status", "lakegate.features.announcements.summary_command:summary"),
     ("commands", "deliver before status", "lakegate.features.announcements.deliver_command:deliver"),
     ("commands", "pull in Deliver", "lakegate.features.pull.pull_command:app"),
     ("commands", "doctor before route", "lakegate.features.doctor.doctor_command:doctor"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -17,8 +17,8 @@ from lakegate.contract.contract_model import is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, InputError, LakegateError
-from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
-from lakegate.features.announcements.wanted_delivery import WantedDelivery
+from lakegate.features.announcements.data_summary import SummaryRefusal, kept, summary_refusals
+from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.gate.datasets.dataset_lines import strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
@@ -29,7 +29,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.registry.registry_rows import RegistrySnapshot, Route
 from lakegate.gate.table import Put, Row, RowAbsent, Tables, found, workloads_key
-from lakegate.json_codec import decode, encode
+from lakegate.json_codec import OMITTED, canonical, decode, encode
 from lakegate.text import listed
 from lakegate.timestamps import instant_of, moment
 
@@ -65,6 +65,20 @@ class Announcement:
     """The end of its upload URL: RFC 3339, UTC."""
     by: str
     """The announcer: an ARN, or issuer and subject of a token."""
+    summary: DataSummary | None = field(default=None, metadata={OMITTED: True})
+    """What its producer stated of the data, without values of classified columns."""
+    refused: tuple[SummaryRefusal, ...] = field(default=(), metadata={OMITTED: True})
+    """The first reasons for which nothing is to be sent; none, if it may be sent."""
+
+    @property
+    def data_summary(self) -> object:
+        """The summary as a document; None without one."""
+        return None if self.summary is None else encode(self.summary)
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """The reasons as those of a verdict are written."""
+        return tuple(f"{each.check}: {each.message}" for each in self.refused)
 
     def has_expired(self, now: datetime) -> bool:
         """Whether the time of an announcement for which nothing has landed is over.
@@ -183,6 +197,9 @@ VALID: Final = timedelta(minutes=15)
 """The time for which an upload URL can be used."""
 LARGEST_PUT: Final = 5 << 30
 """Bytes of one PutObject (https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)."""
+MOST_OF_SUMMARY: Final = 256 << 10
+"""Bytes of a summary that is kept: an item of DynamoDB has 400 KB."""
+MOST_REASONS: Final = 100
 LONGEST_KEY: Final = 1_024
 """Bytes."""
 
@@ -200,8 +217,10 @@ class UnknownContract(LakegateError):  # noqa: N818 - the name is what happened
 class SummaryRefused(LakegateError):  # noqa: N818 - likewise
     """The data would be rejected: it is not to be sent."""
 
-    def __init__(self, refusals: tuple[SummaryRefusal, ...]) -> None:
+    def __init__(self, identity: str, refusals: tuple[SummaryRefusal, ...]) -> None:
         super().__init__("the data would be rejected")
+        self.identity = identity
+        """The id under which the refusal is kept."""
         self.refusals = refusals
 
 
@@ -210,12 +229,14 @@ def announce(
 ) -> Steps[Announcement]:
     """Judge what is known of the data, and keep the announcement with this id; the one that is kept, if it was announced before.
 
+    One that is refused is kept, too, with its summary and the reasons.
+
     With a version it goes to a dataset of the same major number.
 
     Raises UnknownContract, SummaryRefused, and InputError for what cannot be announced.
     """
     if (before := announcements(dependencies).get(identity)) is not None:
-        return before
+        return _if_not_refused(before)
     route = _route(dependencies, wanted, version)
     plan = dependencies.plan_at(route.plan, identity)
     terms = terms_of(plan)
@@ -231,8 +252,10 @@ def announce(
         raise InputError("the name is too long, or one that this stack ignores: choose another one")
     if misnamed := refused_by_name(plan, key):
         raise InputError(f"{misnamed[0]}: announce another `name`")
-    if refusals := summary_refusals(plan, wanted.size, wanted.summary):
-        raise SummaryRefused(refusals)
+    refusals = summary_refusals(plan, wanted.size, wanted.summary)
+    stated = wanted.summary and kept(plan, wanted.summary)
+    if stated is not None and len(canonical(stated)) > MOST_OF_SUMMARY:
+        raise InputError(f"a summary has at most {MOST_OF_SUMMARY:,} bytes")
     until = moment(now + VALID)
     made = Announcement(
         identity,
@@ -244,11 +267,19 @@ def announce(
         wanted.checksum.removeprefix("sha256:"),
         until,
         dependencies.identity.caller(),
+        stated,
+        refusals[:MOST_REASONS],
     )
     try:
         yield from perform(Effect.ANNOUNCE, partial(announcements(dependencies).create, made))
     except ConditionFailed:
-        return announcements(dependencies).get(identity) or made  # the same request, sent twice at once
+        made = announcements(dependencies).get(identity) or made  # the same request, sent twice at once
+    return _if_not_refused(made)
+
+
+def _if_not_refused(made: Announcement) -> Announcement:
+    if made.refused:
+        raise SummaryRefused(made.id, made.refused)
     return made
 
 

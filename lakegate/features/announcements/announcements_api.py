@@ -47,7 +47,7 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpA
     except SummaryRefused as refused:
         detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
         errors = [asdict(each) for each in refused.refusals]
-        raise HttpProblem(422, "summary-refused", detail, errors=errors) from None
+        raise HttpProblem(422, "summary-refused", detail, errors=errors, workloadId=refused.identity) from None
     return HttpAnswer(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
 
 

@@ -1,13 +1,14 @@
 """Judges a producer's summary of data before the data is sent: what is certain of it, whatever the data contains besides.
 
-A summary can only refuse. Its minimum and maximum are values of the data, so a rule that one of them breaks is broken in a row
-at least; its other numbers are those of the data. What no summary proves is left to the job, which believes none of it.
+A summary can only refuse. Its minimum, maximum and examples are values of the data, so a rule that one of them breaks is
+broken in a row at least; its other numbers are those of the data. What no summary proves is left to the job, which believes none
+of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -17,7 +18,7 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType, literal, text_of
 from lakegate.errors import InputError
-from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary
+from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary, ExtremeValue
 from lakegate.plan.check import Check, Tier, tiers_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
@@ -58,6 +59,14 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     found = [_of_text(each, "/size") for each in refused]
     if summary is None:
         return tuple(found)
+    if size is None and summary.size is not None:
+        found = [_of_text(each, "/summary/size") for each in refused_by_size(plan, summary.size)]
+    if size not in {None, summary.size} and summary.size is not None:
+        raise InputError("the summary has another size than the announcement")
+    if summary.shape not in {None, (summary.rows, len(summary.columns))}:
+        raise InputError("the summary has another shape than its rows and columns")
+    if len(summary.examples) > summary.rows:
+        raise InputError("the summary has more examples than rows")
     if len({each.name for each in summary.columns}) < len(summary.columns):
         raise InputError("the summary names a column twice")
     if any(each.nulls is not None and each.nulls > summary.rows for each in summary.columns):
@@ -67,6 +76,16 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
     at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(summary.columns)}
     found += [_located(each, at) for each in certain_failures(judged, _certain(judged, summary))]
     return tuple(found)
+
+
+def kept(plan: bytes, summary: DataSummary) -> DataSummary:
+    """The summary without the values of columns that the contract classifies, which nobody is to read in it."""
+    classified = {each.name for each in Plan.from_bytes(plan).columns if each.classification and not each.public}
+    columns = tuple(
+        replace(each, minimum=None, maximum=None) if each.name in classified else each for each in summary.columns
+    )
+    examples = tuple({name: value for name, value in row.items() if name not in classified} for row in summary.examples)
+    return replace(summary, columns=columns, examples=examples)
 
 
 def _of_text(reason: str, path: str) -> SummaryRefusal:
@@ -106,7 +125,8 @@ def _certain(plan: Plan, summary: DataSummary) -> Result:
         extra=tuple(name for name in stated if name not in {field.name for field in plan.columns}),
         foreign=tuple(foreign),
     )
-    evidence = _Evidence(plan, summary.rows, stated, frozenset(each.field for each in foreign))
+    foreign_names = frozenset(each.field for each in foreign)
+    evidence = _Evidence(plan, summary.rows, stated, foreign_names, summary.examples)
     measurements = tuple(filter(None, map(evidence.of, plan.checks)))
     return Result("", 0, "", "", rows=summary.rows, columns=columns, measurements=measurements)
 
@@ -124,6 +144,7 @@ class _Evidence:
     rows: int
     columns: Mapping[str, ColumnSummary]
     foreign: frozenset[str]
+    examples: tuple[dict[str, ExtremeValue], ...]
 
     def of(self, check: Check) -> Measurement | None:
         """The measurement, where the summary has one; it is never better than that of the data."""
@@ -148,15 +169,16 @@ class _Evidence:
         """The fewest rows that break a tier."""
         predicate, field = tier.predicate, self.plan.field(column.name)
         assert predicate is not None
+        examples = [each[column.name] for each in self.examples if column.name in each]
         if predicate == Present(column.name):
-            return column.nulls or 0
+            return max(column.nulls or 0, examples.count(None))
         if predicate == Typed(column.name) and column.name in self.foreign:
             return self.rows - (column.nulls or 0)
         if not _is_decidable(predicate):
             return 0
         ends = {
             (value if value is None else sort_key(field.type, value)): written
-            for written in (text_of(each) for each in (column.minimum, column.maximum) if each is not None)
+            for written in (text_of(each) for each in (column.minimum, column.maximum, *examples) if each is not None)
             for value in (literal(field.type, written, field.scale),)
         }
         if predicate != Typed(column.name):

@@ -38,6 +38,16 @@ class DataSummary:
     columns: Annotated[tuple[ColumnSummary, ...], Bounds(None, 2000)]
     format: Annotated[Format, Permitted(_READ)] | None = field(default=None, metadata={OMITTED: True})
     compression: Compression | None = field(default=None, metadata={OMITTED: True})
+    size: Exact | None = field(default=None, metadata={OMITTED: True})
+    """Bytes."""
+    shape: Annotated[tuple[Exact, ...], Bounds(2, 2)] | None = field(default=None, metadata={OMITTED: True})
+    """Rows and columns."""
+    metadata: dict[str, Text] | None = field(default=None, metadata={OMITTED: True})
+    """What the producer adds; kept and shown."""
+    examples: Annotated[tuple[dict[str, ExtremeValue], ...], Bounds(None, 20)] = field(
+        default=(), metadata={OMITTED: True}
+    )
+    """Rows of the data: values by column, as the file has them."""
 
 
 @dataclass(frozen=True, slots=True)

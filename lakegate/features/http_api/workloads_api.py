@@ -59,7 +59,7 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
     if isinstance(row, Workload):
         return delivery_status(dependencies, named(dependencies, row.id, 0))
     expired = row.has_expired(dependencies.clock.now())
-    return announced_status(row.id, row.contract, row.version, expired=expired)
+    return announced_status(row.id, row.contract, row.version, expired=expired, refusals=row.refusals)
 
 
 # ---- Workloads of a contract ----

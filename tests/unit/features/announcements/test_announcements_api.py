@@ -96,7 +96,7 @@ def test_an_address_may_name_the_contract(served: Api) -> None:
 
 
 def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(served: Api) -> None:
-    """Every reason has a stable code, the check, and its position in the request; nothing is kept."""
+    """Every reason has a stable code, the check, and its position in the request; the refusal is kept with the summary."""
     judged_by_file(served, max_bytes=100)
     columns = [{"name": "name", "nulls": 1}, {"name": "amount", "type": "string"}]
     summary = {"rows": 2, "format": "parquet", "columns": columns}
@@ -123,6 +123,72 @@ def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(se
             "message": "name: wanted ; measured 1 of 2 rows fails (50 %)",
         },
     ]
+    known = served.workload(answer.body["workloadId"]).body
+    assert (known["status"], known["verdict"], known["result"]["result"]) == ("Rejected", "rejected", "NOK")
+    assert known["result"]["info"] == {
+        "dataSummary": summary_of(summary),
+        "errors": [f"{each['check']}: {each['message']}" for each in answer.body["errors"]],
+        "results": [],
+        "success": "fail",
+    }
+    assert served.call(NOTIFY, path=answer.body["workloadId"]).status == 400
+
+
+def summary_of(stated: dict[str, Any]) -> dict[str, Any]:
+    """The summary as it is shown: every column with its smallest and its largest value, or null."""
+    return stated | {"columns": [{"minimum": None, "maximum": None} | each for each in stated["columns"]]}
+
+
+def test_the_summary_stays_with_the_workload(served: Api) -> None:
+    """Until its result, with all that the producer stated but the values of a column that the contract classifies."""
+    fields = tuple(
+        replace(each, classification="confidential" if each.name == "name" else None) for each in PLAN.fields
+    )
+    served.env.publish("1.1.0", "active", replace(PLAN, fields=fields))
+    columns = [
+        {"name": "name", "nulls": 0, "minimum": "carol", "maximum": "zoe"},
+        {"name": "amount", "minimum": 1, "maximum": 1},
+    ]
+    examples = [{"name": "carol", "amount": 1}]
+    more = {"size": 6, "shape": [1, 2], "metadata": {"source": "sensor"}, "format": "csv"}
+    made = announced(
+        served, size=6, checksum=SHA, summary={"rows": 1, "columns": columns, "examples": examples, **more}
+    )
+    served.env.upload(made.body["upload"]["key"], b"good:1")
+    settle(Stage(served.env, lambda _: Fault.NONE))
+    after = served.workload(made.body["workloadId"]).body
+    shown = {"rows": 1, "columns": [{"name": "name", "nulls": 0}, columns[1]], "examples": [{"amount": 1}], **more}
+
+    assert (made.status, after["status"]) == (200, "Accepted")
+    assert after["result"]["info"]["dataSummary"] == summary_of(shown)
+    assert "carol" not in str(served.env.memory.announcements[made.body["workloadId"]])
+
+
+def test_what_lands_beside_an_announcement_has_no_summary(served: Api) -> None:
+    """Another name in its folder is another delivery."""
+    made = announced(served, summary=SUMMARY).body
+    other = served.env.upload(f"{made['upload']['key']}.csv", b"good:1")
+    settle(Stage(served.env, lambda _: Fault.NONE))
+
+    assert served.workload(other.workload).body["result"]["info"]["dataSummary"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"shape": [2, 3]}, "another shape"),
+        ({"size": 7}, "another size"),
+        ({"examples": [{"name": "a"}] * 3}, "more examples than rows"),
+        ({"metadata": {str(at): "x" * 1_000 for at in range(300)}}, "at most 262,144 bytes"),
+    ],
+)
+def test_a_summary_that_contradicts_itself_or_is_too_large_is_refused(
+    served: Api, more: dict[str, Any], words: str
+) -> None:
+    """Before anything is kept."""
+    answer = announced(served, size=6, checksum=SHA, summary=SUMMARY | more)
+
+    assert (answer.status, words in answer.body["detail"]) == (400, True)
     assert served.env.memory.announcements == {}
 
 

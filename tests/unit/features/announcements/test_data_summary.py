@@ -57,6 +57,21 @@ def refused(
 
 
 @pytest.mark.parametrize(
+    ("examples", "expected"),
+    [
+        ([{"amount": 3, "id": "ab"}], []),
+        ([{"amount": 11}], [("maximum", "/summary/columns/1")]),
+        ([{"amount": "x"}], [("type", "/summary/columns/1")]),
+        ([{"id": None}], [("required", "/summary/columns/0")]),
+        ([{"other": 1}, {}], []),
+    ],
+)
+def test_an_example_that_breaks_a_rule_refuses(examples: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
+    """It is a row of the data, as the smallest value is."""
+    assert refused(examples=examples) == expected
+
+
+@pytest.mark.parametrize(
     ("column", "rows", "expected"),
     [
         ({"name": "amount", "minimum": 0, "maximum": 10}, 10, []),
