@@ -80,7 +80,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("rows", "revalidations", "lakegate.features.revalidation.revalidation:revalidations"),
     ("rows", "turns", "lakegate.features.odf.slice_turns:turns"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
-    ("rule technologies", "soda", "lakegate.features.soda.soda_checks:ENGINE"),
+    ("rule technologies", "soda", "lakegate.features.soda.soda_queries:ENGINE"),
     ("scheduled tasks", "revalidation", "lakegate.features.revalidation.revalidation:TASK"),
     ("slice comparisons", "odf", "lakegate.features.odf.format.logical_hash:is_as_stated"),
     ("stacks", "http", "lakegate.features.http_api.api_client:Api"),

@@ -80,6 +80,8 @@ class Technology:
     """The argument with a condition."""
     is_sql: bool
     """Whether conditions are SQL by default."""
+    asking: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...] | None] | None = None
+    """The checks of a call that asks a query or other data; None for other calls."""
 
 
 @dataclass(frozen=True, slots=True)

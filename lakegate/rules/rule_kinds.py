@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 # ---- Rules of other engines ----
 
 
-def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The checks of a custom rule, or one skipped check with the reason."""
     technology = _technology(rule)
     if technology is None:
@@ -82,7 +82,8 @@ def custom(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
         return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
     if not _call(rule).strip():
         return (skipped(rule, fields, "it has no check that can be read"),)
-    return technology.compile(rule, fields, _call(rule), arguments_of(rule))
+    asked = technology.asking(contract, dataset, rule, fields) if technology.asking else None
+    return technology.compile(rule, fields, _call(rule), arguments_of(rule)) if asked is None else asked
 
 
 def columns_of(rule: Rule) -> tuple[str, ...]:
@@ -208,7 +209,7 @@ RULES: dict[str, Compile | InContract] = {
     "min": ByField(dcm_rules.minimum),
     "max": ByField(dcm_rules.maximum),
     "allowedValues": ByField(dcm_rules.allowed_values),
-    "custom": custom,
+    "custom": InContract(custom),
     "sql": InContract(sql),
     "text": unmeasured("a rule in words has nothing to measure"),
     "foreignKey": InContract(foreign_key),

@@ -1,6 +1,7 @@
 """A second implementation of SQL rules: DuckDB runs the contract's own query over rows of text.
 
-A plan contains generated SQL only: `remember` notes the query from which it was compiled.
+A plan contains generated SQL only: `remember` notes the query from which it was compiled; of a rule that is no SQL, the case
+says it (`asks`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _WRITTEN: dict[Query, str] = {}
 
 def remember(contract: Contract, checks: Sequence[Check]) -> None:
     """Note the SQL from which each query was compiled."""
-    by_id = {rule.id: str(rule.arguments.get("query")) for each in contract.datasets for rule in each.rules}
+    rules = [rule for each in contract.datasets for rule in each.rules]
+    by_id = {rule.id: str(rule.arguments.get("query") or rule.arguments.get("asks")) for rule in rules}
     _WRITTEN.update(
         {check.query: by_id[check.rule] for check in checks if check.metric is Metric.ANSWER and check.query}
     )

@@ -16,7 +16,6 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where
 from lakegate.rules import check_builder
 from lakegate.rules.check_builder import (
-    Technology,
     brief,
     check,
     conditioned,
@@ -304,6 +303,7 @@ _OF_VALUES = frozenset({*MISSING, *VALIDITY})
 
 METRICS = {
     "row_count": SodaMetric(_row_count),
+    "rows_exist": SodaMetric(_row_count, default=Interval(low=Decimal(0), low_open=True)),
     "missing_count": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING)),
     "missing_percent": SodaMetric(_missing(Unit.PERCENT), frozenset(MISSING)),
     "no_missing_values": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING), NO_BAD),
@@ -549,9 +549,8 @@ ELSEWHERE = {
     "change ": "changes over time need earlier deliveries, which no rule sees",
     "anomaly": "anomalies need earlier deliveries, which no rule sees",
     "distribution": "distributions need earlier deliveries, which no rule sees",
-    "values in ": "references between datasets are rules of their own: say a relationship",
+    "values in ": "of references between datasets only `values in (a) must exist in other (b)` is measured",
     "row_count same as": "datasets are not compared by their number of rows",
-    "failed rows": "failed rows are found by a query: say it as a rule in SQL",
     "group by": "groups are found by a query: say it as a rule in SQL",
     "freshness using": "an older spelling of freshness: say `freshness(column) < 1d`",
 }
@@ -567,7 +566,7 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
         parsed = read(call, arguments)
         known = {field.name: field for field in fields}
         if parsed.metric == "schema":
-            return tuple(_named_check(check, rule, part) for part, check in schema(rule, known, parsed))
+            return tuple(named_check(check, rule, part) for part, check in schema(rule, known, parsed))
         names = subjects_of(call, arguments) or rule.fields
         subjects = tuple(known[name] for name in names if name in known)
         return tuple(_compiled(rule, known, subjects, parsed))
@@ -578,7 +577,7 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
 
 
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
-    """The columns of a check, as far as it can be read."""
+    """The columns of a check, as far as it can be read; none of a query, which names them itself."""
     try:
         parsed = read(call, arguments)
     except SodaSyntaxError:
@@ -600,20 +599,21 @@ def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], pa
         raise UnmeasuredError(f"the setting {brief(foreign[0])} of {parsed.metric} is not measured by this version")
     given = _filter(rule, known, parsed)
     found: list[Check] = []
-    for part, good, worst in _wanted(rule, parsed, metric.default):
+    for part, good, worst in wanted(rule, parsed, metric.default):
         compiled = metric.compile(Site(rule, fields, parsed, good))
         checks = compiled if isinstance(compiled, tuple) else (compiled,)
         found += (
-            conditioned(replace(_named_check(each, rule, part), worst=worst or each.worst), given) for each in checks
+            conditioned(replace(named_check(each, rule, part), worst=worst or each.worst), given) for each in checks
         )
     return found
 
 
-def _named_check(check: Check, rule: Rule, part: str) -> Check:
+def named_check(check: Check, rule: Rule, part: str) -> Check:
+    """The check of one threshold."""
     return replace(check, id=f"{rule.id}{part}{check.id.removeprefix(rule.id)}")
 
 
-def _wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
+def wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
     """The intervals of the threshold, or of each zone."""
     if parsed.zones:
         return [
@@ -634,8 +634,3 @@ def _filter(rule: Rule, known: dict[str, Field], parsed: SodaCheck) -> Predicate
         return condition_of(rule, str(condition), known, is_sql=True)
     except UnreadConditionError:
         raise UnmeasuredError("the filter is written in a language that is not read here") from None
-
-
-ENGINE = Technology(
-    frozenset({"soda", "sodacl", "sodacore"}), soda, subjects_of, optional_subjects, condition="filter", is_sql=True
-)
