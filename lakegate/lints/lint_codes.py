@@ -79,6 +79,7 @@ LINTS = {
     "repeated-id": Lint(ERROR, name_lints.repeated_id),
     "repeated-physical-name": Lint(WARNING, name_lints.repeated_physical_name),
     "parts-missing": Lint(WARNING, type_lints.without_parts),
+    "enum-without-values": Lint(WARNING, type_lints.without_values),
     "rule-level": Lint(WARNING, type_lints.row_count_of_field),
     "personal-but-public": Lint(WARNING, metadata_lints.personal_but_public),
     "empty-rule": Lint(WARNING, name_lints.empty_rule),

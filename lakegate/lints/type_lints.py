@@ -27,6 +27,16 @@ def without_parts(contract: Contract, document: Document) -> Iterator[Finding]:
             yield place.path, f"This {declared} does not declare its nested fields: add `{parts[declared]}`."
 
 
+def without_values(contract: Contract, document: Document) -> Iterator[Finding]:
+    """An ENUM of DCM has its values in a rule `allowedValues`: the type has no place for them."""
+    listed = {name for rule in rules_of(contract) if rule.kind == "allowedValues" for name in rule.fields}
+    for field in fields_of(contract):
+        is_enum = contract.format.startswith("DCM") and (field.declared or "").lower() == "enum"
+        if is_enum and field.name not in listed:
+            words = "names no values, so that every text is one: add a rule `type: allowedValues` for it"
+            yield document.at(field.origin.path).path, f"{shown(field.name)} {words}."
+
+
 def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A row count belongs to the dataset: at a field it looks like a property of the field."""
     for rule in rules_of(contract):

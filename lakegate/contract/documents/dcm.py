@@ -16,6 +16,7 @@ from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import FIELD, identified, texts_at
+from lakegate.contract.documents.odcs_fields import RANGES
 from lakegate.contract.documents.odcs_quality import schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.contract.documents.schema_validation import schema_problems
@@ -44,6 +45,13 @@ TYPES = {
 }
 """The types of Appendix B, and two names of YAML for them; case does not matter."""
 SIZED = ("char", "varchar")
+WIDTHS = {"tinyint": "i8", "smallint": "i16"}
+"""The types that every database has with so many bits; others differ, and are within 64."""
+DURATION = (
+    r"^-?P(?!$|T$)(?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}W)?(?:[0-9]{1,9}D)?"
+    r"(?:T(?!$)(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}(?:\.[0-9]{1,9})?S)?)?$"
+)
+"""The values of an INTERVAL: durations of ISO 8601."""
 KINDS = {"unique": "distinct"}
 """Rule types that have another meaning in other formats."""
 CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
@@ -202,6 +210,7 @@ def _type_rules(column: Place, path: str, ordinals: Counter[str]) -> Iterator[Ru
         yield from _own_rules(child, inner, ordinals, INNER_CONSTRAINTS)
     if column["arrayDataType"].present:
         yield _rule(column["arrayDataType"], f"{path}[]", _kind(column["arrayDataType"]), ordinals)
+        yield from _value_rules(column["arrayDataType"], f"{path}[]", ordinals)
 
 
 def _kind(declared: Place) -> str:
@@ -209,11 +218,23 @@ def _kind(declared: Place) -> str:
 
 
 def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Mapping[str, str]) -> Iterator[Rule]:
+    yield from _value_rules(column["dataType"], path, ordinals)
     kind = constraints.get(_constraint(column))
     if kind is not None:
         yield _rule(column["constraint"], path, kind, ordinals)
     if _declared(column) in SIZED and column["dataLength"].number is not None:
         yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
+
+
+def _value_rules(declared: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
+    """The rules that a data type is besides: a range of whole numbers, or a form of texts."""
+    name = (declared.text or "").lower()
+    if name in WIDTHS:
+        low, high = RANGES[WIDTHS[name]]
+        yield _rule(declared, path, "minimum", ordinals, value=low, exclusive=False)
+        yield _rule(declared, path, "maximum", ordinals, value=high, exclusive=False)
+    elif name == "interval":
+        yield _rule(declared, path, "pattern", ordinals, pattern=DURATION)
 
 
 def _constraint(column: Place) -> str:

@@ -15,6 +15,7 @@ from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ContractError
 from lakegate.lints.linter import Examined, examine, read
+from lakegate.plan.predicates import holds
 from lakegate.rules.compile_plan import compile_plan
 
 EXAMPLE = Path(__file__).parents[4] / "contracts/examples/weather.dcm.yaml"
@@ -323,3 +324,48 @@ def test_what_has_no_effect_on_the_access_is_named(access: str, path: str | None
     found = [each.path for each in examine(changed.encode()).warnings if each.code == "access-unused"]
 
     assert found == ([f"$.access.{path}"] if path else [])
+
+
+def verdicts(data_type: str, values: list[str], rules: str = "") -> list[bool]:
+    """Whether a column of a type takes each value, by the rules of its plan."""
+    found = read(CONTRACT.format(columns=f"{{name: v, dataType: {data_type}}}", rules=rules, top="").encode())
+    plan = compile_plan(found, found.datasets[0])
+    assert [each.skip for each in plan.checks] == [None] * len(plan.checks)
+    predicates = [each.accept.predicate for each in plan.checks]
+    field = plan.fields[0]
+    return [all(each is None or holds(each, field.type, value) for each in predicates) for value in values]
+
+
+@pytest.mark.parametrize(("data_type", "low", "high"), [("tinyint", -128, 127), ("SMALLINT", -32_768, 32_767)])
+def test_whole_numbers_have_the_range_of_their_type(data_type: str, low: int, high: int) -> None:
+    """Eight and sixteen bits; INT has 64."""
+    values = [str(each) for each in (low, high, 0, low - 1, high + 1)]
+
+    assert verdicts(data_type, values) == [True, True, True, False, False]
+    assert verdicts("int", values) == [True] * len(values)
+
+
+def test_an_interval_is_a_duration_of_iso_8601() -> None:
+    """With a part at least, each once and in its order."""
+    good = ["P1D", "PT2H30M", "P1Y2M3W4DT5H6M7.25S", "-P1M", "PT0S"]
+    bad = ["banana", "1 day", "P", "PT", "P1DT", "P1H", "PT1D", "p1d", "1h", "P1D2Y", ""]
+
+    assert verdicts("interval", good) == [True] * len(good)
+    assert verdicts("interval", bad) == [False] * len(bad)
+
+
+def test_an_enum_has_the_values_of_its_rule() -> None:
+    """Appendix B has no place for them at the column."""
+    rule = "{id: r, name: r, dimension: validity, type: allowedValues, columns: [v], parameter: [a, B]}"
+
+    assert verdicts("enum", ["a", "B", "b", "c"], rule) == [True, True, False, False]
+    assert verdicts("enum", ["anything"]) == [True]
+
+
+def test_nested_numbers_and_items_have_their_range() -> None:
+    """As columns have."""
+    inner = "{name: s, dataType: struct, children: [{name: t, dataType: tinyint}]}"
+    columns = f"{inner}, {{name: a, dataType: array, arrayDataType: smallint}}"
+    found = [(rule.kind, rule.fields) for rule in dataset(columns=columns).rules]
+
+    assert [each for each in found if each[0] == "maximum"] == [("maximum", ("s.t",)), ("maximum", ("a[]",))]
