@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import math
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -171,6 +172,13 @@ class Stage:
         """Time passes, then the schedule fires."""
         self.pass_time(minutes)
         self.start("sweep", sweep(self.env.dependencies))
+
+    def minutes_aside(self) -> Iterator[int]:
+        """Minutes until sweep takes up again what several workers took and did not finish: ever longer ones."""
+        now = self.env.memory.clock.now()
+        for row in self.env.memory.workloads.values():
+            if row.tries and row.due_at is not None:
+                yield math.ceil((row.due_at - now) / timedelta(minutes=1))
 
     def pass_time(self, minutes: int) -> None:
         """Nothing happens for a while."""
@@ -452,11 +460,13 @@ DO: dict[Fault, Callable[[Stage, Worker], None]] = {
     Fault.REFUSED: Stage.refused,
 }
 ROUND = 90
-"""Minutes: longer than every lease, back-off and deadline."""
+"""Minutes: longer than every back-off and deadline, and than every lease but that of what ended its workers."""
 SWEEPS = 2
 """What recovery may take, beyond what dead job runs and new faults cost."""
 SWEEPS_OF_A_DEATH = 1
 """The sweep that finds a dead run prepares the next attempt, waits its back-off and starts it."""
+SWEEPS_OF_A_PAUSE = 1
+"""What lands between the end of a pause and the sweep that carries it out is held behind what waits, until the next one."""
 
 
 def settle(stage: Stage) -> int:
@@ -467,15 +477,17 @@ def settle(stage: Stage) -> int:
     """
     _finish(stage)
     faults, sweeps, most = stage.faults, 0, 0
+    pauses = sum(each.resumed is not None for each in stage.env.memory.pauses.values())
     while True:
         try:
             kept_in_the_end(stage.promises)
         except Violation:
             sweeps += 1
             batches = len(stage.env.memory.batches)
-            if sweeps > SWEEPS + stage.faults - faults + SWEEPS_OF_A_DEATH * (stage.env.deaths() + batches):
+            dead = SWEEPS_OF_A_DEATH * (stage.env.deaths() + batches)
+            if sweeps > SWEEPS + stage.faults - faults + dead + SWEEPS_OF_A_PAUSE * pauses:
                 raise
-            stage.sweep(ROUND)
+            stage.sweep(max([ROUND, *stage.minutes_aside()]))
             _finish(stage)
             stage.notify()
             _finish(stage)

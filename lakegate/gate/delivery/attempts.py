@@ -113,11 +113,16 @@ def vanish(dependencies: Dependencies, workload: Workload, to: State, _found: Ob
 
 
 def revive(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """Begin another round of attempts of a delivery that FAILED."""
+    """Begin another round of attempts of a delivery that FAILED.
+
+    It may have failed while another worker copied it: that copy is all that is left where the landed version is deleted.
+    """
     due = dependencies.clock.now() + dependencies.timing.lease
     after = workload._replace(
         state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due
     )
+    if workload.pin is not None and workload.staged is None and workload.parts is None:
+        after = after._replace(unnamed_copy=delivery_objects.staging_key(dependencies, workload))
     if workload.waiver is None:
         after = after._replace(chosen=found.chosen)
     return (yield from move(dependencies, Effect.REVIVE, workload, after))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -109,16 +109,17 @@ def data_of(dependencies: Dependencies, workload: Workload) -> ObjectVersion | N
 
     Raises UnreadableSource.
     """
-    staged = Address(dependencies.places.lake, staging_key(dependencies, workload))
+    keys = (staging_key(dependencies, workload), *filter(None, [workload.unnamed_copy]))
+    unnamed = (Address(dependencies.places.lake, key) for key in keys)
     try:
         with of_the_source():
             return dependencies.objects.head(address(workload.source))
     except NotFound:
         pass
-    try:
-        return dependencies.objects.head(address(workload.staged) if workload.staged else staged)
-    except NotFound:
-        return None
+    for copy in (address(workload.staged),) if workload.staged else unnamed:
+        with suppress(NotFound):
+            return dependencies.objects.head(copy)
+    return None
 
 
 @contextmanager

@@ -320,6 +320,8 @@ class Workload(NamedTuple):
     """Workers that have taken it since its row was last written, and were not seen to come to an end."""
     expires: int = 0
     """When the row of a finished delivery leaves the table, in seconds since 1970; 0: it stays. It is archived before."""
+    unnamed_copy: str = ""
+    """Key of a copy in staging that a worker of an earlier round may have made, although the row came to name none."""
     archived: bool = False
     """Whether the row was read from the archive: it has left the table, and nothing changes it any more."""
 

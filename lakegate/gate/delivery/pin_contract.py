@@ -107,9 +107,11 @@ def observe_received(dependencies: Dependencies, workload: Workload) -> Observat
         return VANISHED
     modified = modified_at(dependencies, workload, data.modified)
     pin = pin_of(dependencies, route, data.modified.date().isoformat(), modified)
-    source = workload.source if workload.staged else described(data)
+    is_landed = (data.bucket, data.key) == (workload.source.bucket, workload.source.key)
+    source = described(data) if is_landed and workload.staged is None else workload.source
+    copy = None if is_landed or workload.staged else described(data)
     arrived = dependencies.clock.now() if workload.replay_of else data.modified
-    return Observation(Outcome.ROUTED, source=source, pin=pin, arrived=arrived)
+    return Observation(Outcome.ROUTED, source=source, copy=copy, pin=pin, arrived=arrived)
 
 
 def observe_held(dependencies: Dependencies, workload: Workload) -> Observation | None:
@@ -141,7 +143,8 @@ def pin_version(dependencies: Dependencies, workload: Workload, to: State, found
     listed = workload.parts
     if found.parts is not None:
         listed = yield from delivery_objects.written(dependencies, workload.id, found.parts)
-    after = workload._replace(state=to, source=found.source, parts=listed, pin=found.pin, due_at=due)
+    staged = found.copy or workload.staged
+    after = workload._replace(state=to, source=found.source, parts=listed, staged=staged, pin=found.pin, due_at=due)
     try:
         return (yield from move(dependencies, Effect.PIN, workload, after))
     except ConditionFailed:

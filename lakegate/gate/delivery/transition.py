@@ -89,6 +89,8 @@ class Observation(NamedTuple):
 
     on: Outcome
     source: SourceObject | None = None
+    copy: SourceObject | None = None
+    """In staging, where nothing else is left of what landed."""
     arrived: datetime | None = None
     """The time when it landed, or when its replay was taken in."""
     pin: Pin | None = None

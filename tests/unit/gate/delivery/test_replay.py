@@ -10,6 +10,9 @@ import pytest
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
+from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Call, Effect, Steps, run
@@ -24,7 +27,7 @@ from tests.decisions import replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import DIGESTS, PLANS
-from tests.simulation.environment import LAKE, LINE, Environment
+from tests.simulation.environment import ALONE, BATCHES, LAKE, LANDING, LINE, Environment
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.gate.scenarios import (
@@ -232,6 +235,35 @@ def test_a_staged_copy_is_found_that_was_made_under_another_format() -> None:
 
     assert row.staged is not None
     assert (row.state, row.staged.key) == (State.VALIDATING, f"staging/{workload}/part-00000.json")
+
+
+@pytest.mark.parametrize("batch", [ALONE, BATCHES])
+@pytest.mark.parametrize("other", [False, True])
+def test_a_copy_that_no_row_names_is_all_that_is_left(batch: BatchLimits, *, other: bool) -> None:
+    """A worker copied while another one ended the delivery as FAILED; the producer deleted what landed; it is judged.
+
+    Also by a version that was published since, whose deliveries are staged in another folder.
+    """
+    env = Environment(batch=batch)
+    upload = env.upload(KEY, b"[]")
+    steps, answer = intake(env.dependencies, LANDING, KEY), None
+    while (call := steps.send(answer)).effect is not Effect.MARK_STAGED:
+        answer = call.do()
+    steps.close()
+    ((copied,),) = (each for key, each in env.lake.items() if key.startswith("staging/"))
+    row = env.dependencies.workloads.get(upload.workload)
+    failed = FailedAttempt(1, "", FailureCause.ARCHIVED, env.dependencies.clock.now())
+    env.memory.workloads[row.id] = row._replace(state=State.FAILED, attempt=1, failed=(failed,), due_at=None)
+    env.delete(upload)
+    if other:
+        env.publish("1.0.0", "active", replace(Plan.from_bytes(PLANS["1.0.0"]), storage=Storage(Format.JSON)))
+    drive(env.dependencies, replay(env.dependencies, row.id))
+    after = env.dependencies.workloads.get(row.id)
+
+    assert (row.state, row.staged) == (State.PINNED, None)
+    assert (after.state in {State.VALIDATING, State.SUBMITTING}, after.source.key) == (True, KEY)
+    assert after.staged is not None
+    assert after.staged.etag == copied.described.etag
 
 
 def test_what_is_refused_at_a_replay_and_deleted_before_it_is_copied_is_gone() -> None:
