@@ -145,6 +145,25 @@ def schedule(text: str) -> Rate | Cron:
     raise ScheduleError("write `rate(1 hour)` or `cron(0 6 * * ? *)`, as EventBridge does")
 
 
+LONGEST_LOOK_BACK = timedelta(days=5 * 366)
+"""Longer than any period of five fields of cron: 29 February comes every four years, but for one in a century."""
+
+
+def period_of(text: str, at: datetime) -> timedelta | None:
+    """The length of the period of a schedule in which a moment lies: from its last time to the next; None if it lies in none."""
+    times = schedule(text)
+    low, high, end = at - LONGEST_LOOK_BACK, at, times.next_after(at)
+    begin = times.next_after(low)
+    if end is None or begin is None or begin > at:
+        return None
+    while high - low > timedelta(minutes=1):
+        middle = low + (high - low) / 2
+        found = times.next_after(middle)
+        assert found is not None
+        low, high, begin = (middle, high, found) if found <= at else (low, middle, begin)
+    return end - begin
+
+
 def of_cron(text: str) -> str:
     """The schedule that five fields of cron write, in UTC. Raises ScheduleError for what EventBridge cannot express."""
     words = NICKNAMES.get(text, text).upper().split()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
 
 from lakegate.contract.contract_model import Rule
 from lakegate.contract.logical_types import LogicalType, number_of
-from lakegate.json_codec import Bounds, Permitted
+from lakegate.contract.schedules import ScheduleError, of_cron, period_of, schedule
+from lakegate.json_codec import OMITTED, Bounds, Permitted
 
 KIND = "serviceLevel"
 KNOWN = {
@@ -61,6 +63,10 @@ def level_name(rule: Rule) -> str:
 # ---- Service levels of time ----
 
 
+LONGEST_SCHEDULE = 512
+"""Characters of a schedule that is watched."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
     """A service level of the contract: how long it takes at most until a delivery is accepted."""
@@ -68,6 +74,18 @@ class Promise:
     name: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
     seconds: Annotated[int, Bounds(60)]
+    """Of a schedule, the longest time from one of its times to the next."""
+    schedule: Annotated[str, Bounds(most=LONGEST_SCHEDULE)] = field(default="", metadata={OMITTED: True})
+    """The times of a frequency in cron, in UTC: each time is as long as the period in which it begins."""
+
+    def seconds_from(self, at: datetime) -> int:
+        """The seconds until a promise that begins at a moment is missed.
+
+        Of a schedule these are the seconds of the period in which the moment lies: what was accepted ten minutes after one of its
+        times is followed by something ten minutes after the next one.
+        """
+        period = period_of(self.schedule, at) if self.schedule else None
+        return self.seconds if period is None else int(period.total_seconds())
 
 
 MOMENTS = (LogicalType.DATE, LogicalType.TIMESTAMP)
@@ -106,7 +124,9 @@ def duration(value: object, unit: object) -> Decimal | None:
     return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))
 
 
-LEVELS_IN_TIME = ("frequency", "freshness", "latency")
+FREQUENCY = "frequency"
+LEVELS_IN_TIME = (FREQUENCY, "freshness", "latency")
+_PERIODS, _LAST_YEAR = 400, 2034
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
 _SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
 
@@ -115,17 +135,41 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
     """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data,
     a latency the time from a row's moment until it is accepted.
 
-    An interval that is no length of time, such as a cron expression, is no promise that can be watched.
+    A frequency may be an expression of cron; any other value that is no length of time is no promise that can be watched.
     """
-    found: dict[str, int] = {}
+    found: dict[str, Promise] = {}
     for rule in rules:
         name, value = level_name(rule), rule.arguments.get("value")
         if rule.kind != KIND or name not in LEVELS_IN_TIME:
             continue
+        times = _times(str(value)) if name == FREQUENCY else ""
         seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
+        seconds = _longest_period(times) if times else seconds
         if seconds is not None and _SHORTEST <= seconds <= _LONGEST:
-            found[name] = min(int(seconds), found.get(name, _LONGEST))
-    return tuple(Promise(name, found[name]) for name in sorted(found))
+            mine = Promise(name, int(seconds), times)
+            found[name] = min(mine, found.get(name, mine), key=lambda each: each.seconds)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _times(value: str) -> str:
+    """The schedule in five fields of cron; empty if it is none, or one that cannot be followed."""
+    try:
+        found = of_cron(value.strip())
+        schedule(found)
+    except ScheduleError:
+        return ""
+    return found if len(found) <= LONGEST_SCHEDULE else ""
+
+
+def _longest_period(times: str) -> int:
+    """The longest of some periods of a schedule, in seconds."""
+    each, at, found = schedule(times), datetime(2024, 1, 1, tzinfo=UTC), 0
+    for _ in range(_PERIODS):
+        end = each.next_after(at)
+        if end is None or end.year > _LAST_YEAR:
+            break
+        found, at = max(found, int((end - at).total_seconds())), end
+    return found
 
 
 KNOWN_TO_DCS = ("availability", "retention", "latency", "freshness", "frequency", "support", "backup")

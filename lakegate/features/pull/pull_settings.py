@@ -9,8 +9,8 @@ from typing import Final
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, Pull
 from lakegate.contract.documents.document_tree import Document, Place
-from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, of_cron, schedule
-from lakegate.contract.service_levels import KIND, MINUTE, level_name, promises_of
+from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, schedule
+from lakegate.contract.service_levels import FREQUENCY, MINUTE, promises_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
 from lakegate.plan.plan import Plan
 from lakegate.text import shown
@@ -29,24 +29,11 @@ def pull_schedule(rules: Iterable[Rule]) -> str:
 
     Empty if none does, or a shorter one than a schedule may be.
     """
-    rules = tuple(rules)
-    minutes = {each.name: each.seconds for each in promises_of(rules)}.get("frequency", 0) // MINUTE
-    if minutes >= MIN_MINUTES:
-        return f"rate({minutes} minutes)"
-    return next(filter(None, map(_times_of, rules)), "")
-
-
-def _times_of(rule: Rule) -> str:
-    """The schedule that a frequency names in cron; empty if it names none that can be followed."""
-    value = rule.arguments.get("value")
-    if rule.kind != KIND or level_name(rule) != "frequency":
-        return ""
-    try:
-        found = of_cron(str(value).strip())
-        schedule(found)
-    except ScheduleError:
-        return ""
-    return found
+    promise = next((each for each in promises_of(rules) if each.name == FREQUENCY), None)
+    if promise is None or promise.schedule:
+        return promise.schedule if promise else ""
+    minutes = promise.seconds // MINUTE
+    return f"rate({minutes} minutes)" if minutes >= MIN_MINUTES else ""
 
 
 # ---- Lints ----

@@ -37,7 +37,8 @@ def accepted(line: PromisingLine, at: str, version: str, promises: tuple[Promise
     if at <= line.last or not (promises or line.pledges):
         return line
     began = {LATENCY: taken_in}
-    pledges = (Pledge(each.name, each.seconds, since=began.get(each.name, "")) for each in promises)
+    start = instant_of(at)
+    pledges = (Pledge(each.name, each.seconds_from(start), since=began.get(each.name, "")) for each in promises)
     after = replace(line, last=at, version=version, revision=line.revision + 1)
     kept = tuple(each for each in pledges if each.name != LATENCY or after.end_of(each) < at)
     return replace(after, pledges=kept)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.contract.schedules import ScheduleError, schedule
+from lakegate.contract.schedules import ScheduleError, period_of, schedule
 
 NOW = datetime(2026, 2, 27, 10, 2, 30, tzinfo=UTC)
 
@@ -45,6 +45,26 @@ NOW = datetime(2026, 2, 27, 10, 2, 30, tzinfo=UTC)
 def test_a_schedule_has_a_next_time(text: str, due: str) -> None:
     """As EventBridge's documentation describes each form."""
     assert f"{schedule(text).next_after(NOW):%Y-%m-%dT%H:%M}" == due.rpartition(" ")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "hours"),
+    [
+        ("cron(0 6 * * ? *)", datetime(2026, 2, 27, 6, 10, tzinfo=UTC), 24),
+        ("cron(0 6 * * ? *)", datetime(2026, 2, 27, 6, tzinfo=UTC), 24),
+        ("cron(0 6 ? * 2-6 *)", datetime(2026, 2, 27, 6, 10, tzinfo=UTC), 72),  # from Friday
+        ("cron(0 6 ? * 2-6 *)", datetime(2026, 2, 26, 23, tzinfo=UTC), 24),
+        ("cron(0 6,18 * * ? *)", datetime(2026, 2, 26, 7, tzinfo=UTC), 12),
+        ("cron(0/5 0-5 * * ? *)", datetime(2026, 2, 26, 12, tzinfo=UTC), 18 + 1 / 12),
+        ("cron(0 6 29 2 ? *)", datetime(2026, 2, 26, tzinfo=UTC), 1461 * 24),
+        ("rate(1 hour)", datetime(2026, 2, 26, 12, 30, tzinfo=UTC), 1),
+        ("cron(0 6 * * ? 2030)", datetime(2026, 2, 26, tzinfo=UTC), None),
+        ("cron(0 6 * * ? 2020)", datetime(2026, 2, 26, tzinfo=UTC), None),
+    ],
+)
+def test_a_moment_lies_in_a_period_of_a_schedule(text: str, at: datetime, hours: float | None) -> None:
+    """From the last time until the next one, if there are both."""
+    assert period_of(text, at) == (None if hours is None else timedelta(hours=hours))
 
 
 def test_a_schedule_may_be_over() -> None:

@@ -188,6 +188,17 @@ def test_the_oldest_delivery_that_waits_decides_about_the_latency() -> None:
     assert not_accepted(over, hours[3], "1.0.0", latency, hours[2]).version == "1.1.0"
 
 
+def test_a_frequency_in_cron_ends_with_the_period_of_its_schedule() -> None:
+    """What is due on working days is missed on Monday and not on Saturday, as long after its time as on Friday."""
+    working_days = (Promise("frequency", 3 * 86_400, "cron(0 6 ? * 2-6 *)"),)
+    due = [
+        accepted(PromisingLine(LINE), f"2026-02-{day}T06:10:00.000000Z", "1.0.0", working_days, "").due
+        for day in (26, 27)
+    ]
+
+    assert due == ["2026-02-27T06:10:00.000000Z", "2026-03-02T06:10:00.000000Z"]
+
+
 def test_a_retired_line_promises_nothing() -> None:
     """Its producers have been told to stop."""
     gate = promising(("frequency", 3_600))
