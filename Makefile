@@ -43,12 +43,12 @@ environment-%: .venv/ready
 PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # a run gets its folders, because collecting all tests takes ten seconds of each process
-WITHOUT_PROGRAMS := $(addprefix tests/,agreement bench contract engine golden infra mutation security unit)
+WITHOUT_PROGRAMS := $(addprefix tests/,agreement bench contract engine golden infra integrations mutation security unit)
 WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
 COVERAGE := .cache/coverage.json
 
 quick: setup lint ## The inner loop: lint, types and the tests that need no JVM, no other program and no AWS, in about a minute
-	$(BIN)/python -m pytest -q -m "not ($(PROGRAMS) or slow or full)" -n 2 $(addprefix tests/,bench contract infra unit)
+	$(BIN)/python -m pytest -q -m "not ($(PROGRAMS) or slow or full)" -n 2 $(addprefix tests/,bench contract infra integrations unit)
 
 test: .venv/ready ## The whole gate
 	@$(MAKE) $(AT_ONCE) stack-tools tools lint
@@ -71,7 +71,7 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff check --quiet --fix .
 
 nightly: tools stack-tools ## The full numbers of every property
-	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk
+	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk airflow
 	@$(BIN)/python -m infra.setup.browser
 	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
 	$(BIN)/python -m tests.bench.drafts
@@ -112,7 +112,7 @@ docs: .venv/ready ## Build the documentation site into build/site; a broken link
 lock: ## Resolve the pins of infra/setup/*.in again
 	$(PYTHON) -m venv .tools/lock
 	.tools/lock/bin/pip install --quiet pip-tools==7.6.2
-	for name in boot dev jdk job judge lambda pull sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients cdk; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	for name in boot dev jdk job judge lambda pull image sam checkov ministack great-expectations datacontract docs mutation sbom browser schemathesis openapi-clients cdk airflow; do .tools/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
@@ -131,7 +131,7 @@ OR_FAIL := || { echo "The Python packages could not be installed: check the netw
 	@touch $@
 
 # ---- what is deployed ----------------------------------------------------------------------------------------------------
-.PHONY: tools package release template test-docker
+.PHONY: tools package release image template test-docker
 TOOL := .tools/sam/bin
 export SAM_CLI_TELEMETRY := 0
 
@@ -145,13 +145,16 @@ package: setup tools ## Make the functions' bundles and the job's release in bui
 release: setup tools ## Make everything of this version in dist/: wheel, bundles, SBOM, digests, notes (docs/release.md)
 	@$(BIN)/python -m infra.packaging.release
 
+image: setup ## Make a container image of the command, build/lakegate-image.tar, on Debian 12; no container engine is needed (docs/install.md)
+	@$(BIN)/python -m infra.packaging.image
+
 template: tools ## Read template.yaml for mistakes: SAM, cfn-lint with its serverless rules, checkov
 	$(TOOL)/sam validate
 	$(TOOL)/cfn-lint
 	.tools/checkov/bin/checkov --config-file .checkov.yaml
 
 test-docker: package ## The real `sam local`, in containers of an image that is built here (needs a container engine)
-	LAKEGATE_DOCKER=1 $(BIN)/python -m pytest -q tests/sam/test_docker.py
+	LAKEGATE_DOCKER=1 $(BIN)/python -m pytest -q tests/sam/test_docker.py tests/infra/packaging/test_image.py
 
 # ---- the stack on this machine -------------------------------------------------------------------------------------------
 .PHONY: stack-tools demo smoke e2e

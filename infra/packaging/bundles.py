@@ -157,6 +157,7 @@ MACHINES = {
     "job": AL2023,  # EMR 7
     "judge": AL2023,
     "pull": AL2023,
+    "image": AL2023,  # older than Debian 12
 }
 """By lock file: the C libraries that compiled packages may ask for."""
 
@@ -221,8 +222,7 @@ SERVICES = "botocore/data/"
 UNUSED_BY_JOBS = ("lakegate/schemas/official/*",)
 """Contracts are read when they are published, never when data is judged."""
 
-UNUSED_BY_THE_JUDGE = (
-    *UNUSED_BY_JOBS,
+UNUSED_BY_THE_ENGINE = (
     "pyarrow/include/*",
     "pyarrow/includes/*",
     "pyarrow/src/*",
@@ -247,6 +247,7 @@ UNUSED_BY_THE_JUDGE = (
     "_duckdb-stubs/*",
 )
 """A zip for Lambda has 250 MB unpacked at the most; the engine needs pyarrow, DuckDB and numpy, which have 310 MB."""
+UNUSED_BY_THE_JUDGE = (*UNUSED_BY_JOBS, *UNUSED_BY_THE_ENGINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "List the deliveries to a contract: those that are not finished, then the newest of each dataset first",
         {200: "WorkloadPage"},
         (404,),
-        query=("dataContractId", "cursor"),
+        query=("dataContractId", "line", "cursor"),
         flags=("details",),
     ),
     "GET /api/v1/data-contract/{id}/workload": Endpoint(
@@ -98,7 +98,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "The same by the address of the contract",
         {200: "WorkloadPage"},
         (404,),
-        query=("cursor",),
+        query=("line", "cursor"),
         flags=("details",),
     ),
     "GET /api/v1/workload/{id}": Endpoint(

@@ -74,8 +74,9 @@ LINE_AND_HEIGHT: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})")
 def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/workload, GET /api/v1/data-contract/{id}/workload: the deliveries to a contract, one page of them.
 
-    Without their results, which each has at its own address. With the parameter `details` each has what commands print of it,
-    which is read for each: such a page is shorter, and has what features say about the datasets.
+    Without their results, which each has at its own address. With `line`, only those to this dataset. With the parameter
+    `details` each has what commands print of it, which is read for each: such a page is shorter, and has what features say about
+    the datasets.
     """
     from lakegate.described_deliveries import STATUS_SECTIONS, delivery_status, sections_of  # noqa: PLC0415 - for this
 
@@ -87,9 +88,13 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         )
         raise HttpProblem(404 if name else 400, "not-found" if name else "invalid-parameter", detail)
     lines = lines_of(seen.versions) | {each.line for each in seen.routes}
-    listed, after = page_of(
-        dependencies, lines, seen.routes, _place(request), DETAILED_PAGE if request.flag("details") else PAGE
-    )
+    if (wanted := request.query.get("line")) is not None:
+        if wanted not in lines:
+            raise HttpProblem(404, "not-found", "The contract has no such dataset.")
+        lines = {wanted}
+    routes = [each for each in seen.routes if each.line in lines]
+    limit = DETAILED_PAGE if request.flag("details") else PAGE
+    listed, after = page_of(dependencies, lines, routes, _place(request), limit)
     ids = {each.version: each.id for each in seen.versions}
     shown = [
         _summary(dependencies, each, name, ids) | _details(request, partial(delivery_status, dependencies, each))

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("lakegate", "functions", "spark_jobs", "infra")
+PACKAGES = ("lakegate", "functions", "spark_jobs", "infra", "integrations")
 HEADER = "| layer | folders and files of `lakegate/` |"
 STUBS = "mypy_boto3_"
 """Types of boto3's clients: anyone who may use botocore may use them."""
@@ -50,9 +50,12 @@ def layers() -> dict[str, Layer]:
 
 @cache
 def product() -> tuple[PurePosixPath, ...]:
-    """The product's files, relative to the root."""
+    """The product's files, relative to the root; not examples, which a person copies."""
     return tuple(
-        PurePosixPath(path.relative_to(ROOT)) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))
+        PurePosixPath(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if path.parent.name != "example_dags"
     )
 
 

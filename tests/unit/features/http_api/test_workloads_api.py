@@ -260,6 +260,21 @@ def test_the_deliveries_to_a_contract_are_listed_by_page(
         assert own | {"result": {**own["result"], "info": None}} == each
 
 
+def test_the_deliveries_to_one_dataset_are_listed(serve: Callable[[Environment], Api]) -> None:
+    """A dataset of the contract, by its whole name; one that it does not have is refused."""
+    env, workload = settled(b"good:1")
+    api = serve(env)
+    name = {"dataContractId": "orders"}
+    of_line = api.call("GET /api/v1/workload", query={**name, "line": "orders/lines_v1"})
+    unknown = [
+        api.call("GET /api/v1/workload", query={**name, "line": line}) for line in ("", "orders/x_v1", "other/lines_v1")
+    ]
+
+    assert [each["deliveryId"] for each in of_line.body["workloads"]] == [workload]
+    assert api.call(OF_CONTRACT, path="orders", query={"line": "orders/lines_v1"}).body == of_line.body
+    assert [each.status for each in unknown] == [404, 404, 404]
+
+
 def test_a_failed_delivery_is_listed(serve: Callable[[Environment], Api]) -> None:
     """It has no block, and is due no more."""
     env, row = landed()

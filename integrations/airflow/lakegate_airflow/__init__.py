@@ -1,0 +1,15 @@
+"""Provider of Airflow for Lakegate, over its HTTP API alone."""
+
+from __future__ import annotations
+
+
+def get_provider_info() -> dict[str, object]:
+    """What Airflow lists of this provider."""
+    return {
+        "package-name": "lakegate-airflow",
+        "name": "Lakegate",
+        "description": "Deliver files through the gate and wait for accepted data.",
+        "connection-types": [
+            {"connection-type": "lakegate", "hook-class-name": "lakegate_airflow.lakegate_hook.LakegateHook"}
+        ],
+    }
