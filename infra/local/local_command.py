@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from lakegate.aws.open_stack import LocalState
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
+from lakegate.errors import InputError
+from lakegate.text import shown
 
 DOWN = 1
 DEAD = {
@@ -40,6 +43,10 @@ def up(
     small_file_bytes: Annotated[
         int, Option(min=0, help="Deliveries below this size are judged in a Lambda function first.")
     ] = 0,
+    parameter: Annotated[
+        list[str] | None,
+        Option("--parameter", help="NAME=VALUE of template.yaml; may be given several times.", show_default=False),
+    ] = None,
     reset: Annotated[
         bool, Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
     ] = False,
@@ -48,15 +55,17 @@ def up(
 
     Example: lakegate local up
 
+    `--parameter ValidatorHosts=gx.example.com` lets validators be registered, `--parameter PullHosts=example.com` lets contracts
+    pull.
+
     Where EMR Serverless alone has died, it is started again, and everything else stays as it is. Nothing is thrown away without
     --reset.
 
     Exit code: 0 it is up, 2 it cannot be, and nothing was left running.
     """
+    own = {"SmallFileBytes": str(small_file_bytes), **dict(map(named_value, parameter or ()))}
     with interruptible(), progress() as report:
-        state = Stack().up(
-            StackOptions(port, spark, parameters={"SmallFileBytes": str(small_file_bytes)}), report, reset=reset
-        )
+        state = Stack().up(StackOptions(port, spark, parameters=own), report, reset=reset)
     return CommandResult(state, _in_words(state))
 
 
@@ -88,6 +97,17 @@ def status() -> CommandResult[LocalStatus]:
     else:
         words = ["The local stack is not up: `lakegate local up` starts it."]
     return CommandResult(LocalStatus(state is not None, tuple(dead), state), words, 0 if state else DOWN)
+
+
+PARAMETER = re.compile(r"([A-Za-z0-9]{1,255})=([^'\"\\\r\n]{0,4096})")
+
+
+def named_value(written: str) -> tuple[str, str]:
+    """A parameter of the template as `--parameter` has it. Raises InputError."""
+    found = PARAMETER.fullmatch(written)
+    if found is None:
+        raise InputError(f"--parameter takes NAME=VALUE without quotes and backslashes, not {shown(written)}")
+    return found[1], found[2]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
 from lakegate.contract.semantic_versions import precedence
 from lakegate.errors import InputError
@@ -70,6 +71,17 @@ def service_of(name: str, url: str, technologies: Sequence[str], secret: str = "
     if secret and not SECRET.fullmatch(secret):
         raise InputError("the name of a secret has letters, digits, _ and -, at most 64")
     return ValidatorService(name, url.rstrip("/"), tuple(technologies), secret)
+
+
+def refuse_host(service: ValidatorService, hosts: str) -> None:
+    """Raise InputError for a host that the stack does not ask; `hosts`: its parameter ValidatorHosts."""
+    host = urlsplit(service.url).hostname or ""
+    if host not in hosts.lower().split(","):
+        known = f"it has {hosts}" if hosts else "it is empty"
+        raise InputError(
+            f"the stack does not ask {host}: deploy it with this host in its parameter ValidatorHosts ({known}), then register"
+            " the validator"
+        )
 
 
 def read_service(body: bytes) -> ValidatorService:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
+from lakegate.aws.open_stack import DeployedStack, parameters_of
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.features.external_validators.registered_validators import (
     ValidatorService,
     add_validator,
+    refuse_host,
     remove_validator,
     service_of,
     validators,
@@ -40,10 +41,11 @@ def add(
 
     Example: lakegate validator add gx https://gx.example.com -t GreatExpectations --secret gx
 
-    Contract versions that are published from now on have their rules measured by it. Its host has to be one of the stack's
-    parameter ValidatorHosts.
+    Contract versions that are published from now on have their rules measured by it. A host that is not one of the stack's
+    parameter ValidatorHosts is refused.
     """
     service = service_of(name, url, technology, secret)
+    refuse_host(service, parameters_of(there).get("ValidatorHosts", ""))
     dependencies = there.dependencies()
     run(add_validator(dependencies, service), dependencies.clock)
     technologies = ", ".join(service.technologies)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from infra.local import local_stack
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.cli.main import app
-from lakegate.errors import SetUpError
+from lakegate.errors import InputError, SetUpError
 
 WAIT = "import signal; signal.pause()"
 EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'
@@ -154,6 +154,19 @@ def test_the_commands_say_what_is_the_case(stack: Stack) -> None:
     assert "export AWS_ENDPOINT_URL=" in run(app, ["local", "status"]).stdout
     assert run(app, ["local", "down"]).stdout == "The local stack is down.\n"
     assert run(app, ["local", "down"]).stdout == "The local stack was not up.\n"
+
+
+@pytest.mark.usefixtures("stack")
+def test_up_takes_parameters_of_the_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by its name; text that SAM would read otherwise is refused, and nothing is started."""
+    given: list[dict[str, str]] = []
+    monkeypatch.setattr(local_stack, "deploy", lambda _state, _log, own: given.append(dict(own)) or {"ApiId": "1"})
+    words = [f"--parameter={each}" for each in ("ValidatorHosts=gx.example.com,b.example.com", "PullHosts=")]
+    refused = CliRunner().invoke(app, ["local", "up", "--parameter", "PullHosts=a' Other='b"])
+    done = CliRunner().invoke(app, ["local", "up", *words])
+
+    assert (done.exit_code, isinstance(refused.exception, InputError)) == (0, True)
+    assert given == [{"SmallFileBytes": "0", "ValidatorHosts": "gx.example.com,b.example.com", "PullHosts": ""}]
 
 
 def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,11 @@ def deployed(clients: dict[str, Any]) -> dict[str, str]:
         "NotifyFunction": "notify",
     }
     described = {name: {"Value": value} for name, value in outputs.items()}
-    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": described}
+    template = {
+        "Parameters": {"ValidatorHosts": {"Type": "String", "Default": "gx.example.com,soda.example.com"}},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": described,
+    }
     clients["cloudformation"].create_stack(StackName="lakegate", TemplateBody=json.dumps(template))
     return environment
 

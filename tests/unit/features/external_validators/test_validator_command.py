@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from lakegate.errors import InputError
+from lakegate.features.external_validators.registered_validators import refuse_host, service_of
 from tests.unit.cli.conftest import Lakegate
 
 GX = {"name": "gx", "url": "https://gx.example.com", "technologies": ["GreatExpectations"], "secret": "gx"}
@@ -53,6 +57,19 @@ def test_what_cannot_be_registered_is_refused(lakegate: Lakegate) -> None:
 
     assert "no validator gx is registered" in str(lakegate("validator", "remove", "gx").exception)
     assert lakegate.json("validator", "list") == {"validators": []}
+
+
+def test_a_host_that_the_stack_does_not_ask_is_refused(lakegate: Lakegate) -> None:
+    """At once, with the parameter that lacks it; hosts are compared in any case and without their port."""
+    for url in ("https://other.example.com", "https://gx.example.com.evil.example", "https://example.com"):
+        refused = lakegate("validator", "add", "gx", url, "-t", "GX")
+        assert isinstance(refused.exception, InputError)
+        assert "in its parameter ValidatorHosts (it has gx.example.com,soda.example.com)" in str(refused.exception)
+    with pytest.raises(InputError, match="ValidatorHosts \\(it is empty\\)"):
+        refuse_host(service_of("gx", "https://gx.example.com", ["GX"]), "")
+
+    assert lakegate.json("validator", "list") == {"validators": []}
+    assert lakegate.ok("validator", "add", "gx", "https://GX.example.com:8443/api", "-t", "GX")
 
 
 def test_a_contract_is_published_with_rules_that_a_validator_measures(lakegate: Lakegate) -> None:
