@@ -71,6 +71,8 @@ def _is_there(place: str) -> bool:
 
 EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "adbc_driver_manager": "postgres",
+        "adbc_driver_postgresql": "postgres",
         "aws_lambda_powertools": "aws",
         "boto3": "aws",
         "botocore": "aws",

@@ -159,9 +159,9 @@ class CheckedFile:
 
     file: str
     size: Count | None
-    """Bytes; null where the file cannot be read."""
+    """Bytes; null where the file cannot be read, and of a table."""
     sha256: Sha256 | None
-    """Null where the file cannot be read, and of an object of S3."""
+    """Null where the file cannot be read, of an object of S3, and of a table."""
     etag: str = field(default="", metadata={OMITTED: True})
     """The ETag of an object of S3; files have none."""
 

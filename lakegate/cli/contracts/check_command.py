@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum, StrEnum
 from importlib import import_module
@@ -12,17 +12,18 @@ from typing import Annotated, Final
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
-from lakegate.cli.click_commands import Option
+from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
-from lakegate.cli.options import ApiUrl, AsJson, Data, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import DATA, ApiUrl, AsJson, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import ParentPlaces, is_file_name, load, plan_of, published
-from lakegate.errors import LakegateError
+from lakegate.errors import InputError, LakegateError
 from lakegate.json_codec import encode
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, against, earlier, lines
+from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
@@ -75,6 +76,10 @@ AGAINST = (
     "What the files improve on an earlier result: a workload of the stack (its id or landing key), or a .json file that"
     " `check --json` or `reasons --json` wrote."
 )
+SERVER = (
+    "A server of the contract, by its name: its data is read and checked, where no file is named. Credentials are those of the"
+    " environment."
+)
 VALUES = (
     "Show failing values, or their shapes. On a terminal values of local files are shown, unless a report or failing rows are"
     " written; everywhere else shapes."
@@ -92,8 +97,9 @@ class CheckExit(IntEnum):
 
 @command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Data,
     contract: Annotated[str, Option(help=CONTRACT, show_default=False)],
+    data: Annotated[list[str] | None, Argument(help=DATA, show_default=False)] = None,
+    server: Annotated[str | None, Option("--server", help=SERVER, show_default=False)] = None,
     reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
         list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
@@ -117,7 +123,8 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     Example: lakegate check --contract contracts/examples/weather.dcm.yaml samples/weather-clean.csv
 
     A file belongs to the dataset that it is named after (orders.csv, orders-2026.csv, orders/1.csv, or as {model} in the path of
-    a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files.
+    a server), unless --dataset chooses one. Rules that refer to another dataset of the contract use its files. With --server the
+    contract says where the data is; nothing is read from a server without it.
 
     A published contract is read from the stack, or from its HTTP API; the data stays here.
 
@@ -125,37 +132,43 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     3 undecided, because a check could not be measured; 130 interrupted by Ctrl-C.
     """
     form = CheckFormat.JSON if as_json else form
-    inputs = check_result.Inputs(contract, [DataFile(each) for each in data], reference or [])
+    named = data or []
+    asked = named or [f"--server {server}"]
+    inputs = check_result.Inputs(contract, [DataFile(each) for each in asked], reference or [])
     try:
-        files = files_of(data)
-        before = earlier(baseline, stack, local=local) if baseline is not None else None
-        inputs = check_result.Inputs(contract, files, reference or [])
-        passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
-        own = terminal.is_read_by_a_person() and not passed_on and all(each.pin is None for each in files)
-        delivery = LocalDelivery(
-            Path(contract),
-            dataset,
-            files,
-            reference or [],
-            reference_contract or [],
-            failing,
-            own if show_values is None else show_values,
-            measured_by,
-            ParentPlaces.of(parents, stack, local=local),
-        )
-        _judge_outputs(delivery, page)
         with interruptible_folder() as folder:
+            files, tables = files_of(named), None
+            _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
+            before = earlier(baseline, stack, local=local) if baseline is not None else None
+            places = ParentPlaces.of(parents, stack, local=local)
             if is_file_name(contract):
-                document = load(delivery.contract, delivery.parents)
+                document = load(Path(contract), places)
             else:
                 document = published(contract, stack, local=local, api=api)
-            judged = judge_tables(delivery, document, folder)
+            if server is not None or not named:
+                document, tables = _served(document, named, server, dataset, folder)
+                files = [each for its in tables.values() for each in its]
+            inputs = check_result.Inputs(contract, files, reference or [])
+            passed_on = form is not CheckFormat.TEXT or failing is not None or page is not None
+            own = terminal.is_read_by_a_person() and not passed_on and server is None
+            delivery = LocalDelivery(
+                Path(contract),
+                dataset,
+                files,
+                reference or [],
+                reference_contract or [],
+                failing,
+                own and all(each.pin is None for each in files) if show_values is None else show_values,
+                measured_by,
+                places,
+            )
+            judged = judge_tables(delivery, document, folder, tables)
             written = list(_written(delivery, page, [report for report, _ in judged]))
     except LakegateError as error:
         if form is CheckFormat.JSON:
             render(CommandResult(check_result.refused(inputs, error)), as_json=True)
         elif form is not CheckFormat.TEXT:
-            write(form, [CheckAnswer(tuple(data), error=error)])
+            write(form, [CheckAnswer(tuple(asked), error=error)])
         raise
     outcomes = [outcome for report, _ in judged for outcome in report.judgement.outcomes]
     found = progress(before.findings, outcomes) if before is not None else None
@@ -194,16 +207,30 @@ def _overview(reports: list[Report]) -> str:
     return f"{WORDS[verdict][1]}: {len(names)} of {counted(len(reports), 'table')} ({listed(names)})"
 
 
-def judge_tables(delivery: LocalDelivery, document: Contract, folder: Path) -> list[tuple[Report, tuple[str, ...]]]:
+def _served(
+    document: Contract, data: list[str], server: str | None, dataset: str | None, folder: Path
+) -> tuple[Contract, Mapping[str, list[DataFile]]]:
+    """The contract as the data of its server is judged, and that data. Raises InputError."""
+    if data:
+        raise InputError("name files, or a server with --server")
+    if server is None:
+        raise without_files(document)
+    return served_tables(document, server, dataset, folder)
+
+
+def judge_tables(
+    delivery: LocalDelivery, document: Contract, folder: Path, tables: Mapping[str, list[DataFile]] | None = None
+) -> list[tuple[Report, tuple[str, ...]]]:
     """Each dataset that has files, judged, in the order of the contract; one alone where it is named, or the only one.
 
-    Raises InputError for a file that belongs to no dataset.
+    `tables`: the files of each dataset, where they are known. Raises InputError for a file that belongs to no dataset.
     """
     if delivery.dataset is not None or len(document.datasets) == 1:
         return [
             judge_delivery(delivery, document, plan_of(document, delivery.dataset), folder, terminal.bytes_arriving)
         ]
-    tables = by_dataset(document, delivery.files)
+    if tables is None:
+        tables = by_dataset(document, delivery.files)
     given = {each.partition("=")[0] for each in delivery.references}
     found: list[tuple[Report, tuple[str, ...]]] = []
     for name, files in tables.items():
@@ -221,12 +248,11 @@ def judge_tables(delivery: LocalDelivery, document: Contract, folder: Path) -> l
     return found
 
 
-def _judge_outputs(delivery: LocalDelivery, report: Path | None) -> None:
+def _judge_outputs(failures: Path | None, report: Path | None, documents: list[Path], files: list[DataFile]) -> None:
     """InputError where a file that an option names cannot be written, before any work is done for it."""
-    data = [Path(each.name) for each in delivery.files if each.pin is None]
-    inputs = [delivery.contract, *delivery.reference_contracts, *data]
-    if delivery.failures is not None:
-        usable("--failures", delivery.failures, failing_rows_file.SUFFIXES, inputs)
+    inputs = [*documents, *(Path(each.name) for each in files if each.pin is None)]
+    if failures is not None:
+        usable("--failures", failures, failing_rows_file.SUFFIXES, inputs)
     if report is not None:
         usable("--report", report, (".html",), inputs)
 

@@ -1,0 +1,63 @@
+"""Servers that hold files: of this machine, and in S3."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from lakegate.contract.contract_model import Contract, Dataset, Server
+from lakegate.errors import InputError, SetUpError
+from lakegate.local_check.contract_servers import DataOnServer
+from lakegate.local_check.data_files import by_dataset, files_of
+
+PLACE: Final = "{model}"
+"""In an address, the name of a dataset."""
+ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+
+
+def local(server: Server, contract: Contract, datasets: Sequence[Dataset], folder: Path) -> Mapping[str, DataOnServer]:
+    """A row of the extension point `servers`: the files of `path`, a file, folder or pattern."""
+    del folder
+    path = _text(server, "path")
+    if "://" in path:
+        raise InputError(f"the server {server.name} is local, and its path {path} is none of this machine")
+    return _files(path, contract, datasets)
+
+
+def s3(server: Server, contract: Contract, datasets: Sequence[Dataset], folder: Path) -> Mapping[str, DataOnServer]:
+    """A row of the extension point `servers`: the objects of `location`, an object, folder or pattern.
+
+    Credentials, region and endpoint are those of boto3: another endpoint would get the signature of these credentials.
+    """
+    del folder
+    location, endpoint = _text(server, "location"), server.settings.get("endpointUrl")
+    if not location.startswith("s3://"):
+        raise InputError(
+            f"the server {server.name} has the location {location}, which is not of the form s3://BUCKET/KEY"
+        )
+    if endpoint and endpoint not in {os.environ.get(each) for each in ENDPOINTS}:
+        raise SetUpError(
+            f"the server {server.name} has an endpoint of its own, which gets requests that your credentials sign: "
+            f"set {ENDPOINTS[0]} to the same address if you trust it ({endpoint})"
+        )
+    return _files(location, contract, datasets)
+
+
+def _files(place: str, contract: Contract, datasets: Sequence[Dataset]) -> Mapping[str, DataOnServer]:
+    if PLACE in place or len(contract.datasets) == 1:
+        named = {each.name: place.replace(PLACE, each.physical or each.name) for each in datasets}
+        return {name: DataOnServer(files_of([its])) for name, its in named.items()}
+    found = by_dataset(contract, files_of([place]))
+    wanted = {each.name: DataOnServer(found[each.name]) for each in datasets if each.name in found}
+    if not wanted:
+        raise InputError(f"{place} has no files of the dataset {datasets[0].name}")
+    return wanted
+
+
+def _text(server: Server, key: str) -> str:
+    found = server.settings.get(key)
+    if not isinstance(found, str) or not found:
+        raise InputError(f"the server {server.name} has no `{key}`: its data cannot be found")
+    return found

@@ -1,0 +1,77 @@
+"""The data of a contract's own server, for `lakegate check --server`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from lakegate.contract.contract_model import Contract, Dataset, Server
+from lakegate.contract.file_formats import Storage
+from lakegate.errors import InputError
+from lakegate.extension_points import loaded, names
+from lakegate.local_check.data_files import DataFile
+from lakegate.text import counted, listed
+
+POINT: Final = "servers"
+
+
+@dataclass(frozen=True, slots=True)
+class DataOnServer:
+    """The data of a dataset on a server."""
+
+    files: list[DataFile]
+    storage: Storage | None = None
+    """Of files that were written of a table; None where they are as the contract says."""
+
+
+ReadServer = Callable[[Server, Contract, Sequence[Dataset], Path], Mapping[str, DataOnServer]]
+"""A row of the extension point `servers`, by the type of a server: the data of datasets, by their names. A folder is for files
+that it writes; nothing that grows with the data is kept in memory. Raises InputError, SetUpError."""
+
+
+def served_tables(
+    contract: Contract, name: str, dataset: str | None, folder: Path
+) -> tuple[Contract, Mapping[str, list[DataFile]]]:
+    """The files of each dataset, or of one, on a server of the contract, and the contract as they are judged.
+
+    InputError where they cannot be read.
+    """
+    server = _named(contract, name)
+    datasets = [each for each in contract.datasets if dataset in {None, each.name}]
+    if not datasets:
+        known = listed([each.name for each in contract.datasets])
+        raise InputError(f"the contract has no dataset {dataset}: choose one with --dataset ({known})")
+    if server.type not in names(POINT):
+        raise InputError(
+            f"the server {server.name} is of the type {server.type or 'none'}, which is not read: export its tables as Parquet "
+            f"or CSV and name the files; types that are read: {listed(names(POINT))}"
+        )
+    read: ReadServer = loaded(POINT, server.type)
+    found = read(server, contract, datasets, folder)
+    storages = {each: data.storage for each, data in found.items() if data.storage is not None}
+    written = tuple(
+        replace(each, storage=storages[each.name]) if each.name in storages else each for each in contract.datasets
+    )
+    return replace(contract, datasets=written), {each: data.files for each, data in found.items()}
+
+
+def without_files(contract: Contract) -> InputError:
+    """The refusal of a check that names neither files nor a server."""
+    if not contract.about.servers:
+        return InputError("name the files of a delivery")
+    known = ", ".join(f"{each.name or '(no name)'} ({each.type})" for each in contract.about.servers)
+    return InputError(
+        f"name the files of a delivery, or with --server one of the contract's "
+        f"{counted(len(contract.about.servers), 'server')}, which is then asked for its data: {known}"
+    )
+
+
+def _named(contract: Contract, name: str) -> Server:
+    found = [each for each in contract.about.servers if each.name == name]
+    if len(found) != 1:
+        known = listed([each.name for each in contract.about.servers if each.name]) or "it names none"
+        problem = f"has several servers {name}" if found else f"has no server {name}"
+        raise InputError(f"--server {name}: the contract {problem} ({known})")
+    return found[0]
