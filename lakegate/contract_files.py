@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import urljoin
 
 from lakegate.aws.open_stack import opened
 from lakegate.contract.contract_model import Contract, Dataset
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 SUFFIXES = (".yaml", ".yml", ".json")
+_ADDRESS = re.compile(r"(?P<scheme>https?|ftp|file):/+(?=[^/])", re.IGNORECASE)
 MAX_BYTES = (1 << 20) + 1
 """One more than any contract may have: enough to refuse it."""
 
@@ -45,6 +47,8 @@ class InputDocument:
         """Its first bytes, enough to judge it; InputError where it cannot be read."""
         if self.name == STANDARD_INPUT:
             return _beginning(sys.stdin.buffer)
+        if is_url(self.name):
+            return _at_url(self.name)
         try:
             with Path(self.name).open("rb") as file:
                 return with_definitions(_beginning(file), below(Path(self.name).parent))
@@ -94,7 +98,32 @@ def with_definitions(text: bytes, read: Callable[[str], bytes]) -> bytes:
     from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- likewise
     from lakegate.contract.documents.ref_definitions import bundled  # noqa: PLC0415 -- yaml, for such documents alone
 
-    return bundled(text, read) if declares_format(text) else text
+    def read_or_fetch(name: str) -> bytes:
+        return _fetched(name) if is_url(name) else read(name)
+
+    return bundled(text, read_or_fetch) if declares_format(text) else text
+
+
+def _at_url(url: str) -> bytes:
+    """A document by its address, with the definitions of files beside it there."""
+    return with_definitions(_fetched(url), lambda name: _fetched(urljoin(url, name)))
+
+
+def _fetched(url: str) -> bytes:
+    from lakegate.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
+
+    return fetched(url, MAX_BYTES)
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is an address of the web, of whatever scheme."""
+    return _ADDRESS.match(name) is not None
+
+
+def url_of(path: Path) -> str | None:
+    """The address that an argument of a command is, of which a path keeps one slash of two; None for a file."""
+    name = str(path)
+    return _ADDRESS.sub(lambda found: f"{found['scheme']}://", name, count=1) if is_url(name) else None
 
 
 def below(folder: Path) -> Callable[[str], bytes]:
@@ -239,7 +268,8 @@ def _usable(text: bytes, parents: Parents) -> Contract:
 
 def is_file_name(name: str) -> bool:
     """Whether a person who names a contract means a document: what is there, or has the suffix of one; else a published one."""
-    return name == STANDARD_INPUT or name.endswith(SUFFIXES) or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
+    is_known = name == STANDARD_INPUT or is_url(name) or name.endswith(SUFFIXES)
+    return is_known or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
 
 
 def published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
@@ -269,6 +299,8 @@ def read_text(path: Path) -> bytes:
     """The document in a file, or on standard input; InputError where it cannot be read."""
     if str(path) == STANDARD_INPUT:
         return InputDocument(STANDARD_INPUT).read()
+    if (url := url_of(path)) is not None:
+        return _at_url(url)
     try:
         return with_definitions(path.read_bytes(), below(path.parent))
     except OSError as error:

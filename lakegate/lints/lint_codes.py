@@ -212,7 +212,7 @@ READING = {
     "dangling-reference": (ERROR, "A `$ref` names a definition of the document."),
     "external-reference": (
         ERROR,
-        "A `$ref` stays in the document, or names a definition of a file beside it that can be read.",
+        "A `$ref` stays in the document, or names a definition of a file beside it, or of the web, that can be read.",
     ),
     "circular-reference": (ERROR, "A definition does not refer to itself."),
     "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),

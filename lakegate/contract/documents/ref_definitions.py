@@ -21,7 +21,7 @@ from lakegate.contract.documents.read_document import (
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
 
-# ---- Definitions in files beside a document ----
+# ---- Definitions in files beside a document, and on the web ----
 #     bundled(text, read)    the document with the definitions that it uses, in the key `definitionFiles` at its end
 #     embedded(document)     the document in which these are definitions of its own
 #
@@ -36,8 +36,10 @@ FILES, DEFINITIONS, REFERENCE = "definitionFiles", "definitions", "$ref"
 POINTER = f"#/{DEFINITIONS}/"
 MAX_FILES = 16
 _FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
+WEB = "https://"
+_URL = rf"{WEB}[A-Za-z0-9.-]{{1,253}}(?::[0-9]{{1,5}})?/[A-Za-z0-9._~/%+@=-]{{1,1024}}"
 _OUTSIDE = re.compile(
-    rf"(?P<file>{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
+    rf"(?P<file>{_URL}|{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
 )
 _ESCAPED = "[\x7f-\uffff]"
 """Compiled where it is used: that takes 8 ms."""
@@ -125,8 +127,9 @@ def outside(reference: Place, document: Document) -> str:
     if reason is not None:
         return f"{shown(reference.text)} cannot be used: {reason.rstrip('.')}."
     return (
-        f"{shown(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of a file beside it"
-        f" or below is `FILE.yaml{POINTER}NAME`, and is read where the document itself is read from a folder: else copy it in."
+        f"{shown(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of the web, which"
+        f" only commands read, `https://HOST/FILE.yaml{POINTER}NAME`; one of a file beside it or below is"
+        f" `FILE.yaml{POINTER}NAME`, and is read where the document itself is read from a folder: else copy it in."
     )
 
 
@@ -201,7 +204,7 @@ def _references(node: Node) -> Iterator[str]:
 
 def _absolute(file: str, text: str) -> str:
     """A reference of a file as the document would write it; there is no way upwards, so it stays below the folder."""
-    if not file:
+    if not file or text.startswith(WEB):
         return text
     return file + text if text.startswith("#") else file[: file.rfind("/") + 1] + text
 

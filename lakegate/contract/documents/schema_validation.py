@@ -255,7 +255,7 @@ def server_messages(place: Place, schema: str) -> list[Message]:
     if part is None or place.node is None:
         return []
     plain: Any = place.node.plain()
-    errors = _validator(schema).evolve(schema=part).iter_errors(plain)
+    errors = _judge(schema)(part).iter_errors(plain)
     return [each for error in errors if error.validator in {"required", "type"} for each in messages(error, root)]
 
 
@@ -266,6 +266,12 @@ def _located(document: Document, code: str, steps: tuple[Step, ...], message: st
 
 @cache
 def _validator(name: str) -> Validator:
+    return _judge(name)(load(name))
+
+
+@cache
+def _judge(name: str) -> type[Validator]:
+    """The validator of the parts of a schema, whose references point into the whole one."""
     from jsonschema.validators import extend, validator_for  # noqa: PLC0415 -- takes longer than most commands
 
     schema = load(name)
@@ -279,7 +285,7 @@ def _validator(name: str) -> Validator:
     }
     judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
     judge.evolve = _kept(judge.evolve)  # type: ignore[method-assign]  # of our own class
-    return judge(schema)
+    return judge
 
 
 def _kept(evolve: Callable[..., Validator]) -> Callable[..., Validator]:

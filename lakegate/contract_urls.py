@@ -1,0 +1,61 @@
+"""Contracts and definitions by their address: public hosts, HTTPS, within bounds; for commands, never for the gate.
+
+What is fetched becomes part of the document that a command works with, so that a publication stores it. No credentials are sent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urljoin
+
+from lakegate.errors import InputError, LakegateError, PortError, Unanswered
+from lakegate.https_client import Web, read_whole, refuse_status
+from lakegate.text import shown
+
+MAX_REDIRECTS: Final = 5
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+SECONDS: Final = 15.0
+"""For each request."""
+WEB: Final = Web(seconds=SECONDS)
+REASONS: Final = {
+    "address-refused": "its host is not a public one, or it is no address of HTTPS",
+    "port-refused": "its port is none of HTTPS",
+    "certificate-refused": "its certificate is not trusted",
+    "too-many-redirects": f"it leads to more than {MAX_REDIRECTS} others",
+    "too-large": "it has more bytes than a contract may have",
+    "encoding-refused": "it is compressed, and was not to be",
+}
+
+
+def fetched(url: str, most: int, web: Web | None = None) -> bytes:
+    """The first bytes at an address. InputError with the reason where nothing can be fetched."""
+    try:
+        return _fetched(url, most, web or WEB)
+    except LakegateError as error:
+        reason = str(error)
+        raise InputError(f"{shown(url)} cannot be fetched: {REASONS.get(reason, reason)}") from None
+
+
+def _fetched(url: str, most: int, web: Web) -> bytes:
+    headers = {"Accept-Encoding": "identity", "User-Agent": "lakegate"}
+    for _ in range(MAX_REDIRECTS + 1):
+        with web.get(url, headers) as answer:
+            if answer.status in REDIRECTS:
+                url = _followed(url, answer.getheader("Location") or "")
+                continue
+            refuse_status(answer.status)
+            if (answer.getheader("Content-Encoding") or "identity").lower() != "identity":
+                raise PortError("encoding-refused")
+            found = read_whole(answer.read, most)
+            if answer.length and len(found) < most:
+                raise Unanswered("its connection broke before its end")
+            return found
+    raise PortError("too-many-redirects")
+
+
+def _followed(url: str, location: str) -> str:
+    """The address that a redirect leads to; `Web` judges it as any other."""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise PortError("address-refused") from None
