@@ -28,6 +28,7 @@ class SchemaFormat(StrEnum):
     JSON_SCHEMA = "json-schema"
     SQL = "sql"
     DBT = "dbt"
+    DBT_PUBLIC = "dbt-public"
     AVRO = "avro"
     PARQUET = "parquet"
     ODF = "odf"
@@ -42,12 +43,17 @@ class FormatReader:
     most_bytes: int | None = None
     """Of a text, its bytes; None for a function that reads the file itself."""
     has_dialect: bool = False
+    has_name: bool = False
+    """Whether the schema has a name of its own, which counts before that of the file."""
 
 
 READERS = {
     SchemaFormat.JSON_SCHEMA: FormatReader("lakegate.features.convert.json_schema:read", 1 << 20),
     SchemaFormat.SQL: FormatReader("lakegate.features.convert.sql_ddl:read", 1 << 20, has_dialect=True),
     SchemaFormat.DBT: FormatReader("lakegate.features.convert.dbt_manifest:read", 256 << 20, has_dialect=True),
+    SchemaFormat.DBT_PUBLIC: FormatReader(
+        "lakegate.features.convert.dbt_manifest:read_public", 256 << 20, has_dialect=True, has_name=True
+    ),
     SchemaFormat.ODF: FormatReader("lakegate.features.odf.exchange.odf_schema:read", 1 << 20),
     SchemaFormat.AVRO: FormatReader("lakegate.features.convert.schema_in_files:avro"),
     SchemaFormat.PARQUET: FormatReader("lakegate.features.convert.schema_in_files:parquet"),
@@ -65,7 +71,7 @@ def imported(form: SchemaFormat, path: Path, name: str | None, dialect: str | No
     try:
         content = path if reader.most_bytes is None else _text(path, reader.most_bytes)
         found: tuple[Contract, tuple[str, ...]] = getattr(import_module(module), function)(
-            content, name or path.name.partition(".")[0], **options
+            content, name or ("" if reader.has_name else path.name.partition(".")[0]), **options
         )
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error

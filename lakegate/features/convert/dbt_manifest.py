@@ -81,8 +81,12 @@ VERSIONS: Final = ("v10", "v11", "v12", "v20")
 """Schemas of manifests that are read; v20, of dbt Fusion, is v12 under another name."""
 MAX_BYTES: Final = 256 << 20
 MAX_ROUTES: Final = 10_000
+PUBLIC: Final = "public"
+UNNAMED_STAGE: Final = "prod"
+"""The stage whose prefixes do not begin with its name, by the convention."""
 KEY: Final = "lakegate"
 _SCHEMA: Final = re.compile(r"https://schemas\.getdbt\.com/dbt/manifest/(v[0-9]{1,3})(\.json|/index\.html)?")
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _KEYS: Final = frozenset({"contract", "dataset", "major", "prefix"})
 _GROUPS: Final = ("nodes", "sources")
 
@@ -104,8 +108,10 @@ class DeclaredRoute:
     """The reason why the declaration cannot be used; then the rest is empty."""
 
 
-def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
+def declared_routes(manifest: bytes, stage: str, *, public: bool = False) -> tuple[DeclaredRoute, ...]:
     """The declarations of the resources of a manifest for a stage, by their ids. Resources without a declaration are left out.
+
+    With `public`, public models without one have the route of the convention.
 
     Raises InputError for what is no manifest of a known schema, or declares too many routes.
     """
@@ -114,7 +120,7 @@ def declared_routes(manifest: bytes, stage: str) -> tuple[DeclaredRoute, ...]:
         _declared(resource, each, declaration, stage)
         for group in _GROUPS
         for resource, each in _mapping(document.get(group), group).items()
-        for declaration in _declarations(each)
+        for declaration in _declarations(each) or ([_by_convention(each, stage)] if public and is_public(each) else [])
     ]
     if len(found) > MAX_ROUTES:
         raise InputError(f"the manifest declares {len(found):,} routes, more than {MAX_ROUTES:,}")
@@ -145,12 +151,27 @@ def _mapping(value: object, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _declarations(resource: object) -> Iterator[object]:
+def _declarations(resource: object) -> list[object]:
     """The declaration of a resource: `config.meta` before `meta`, which dbt fills from it."""
-    if isinstance(resource, Mapping):
-        config = resource.get("config")
-        metas = (config.get("meta") if isinstance(config, Mapping) else None, resource.get("meta"))
-        yield from [each[KEY] for each in metas if isinstance(each, Mapping) and KEY in each][:1]
+    node = _mapping_or_empty(resource)
+    metas = (_mapping_or_empty(node.get("config")).get("meta"), node.get("meta"))
+    return [each[KEY] for each in metas if isinstance(each, Mapping) and KEY in each][:1]
+
+
+def is_public(resource: object) -> bool:
+    """Whether a resource is a model that other projects may refer to (`access: public`)."""
+    node = _mapping_or_empty(resource)
+    access = node.get("access") or _mapping_or_empty(node.get("config")).get("access")
+    return node.get("resource_type") == "model" and access == PUBLIC
+
+
+def _by_convention(model: object, stage: str) -> object:
+    """The declaration of a public model that has none: project, model and version are contract, dataset and major number."""
+    node = _mapping_or_empty(model)
+    project, name, version = node.get("package_name"), node.get("name"), node.get("version")
+    numbered = {"major": int(str(version))} if _NUMBER.fullmatch(str(version)) else {}
+    folders = [*([] if stage == UNNAMED_STAGE else [stage]), project, f"{name}_v{version}" if numbered else name]
+    return {"contract": project, "dataset": name, "prefix": "".join(f"{each}/" for each in folders), **numbered}
 
 
 def _declared(resource: str, node: Mapping[str, Any], declaration: object, stage: str) -> DeclaredRoute:
@@ -220,9 +241,27 @@ _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "inva
 """Metrics for tests of the severity `warn`: constraints of ODCS have no severity."""
 
 
+def read_public(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
+    """The draft of the public models alone, with the name of the project where there is no other."""
+    manifest = manifest_of(text)
+    project = _mapping_or_empty(manifest.get("metadata")).get("project_name")
+    nodes = _mapping_or_empty(manifest.get("nodes"))
+    kept = {
+        resource: each
+        for resource, each in nodes.items()
+        if is_public(each) or _mapping_or_empty(each).get("resource_type") == "test"
+    }
+    if not any(map(is_public, kept.values())):
+        raise InputError("no model of the manifest is public: set `access: public`")
+    return _contract({"nodes": kept}, name or str(project or "dbt"), dialect)
+
+
 def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
     """A draft with a dataset for each resource that has typed columns, and what is not in it. InputError if none has."""
-    manifest = manifest_of(text)
+    return _contract(manifest_of(text), name or "dbt", dialect)
+
+
+def _contract(manifest: Mapping[str, Any], name: str, dialect: str) -> tuple[Contract, tuple[str, ...]]:
     nodes = [each for group in ("nodes", "sources") for each in _mapping_or_empty(manifest.get(group)).items()]
     tests: defaultdict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     for resource, each in nodes:

@@ -22,6 +22,11 @@ from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, planned_route
 from lakegate.text import listed
 
+PUBLIC = (
+    "Also public models without a declaration: PROJECT/MODEL/ delivers to the dataset MODEL of the contract PROJECT; for another"
+    " stage than prod, STAGE/PROJECT/MODEL/."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -56,11 +61,12 @@ class RouteImport:
 
 
 @stack_command
-def import_routes(
+def import_routes(  # noqa: PLR0913 - the options of the command
     there: DeployedStack,
     *,
     dbt: Annotated[Path, Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
     stage: Annotated[str, Option(help="Whose prefixes are imported, where a resource declares several.")] = "prod",
+    public: Annotated[bool, Option("--public", help=PUBLIC)] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[RouteImport]:
@@ -72,7 +78,7 @@ def import_routes(
 
     Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
     """
-    declared = declared_in(dbt, stage)
+    declared = declared_in(dbt, stage, public=public)
     found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
     is_refused = any(each.outcome == "refused" for each in found)
     result = RouteImport(stage, dry_run, tuple(map(_described, found)))
@@ -93,9 +99,9 @@ def imported(
     return [_added(dependencies, each) for each in found]
 
 
-def declared_in(path: Path, stage: str) -> tuple[DeclaredRoute, ...]:
+def declared_in(path: Path, stage: str, *, public: bool = False) -> tuple[DeclaredRoute, ...]:
     """The declarations of a manifest for a stage. Raises InputError."""
-    return declared_routes(_text(path), stage)
+    return declared_routes(_text(path), stage, public=public)
 
 
 def _text(path: Path) -> bytes:
