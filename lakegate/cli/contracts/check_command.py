@@ -98,7 +98,7 @@ class CheckExit(IntEnum):
 @command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     contract: Annotated[str, Option(help=CONTRACT, show_default=False)],
-    data: Annotated[list[str] | None, Argument(help=DATA, show_default=False)] = None,
+    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --server.", show_default=False)] = None,
     server: Annotated[str | None, Option("--server", help=SERVER, show_default=False)] = None,
     reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
