@@ -79,6 +79,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("rows", "pulls", "lakegate.features.pull.pull_task:pulls"),
     ("rows", "revalidations", "lakegate.features.revalidation.revalidation:revalidations"),
     ("rows", "turns", "lakegate.features.odf.slice_turns:turns"),
+    ("rule technologies", "deequ", "lakegate.features.deequ.deequ_constraints:ENGINE"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
     ("rule technologies", "soda", "lakegate.features.soda.soda_queries:ENGINE"),
     ("scheduled tasks", "revalidation", "lakegate.features.revalidation.revalidation:TASK"),

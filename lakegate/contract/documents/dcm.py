@@ -17,7 +17,7 @@ from lakegate.contract.documents.document_tree import Document, Notes, Place, ex
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import FIELD, identified, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES
-from lakegate.contract.documents.odcs_quality import schedule_of
+from lakegate.contract.documents.odcs_quality import OPERATORS, schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import key_rules
@@ -246,7 +246,7 @@ def _rule(at: Place, path: str, kind: str, ordinals: Counter[str], **arguments: 
 
 
 def _quality_rule(place: Place) -> Rule:
-    rule_type = place["type"].text or ""
+    rule_type = "sql" if _is_sql(place) else place["type"].text or ""
     severity = place["severity"]
     return Rule(
         id=place["id"].text or "",
@@ -261,8 +261,17 @@ def _quality_rule(place: Place) -> Rule:
     )
 
 
+def _is_sql(place: Place) -> bool:
+    """Whether a custom rule is a query, with arguments that a query of ODCS has."""
+    is_custom = place["type"].text == "custom" and (place["technology"].text or "").strip().lower() == "sql"
+    return is_custom and set(place["args"].entries) <= {"query", "dialect", *OPERATORS}
+
+
 def _arguments(rule_type: str, place: Place) -> dict[str, object]:
     match rule_type:
+        case "sql":
+            given = {key: exact(each) for key, each in place["args"].entries.items()}
+            return {"query": place["call"].text or "", **given}
         case "custom":
             engine, call = place["technology"].text or "", place["call"].text or place["id"].text or ""
             return {"engine": engine, "call": call, "args": exact(place["args"]) or {}}

@@ -14,6 +14,8 @@ from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ContractError
+from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
+from lakegate.inheritance import pinned
 from lakegate.lints.linter import Examined, examine, read
 from lakegate.plan.predicates import holds
 from lakegate.rules.compile_plan import compile_plan
@@ -369,3 +371,55 @@ def test_nested_numbers_and_items_have_their_range() -> None:
     found = [(rule.kind, rule.fields) for rule in dataset(columns=columns).rules]
 
     assert [each for each in found if each[0] == "maximum"] == [("maximum", ("s.t",)), ("maximum", ("a[]",))]
+
+
+@pytest.mark.parametrize(
+    ("rule", "skip"),
+    [
+        ("technology: SQL, call: SELECT count(*) FROM d WHERE n < 0, args: {mustBe: 0}", None),
+        ("technology: sql, call: r, args: {query: 'SELECT max(n) FROM ${table}', mustBeBetween: [0, 5]}", None),
+        ("technology: SQL, call: SELECT pg_sleep(9), args: {mustBe: 0}", "`pg_sleep` is not a function"),
+        (
+            "technology: SQL, call: \"SELECT count(*) FROM read_csv('/etc/passwd')\", args: {mustBe: 1}",
+            "A query reads the datasets",
+        ),
+        ("technology: SQL, call: SELECT 1, args: {timeout: 1}", "the engine SQL is not measured"),
+        ("technology: Deequ, call: hasMean, columns: [n], args: {assertion: '>= 0.5'}", None),
+        ("technology: Deequ, call: hasEntropy, columns: [n]", "the constraint hasEntropy of Deequ is not measured"),
+        ("technology: Deequ, call: satisfies, args: {columnCondition: n > 1}", "the constraint satisfies of Deequ"),
+        ("technology: Other, call: f", "the engine Other is not measured"),
+    ],
+)
+def test_rules_in_sql_and_of_deequ_are_measured_or_named(rule: str, skip: str | None) -> None:
+    """What nobody measures refuses the publication by its name; queries pass the guarded compiler of every format."""
+    text = CONTRACT.format(
+        columns="{name: n, dataType: number}",
+        rules=f"{{id: r, name: r, dimension: validity, type: custom, {rule}}}",
+        top="",
+    )
+    contract = examine(text.encode()).contract
+    assert contract is not None
+    (found,) = [each for each in compile_plan(contract, contract.datasets[0]).checks if each.rule == "r"]
+    refused: list[str] = []
+
+    def none(*_: object) -> dict[str, object]:
+        return {}
+
+    try:
+        compile_document(text.encode(), ReferredDocuments(pinned({}), {"workflows": none, "external_validators": none}))
+    except DocumentRefused as refusal:
+        refused = [each.message for each in (*refusal.examined.errors, *refusal.examined.warnings)]
+
+    assert (found.skip or "").startswith(skip or "")
+    assert (found.skip is None) is (skip is None) is not bool(refused)
+    assert skip is None or any(skip in each for each in refused)
+
+
+def test_sql_that_changes_data_is_an_error() -> None:
+    """Whatever the technology is called."""
+    rules = (
+        "{id: r, name: r, dimension: validity, type: custom, technology: SQL, call: DROP TABLE d, args: {mustBe: 0}}"
+    )
+    text = CONTRACT.format(columns="{name: n, dataType: number}", rules=rules, top="")
+
+    assert [each.code for each in examine(text.encode()).errors] == ["query-not-a-select"]

@@ -1,0 +1,1 @@
+"""Constraints of Deequ by their names, as checks."""
