@@ -233,6 +233,10 @@ READING = {
     "broken-parent": (ERROR, "The contract that a document inherits from is valid."),
     "circular-inheritance": (ERROR, "No contract inherits from itself, and at most eight inherit in a row."),
     "weaker-than-parent": (ERROR, "A contract is at least as strict as the one it inherits from."),
+    "unknown-port-contract": (
+        WARNING,
+        "The contract that a port of a data product names is one of the documents that are linted.",
+    ),
     "unknown-workflow": (ERROR, "The workflow that a contract names is published; only `publish` can tell."),
     "waiting-slices": (
         ERROR,

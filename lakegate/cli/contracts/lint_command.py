@@ -16,7 +16,7 @@ from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract_files import InputDocument, ParentPlaces, sources
-from lakegate.errors import ContractError, InputError
+from lakegate.errors import InputError
 from lakegate.json_codec import encode
 from lakegate.lints.linter import Examined, LintReport, Unreadable, lint_report
 from lakegate.text import counted
@@ -74,47 +74,37 @@ def lint(  # noqa: PLR0913 - a command has these options
 
 def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
     """The problems of each document, and why others could not be read."""
-    from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- yaml, for this command alone
+    from lakegate.contract.documents.data_products import is_product  # noqa: PLC0415 -- yaml, for this command alone
+    from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- as above
     from lakegate.inheritance import resolve  # noqa: PLC0415 -- as above
+    from lakegate.lints.product_lints import examined_product  # noqa: PLC0415 -- as above
 
     judged: dict[str, Examined] = {}
     unreadable: dict[str, str] = {}
+    products: dict[str, bytes] = {}
     found = _found(files, unreadable)
-    products = _products(found)
     for each in found:
         try:
             text = each.read()
         except InputError as error:
             unreadable[each.name] = str(error)
             continue
-        if each.name in products:
-            judged[f"{each.name} (ports)"] = _of_ports(text)
+        if is_product(each.name, text):
+            products[each.name] = text
         elif (each.found or only_contracts) and not declares_format(text):
             sys.stderr.write(f"lakegate: {escaped(each.name)} is not a contract, passed over\n")
         else:
             judged[each.name] = resolve(text, places.parents(each.name, text)).examined
+    known = {each.contract.id for each in judged.values() if each.contract is not None}
+    with_document = {PurePath(name).parent for name in judged}
+    for name, text in products.items():
+        has_document = PurePath(name).parent in with_document
+        examined = examined_product(text, known, has_document=has_document)
+        if not has_document or examined.warnings or not examined.valid:
+            judged[f"{name} (ports)"] = examined
     if not judged and not unreadable and not only_contracts:
         unreadable[", ".join(files)] = "No contract was found."
     return judged, unreadable
-
-
-def _products(found: list[InputDocument]) -> set[str]:
-    """The products in folders beside which no contract lies: their ports are judged as the contract they make."""
-    from lakegate.contract.documents.data_products import ContractOrigin as Origin  # noqa: PLC0415 -- as above
-    from lakegate.contract.documents.data_products import discover  # noqa: PLC0415 -- as above
-
-    names = {str(PurePath(each.name)): each.name for each in found if each.found}
-    return {names[each.name] for each in discover(names) if each.source is Origin.PORTS}
-
-
-def _of_ports(text: bytes) -> Examined:
-    from lakegate.contract.documents.data_products import generated  # noqa: PLC0415 -- as above
-    from lakegate.lints.linter import Examined, examine  # noqa: PLC0415 -- as above
-
-    try:
-        return examine(generated(text))
-    except ContractError as error:
-        return Examined(error.problems, ())
 
 
 def _found(files: list[str], unreadable: dict[str, str]) -> list[InputDocument]:

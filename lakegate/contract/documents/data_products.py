@@ -70,15 +70,64 @@ def _is_document(path: PurePosixPath) -> bool:
 #           - {name: id, type: bigint, required: true, primary_key: true, description: …, classification: internal,
 #           pii: false}
 #
+#     input_ports:
+#       - {name: orders, contractId: shop.orders, version: 1.0.0}
+#
 # becomes an ODCS 3.1 document with status `draft`: it is a proposal until its owner activates it. `outputPorts` and
-# `primaryKey` are accepted too, and `schema` or `fields` for `columns`.
+# `primaryKey` are accepted too, `schema` or `fields` for `columns`, and `contract` for `contractId`. A product of ODPS 1.0 has
+# the same keys at its root. A port that names its contract, and no columns, is no part of this one.
 
 
 PORTS = ("output_ports", "outputPorts")
+INPUTS = ("input_ports", "inputPorts")
 COLUMNS = ("columns", "schema", "fields")
 KEYS = ("primary_key", "primaryKey")
+CONTRACTS = ("contractId", "contract_id", "contract")
+INPUT_CONTRACTS = "inputContracts"
+"""The key of ODPS for the contracts that an output port relies on, and of the generated contract for those of the product."""
+ODPS = re.compile(rb"(?m)^kind[ \t]*:[ \t]*[\"']?DataProduct\b")
 FIRST_VERSION = "0.1.0"
 LOGICAL = {**PHYSICAL, **TYPES}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedContract:
+    """A contract that a port names."""
+
+    id: str
+    version: str | None
+    port: str
+    place: Place
+
+
+def is_product(name: str, text: bytes) -> bool:
+    """Whether a file describes a data product: by its name, or as ODPS says it."""
+    return PRODUCT.fullmatch(PurePosixPath(name).name) is not None or ODPS.search(text) is not None
+
+
+def named_contracts(text: bytes) -> tuple[tuple[NamedContract, ...], tuple[NamedContract, ...]]:
+    """The contracts that the input ports of a product rely on, and those that its output ports have. Raises ContractError."""
+    top = parse(text).top
+    outputs = _first(top, PORTS).items
+    inputs = [*_first(top, INPUTS).items, *(each for port in outputs for each in port[INPUT_CONTRACTS].items)]
+    return tuple(filter(None, map(_named, inputs))), tuple(filter(None, map(_named, outputs)))
+
+
+def _named(port: Place) -> NamedContract | None:
+    found = _first(port, (*CONTRACTS, "id"))
+    if not found.text:
+        return None
+    return NamedContract(found.text, port["version"].written or None, port["name"].text or found.text, found)
+
+
+def has_ports_to_generate(text: bytes) -> bool:
+    """Whether a product has an output port that does not only name its contract, or none at all. Raises ContractError."""
+    ports = _first(parse(text).top, PORTS).items
+    return not ports or any(_is_described(each) for each in ports)
+
+
+def _is_described(port: Place) -> bool:
+    return bool(_first(port, COLUMNS).items) or _named(port) is None
 
 
 def generated(text: bytes) -> bytes:
@@ -90,20 +139,31 @@ def generated(text: bytes) -> bytes:
         problems.append(_problem("missing-key", metadata, "The product has no name: add `metadata.name`."))
     if not ports.items:
         problems.append(_problem("no-dataset", ports, "The product declares no port: add `output_ports`."))
-    objects = [_object(port, problems) for port in ports.items]
+    described = [port for port in ports.items if _is_described(port)]
+    if ports.items and not described:
+        problems.append(
+            _problem("no-dataset", ports, "Each port names a contract of its own: describe `columns` instead.")
+        )
+    objects = [_object(port, problems) for port in described]
     if problems:
         raise ContractError(tuple(problems))
+    version, domain, description = (
+        metadata[key] if metadata[key].present else top[key] for key in ("version", "domain", "description")
+    )
+    purpose, owner = description.text or description["purpose"].text, metadata["owner"].text or top["team"]["name"].text
+    relied = [_present({"id": each.id, "version": each.version}) for each in named_contracts(text)[0]]
     contract: dict[str, object] = {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",
         "id": name,
         "name": name,
-        "version": metadata["version"].written or FIRST_VERSION,
+        "version": version.written or FIRST_VERSION,
         "status": "draft",
-        "domain": metadata["domain"].text,
-        "description": {"purpose": metadata["description"].text} if metadata["description"].text else None,
-        "team": {"name": metadata["owner"].text} if metadata["owner"].text else None,
+        "domain": domain.text,
+        "description": {"purpose": purpose} if purpose else None,
+        "team": {"name": owner} if owner else None,
         "schema": objects,
+        "customProperties": [{"property": INPUT_CONTRACTS, "value": relied}] if relied else None,
     }
     return yaml.safe_dump(_present(contract), sort_keys=False, allow_unicode=True, width=120).encode()
 

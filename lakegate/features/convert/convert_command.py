@@ -32,6 +32,7 @@ class SchemaFormat(StrEnum):
     AVRO = "avro"
     PARQUET = "parquet"
     ODF = "odf"
+    DATA_PRODUCT = "data-product"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ READERS = {
     SchemaFormat.DBT: FormatReader("lakegate.features.convert.dbt_manifest:read", 256 << 20, has_dialect=True),
     SchemaFormat.DBT_PUBLIC: FormatReader(
         "lakegate.features.convert.dbt_manifest:read_public", 256 << 20, has_dialect=True, has_name=True
+    ),
+    SchemaFormat.DATA_PRODUCT: FormatReader(
+        "lakegate.features.convert.data_product_ports:read", 1 << 20, has_name=True
     ),
     SchemaFormat.ODF: FormatReader("lakegate.features.odf.exchange.odf_schema:read", 1 << 20),
     SchemaFormat.AVRO: FormatReader("lakegate.features.convert.schema_in_files:avro"),
@@ -208,6 +212,10 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
     from lakegate.features.convert.odcs_export import odcs_of_schema  # noqa: PLC0415 - likewise
 
     contract, lost = imported(origin, path, name, dialect)
+    if to is Target.ODCS and origin is SchemaFormat.DATA_PRODUCT and dataset is None:
+        from lakegate.features.convert.data_product_ports import document  # noqa: PLC0415 - likewise
+
+        return Converted(document(_text(path, 1 << 20), name or "").decode(), lost), None
     if to is Target.ODCS:
         chosen = None if dataset is None else _chosen(contract, dataset)
         found = odcs_of_schema(contract if chosen is None else replace(contract, datasets=(chosen,)))

@@ -11,6 +11,7 @@ import yaml
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
 from lakegate.inheritance import pinned, resolve
 from lakegate.lints.linter import Examined
+from lakegate.lints.product_lints import examined_product
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 CASES: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
@@ -29,6 +30,11 @@ dataSharingAgreements: {}
 dataset: {name: d, schema: [{name: n, dataType: number}, {name: t, dataType: text}, {name: d, dataType: date}, $columns]}
 quality: [$rules]
 $top
+"""),
+    "product": Template("""\
+metadata: {name: x, version: $version, owner: shop, description: d}
+output_ports: [{name: t, description: d, columns: [{name: a, type: date, description: d}]}]
+input_ports: [$inputs]
 """),
     "odcs": Template("""\
 apiVersion: $apiVersion
@@ -59,7 +65,20 @@ OBJECT = Template("""
 SCHEDULED = "{metric: rowCount, mustBe: 1, scheduler: cron, schedule: '0 6 * * *'}"
 WORDS = {
     **dict.fromkeys(
-        ("columns", "rules", "top", "properties", "quality", "objectKeys", "fields", "model", "info", "files"), ""
+        (
+            "columns",
+            "rules",
+            "top",
+            "properties",
+            "quality",
+            "objectKeys",
+            "fields",
+            "model",
+            "info",
+            "files",
+            "inputs",
+        ),
+        "",
     ),
     "status": ": active",
     "name": "x",
@@ -101,6 +120,8 @@ def _examined(case: dict[str, Any], side: str) -> Examined:
 
     With the names of `workflows` that are published, it is what refuses to publish the example.
     """
+    if case["base"] == "product":
+        return examined_product(document(case["base"], case[side]), {"shop.orders"})
     parents = pinned({name: document(case["base"], parts) for name, parts in case.get("parents", {}).items()})
     text = document(case["base"], case[side])
     if "workflows" in case:

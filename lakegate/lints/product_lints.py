@@ -1,0 +1,32 @@
+"""A data product: the contract that its ports make, and the contracts that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from lakegate.contract.documents.data_products import generated, has_ports_to_generate, named_contracts
+from lakegate.errors import ContractError, Problem
+from lakegate.lints.linter import Examined, examine
+from lakegate.text import shown
+
+UNKNOWN_CONTRACT = "unknown-port-contract"
+
+
+def examined_product(text: bytes, known: Collection[str], *, has_document: bool = False) -> Examined:
+    """What is wrong with a product. `known`: ids of contracts; `has_document`: its contract lies beside it, and none is made."""
+    try:
+        inputs, outputs = named_contracts(text)
+        made = examine(generated(text)) if not has_document and has_ports_to_generate(text) else Examined((), ())
+    except ContractError as error:
+        return Examined(error.problems, ())
+    absent = tuple(
+        Problem(
+            UNKNOWN_CONTRACT,
+            each.place.path,
+            each.place.mark.line,
+            f"The port {shown(each.port)} names the contract {shown(each.id)}, which is none of the linted documents.",
+        )
+        for each in (*inputs, *outputs)
+        if each.id not in known
+    )
+    return Examined(made.errors, (*made.warnings, *absent), made.lines if made.errors else (), made.contract)
