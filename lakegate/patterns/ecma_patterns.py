@@ -1,9 +1,10 @@
 r"""Translates patterns of ECMA-262 (with the `u` flag) to the dialect of plans.
 
 The dialect is the common subset of java.util.regex and Python, except for `\z`: `$` is the very end, `.` and `\s` are ECMA's,
-`\d`, `\w` and `\b` are ASCII, groups do not capture. Patterns without an exact translation (look-behind, back references,
-properties, possessive quantifiers, surrogates) or over 1,024 characters are refused, never approximated. So is all that the
-grammar of the `u` flag refuses; patterns of other engines (Great Expectations, Soda) may escape any punctuation, as theirs do.
+`\d`, `\w` and `\b` are ASCII, properties of Unicode are classes of their characters, groups do not capture. Patterns without an
+exact translation (look-behind of a length that varies, back references, possessive quantifiers, surrogates) or over 1,024
+characters are refused, never approximated. So is all that the grammar of the `u` flag refuses; patterns of other engines (Great
+Expectations, Soda) may escape any punctuation, as theirs do.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 
 from lakegate.patterns.matching_cost import parts_of
 from lakegate.patterns.regex_tree import ANY, EDGE, INNER, LAST, LONGEST, PLAIN_PARTS, member, others, plain, spelled
+from lakegate.patterns.unicode_properties import MOST, characters_of
 
 MAX_REPEATS = 1000
 MAX_NESTED = 50
@@ -27,7 +29,9 @@ _MEANT = re.compile(r" *([0-9]{1,9}) *(,?) *([0-9]{0,9})")
 _AT_MOST = re.compile(r" *, *([0-9]{1,9}) *\}")
 """The same of `{,3}`, which other dialects read as at most three."""
 _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}")
-_GROUP = re.compile(r"\?(?:[:=!]|<(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)>)|(?!\?)")
+_GROUP = re.compile(r"\?(?:[:=!]|<[=!]|<(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)>)|(?!\?)")
+_PROPERTY = re.compile(r"(?P<sign>[pP])\{(?P<name>[A-Za-z_=]{1,60})\}")
+LOOKS = frozenset({"?=", "?!", "?<=", "?<!"})
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 """The characters that a backslash may stand before, so that they stand for themselves; in a class also `-`."""
 
@@ -96,6 +100,7 @@ class _Reader:
         self.open: list[tuple[int, bool]] = []
         """The start positions of open groups, from 1, and whether they may be repeated."""
         self.names: set[str] = set()
+        self.properties = 0
 
     def read(self) -> str:
         """The whole pattern, translated."""
@@ -166,26 +171,40 @@ class _Reader:
     def _group(self) -> str:
         found, start = _GROUP.match(self.text, self.at), self.at
         if not found:
-            raise ValueError("look-behind and inline flags are not supported")
+            raise ValueError("inline flags are not supported")
         self.at = found.end()
-        is_ahead = found[0] in {"?=", "?!"}
+        is_look = found[0] in LOOKS
         if found["name"] in self.names:
             raise ValueError(f"two groups have the name {found['name']}")
         self.names |= {found["name"]} - {None}
-        self.open.append((start, not is_ahead))
+        self.open.append((start, not is_look))
         if len(self.open) > MAX_NESTED:
             raise ValueError(f"groups are nested at most {MAX_NESTED} deep")
-        return f"({found[0]}" if is_ahead else "(?:"
+        return f"({found[0]}" if is_look else "(?:"
 
     def _escape(self) -> tuple[str, bool]:
         name = self.text[self.at : self.at + 1]
         if name in _CLASSES and name:
             self.at += 1
             return f"[{_CLASSES[name]}]", True
+        if name in {"p", "P"}:
+            return f"[{self._property()}]", True
         if name in {"b", "B"}:
             self.at += 1
             return (EDGE if name == "b" else INNER), False
         return plain(self._escaped_code()), True
+
+    def _property(self) -> str:
+        r"""The content of a class: the characters of `\p{…}`, or (`\P{…}`) all others."""
+        found = _PROPERTY.match(self.text, self.at)
+        self.properties += 1
+        if found is None:
+            raise ValueError(r"a property of Unicode is written with braces: `\p{L}`")
+        if self.properties > MOST:
+            raise ValueError(f"a pattern has at most {MOST} properties of Unicode")
+        self.at = found.end()
+        ranges = characters_of(found["name"])
+        return spelled(others(ranges) if found["sign"] == "P" else ranges)
 
     def _escaped_code(self, also: str = "") -> int:
         """The code point of the escape after a backslash; `also` are characters that may be escaped here."""
@@ -247,6 +266,8 @@ class _Reader:
         if name and name in _CLASSES:
             self.at += 1
             return _CLASSES[name]
+        if name in {"p", "P"}:
+            return self._property()
         if name == "b":
             self.at += 1
             return 8

@@ -21,6 +21,7 @@ from lakegate.patterns.regex_tree import (
     overlap,
     parse,
     union,
+    width_of,
 )
 
 # ---- An upper bound of the steps of a backtracking search ----
@@ -105,8 +106,8 @@ def shortest(items: Items) -> Items:
 
 def _lean(node: Node) -> Node:
     match node:
-        case Lookahead(body, wanted, ahead):
-            return Lookahead(_cut(tuple(map(_lean, body))), wanted, ahead)
+        case Lookahead(body, wanted, True):
+            return Lookahead(_cut(tuple(map(_lean, body))), wanted)
         case Repeat(body, low, high):
             return Repeat(tuple(map(_lean, body)), low, high)
         case Choice(alternatives):
@@ -138,7 +139,7 @@ def _before(node: Node, then: _Tail) -> _Tail:
         case Repeat(body, low, high):
             return _groups(body, low, high, then)
         case Lookahead(body, _, ahead):
-            looked = _tail(body, _NOTHING).cost if ahead else ENDLESS
+            looked = _tail(body, _NOTHING).cost if ahead or width_of(body) is not None else ENDLESS
             return _Tail(looked + then.cost, ANY, 1 + then.fan)
         case _:
             return _Tail(Cost(4) + then.cost, then.first, 4 + then.fan)
@@ -237,9 +238,11 @@ def _split(items: Items) -> tuple[list[Lookahead], Items]:
 def _part(items: Items, *, wanted: bool) -> Part:
     if _is_cheap(items):
         return Part(shortest(items), wanted, is_bounded=True)
+    if holds(items, _is_open_behind):
+        raise UnsearchableError("a look-behind is of one length: write it without `*`, `+`, `?` and `{1,2}`")
     if holds(items, _is_beyond_re2):
         raise UnsearchableError(
-            r"a look-ahead or \B stands where it could take very long: put look-aheads right after ^, or write without"
+            r"a look-around or \B stands where it could take very long: put look-aheads right after ^, or write without"
         )
     if _weight(items) > MAX_WEIGHT:
         raise UnsearchableError(
@@ -259,6 +262,11 @@ def _is_cheap(items: Items) -> bool:
 def _is_beyond_re2(node: Node) -> bool:
     r"""Whether RE2 cannot express the pattern: it has no look-ahead, and its `\B` also matches inside non-ASCII characters."""
     return isinstance(node, Lookahead) or node == Edge(inner=True)
+
+
+def _is_open_behind(node: Node) -> bool:
+    """Whether a node is a look-behind of a length that varies."""
+    return isinstance(node, Lookahead) and not node.ahead and width_of(node.body) is None
 
 
 def _weight(items: Items) -> int:

@@ -54,8 +54,17 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def overlap(one: Ranges, other: Ranges) -> bool:
-    """Whether two sets share a character."""
-    return any(low <= end and start <= high for low, high in one for start, end in other)
+    """Whether two sets share a character, in time that grows with their sum: a property of Unicode has hundreds of ranges."""
+    mine, theirs = iter(sorted(one)), iter(sorted(other))
+    here, there = next(mine, None), next(theirs, None)
+    while here is not None and there is not None:
+        if here[0] <= there[1] and there[0] <= here[1]:
+            return True
+        if here[1] < there[1]:
+            here = next(mine, None)
+        else:
+            there = next(theirs, None)
+    return False
 
 
 # ---- The syntax tree of a pattern ----
@@ -176,6 +185,26 @@ def bodies(node: Node) -> tuple[Items, ...]:
             return alternatives
         case _:
             return ()
+
+
+def width_of(items: Items) -> int | None:
+    """The number of characters that a sequence matches; None if it varies."""
+    found = [_width(each) for each in items]
+    return None if None in found else sum(each for each in found if each is not None)
+
+
+def _width(node: Node) -> int | None:
+    match node:
+        case Chars():
+            return 1
+        case Repeat(body, low, high):
+            one = width_of(body)
+            return one * low if low == high and one is not None else None
+        case Choice(alternatives):
+            widths = {width_of(each) for each in alternatives}
+            return widths.pop() if len(widths) == 1 else None
+        case _:
+            return 0
 
 
 def _repeat(arguments: Any) -> Node:  # noqa: ANN401 -- as above

@@ -34,6 +34,7 @@ from lakegate.patterns.regex_tree import (
     parsed,
     render,
     union,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -261,28 +262,8 @@ def without_lookaheads(items: Items) -> tuple[list[Lookahead], Items]:
             looks.append(Lookahead((*kept, *node.body), node.wanted))
         else:
             kept.append(node)
-            is_fixed = is_fixed and _width(node) is not None
+            is_fixed = is_fixed and width_of((node,)) is not None
     return looks, tuple(kept)
-
-
-def _width(node: Node) -> int | None:
-    """The number of characters that a node matches; None if it varies."""
-    match node:
-        case Chars():
-            return 1
-        case Repeat(body, low, high):
-            one = _widths(body)
-            return one * low if low == high and one is not None else None
-        case Choice(alternatives):
-            widths = {_widths(each) for each in alternatives}
-            return widths.pop() if len(widths) == 1 else None
-        case _:
-            return 0
-
-
-def _widths(items: Items) -> int | None:
-    found = [_width(each) for each in items]
-    return None if None in found else sum(each for each in found if each is not None)
 
 
 def _search(items: Items, *, wanted: bool) -> Search:

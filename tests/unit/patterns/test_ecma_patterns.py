@@ -118,9 +118,17 @@ def test_a_pattern_is_translated_or_refused(pattern: str) -> None:
         "a**",
         "^*",
         "(?i)a",
-        "(?<=a)b",
+        "(?<=a+)b",
+        "(?<!a|bc)d",
+        "(?<=a{1000})b",
         r"\k<a>",
-        r"\p{L}",
+        r"\p{Script=Greek}",
+        r"\p{Lz}",
+        r"\p{}",
+        r"\p{L",
+        r"\pL",
+        r"[\p]",
+        r"\p{L}" * 17,
         r"\1",
         r"\01",
         "[a",
@@ -140,6 +148,30 @@ def test_an_untranslatable_pattern_is_refused(pattern: str) -> None:
     """A pattern that has another meaning in the engine is refused."""
     with pytest.raises(ContractError, match="the pattern cannot be used"):
         regex(RULE, pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found", "not_found"),
+    [
+        (r"^\p{Lu}\p{Ll}+$", ["Ärger", "Straße"], ["ärger", "A1"]),
+        (r"^\P{L}+$", ["12 -"], ["1a"]),
+        (r"^[\p{L}\p{Mn}' -]+$", ["O'Neill", "e\u0301"], ["a1"]),
+        (r"^[^\p{Letter}]$", ["1"], ["ö"]),
+        (r"^\p{gc=Nd}\p{General_Category=Currency_Symbol}$", ["٣€"], ["a€"]),
+        (r"^\p{LC}\p{ASCII}\p{Any}$", ["Ωa\U0001f600"], ["ªäb"]),
+        (r"^\p{Assigned}$", ["a"], ["\u0378"]),
+        (r"(?<=a)b", ["ab"], ["b", "cb"]),
+        (r"(?<!a)b", ["b", "cb"], ["ab"]),
+        (r"^.{3}(?<![0-9]{2})$", ["12a", "1a2"], ["a12"]),
+        (r"(?<=(?:EUR|USD) )[0-9]", ["EUR 1"], ["CHF 1"]),
+        (r"(?<=\ba)c", ["ac", "-ac"], ["xac"]),
+    ],
+)
+def test_properties_and_look_behind_mean_what_they_do_elsewhere(
+    pattern: str, found: list[str], not_found: list[str]
+) -> None:
+    """The categories of Unicode as the standard library has them; a look-behind of one length."""
+    assert [matches(pattern, each) for each in (*found, *not_found)] == [True] * len(found) + [False] * len(not_found)
 
 
 def test_a_pattern_has_a_longest_length() -> None:

@@ -221,13 +221,16 @@ def case_patterns(case: object) -> set[str]:
 
 
 def test_few_patterns_are_left_to_python() -> None:
-    """Of the patterns of all cases and of the corpus of attacks, those that RE2 does not search for are counted here."""
+    """Of the patterns of all cases and of the corpus of attacks, those that RE2 does not search for: it has no look-behind."""
     found = {pattern for case in good_cases() for pattern in case_patterns(case)}
     found |= {pattern for each in corpus() if (pattern := plain_or_none(each.pattern))}
     searched = [search for pattern in found for search in searches_or_none(pattern)]
 
     assert len(found) > 250
-    assert [each.pattern for each in searched if isinstance(each, Search) and each.backtracks] == []
+    assert {each.pattern for each in searched if isinstance(each, Search) and each.backtracks} == {
+        r"(?<=[E][U][R][\x20])(?:[0-9]){1,9}\Z",
+        r"(?<![\x2D])[5]",
+    }
     assert any(isinstance(each, FormPattern) for each in searched)
 
 
