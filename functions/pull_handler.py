@@ -24,6 +24,7 @@ from lakegate.features.pull.archive_members import ArchiveMembers
 from lakegate.features.pull.ftp_source import PORTS as FTP_PORTS
 from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
+from lakegate.features.pull.named_objects import deliver_named
 from lakegate.features.pull.pull_sources import PullAccess, S3Source, Transfer, TransferByScheme
 from lakegate.features.pull.pull_task import PullOutcome, S3LandingParts, tick
 from lakegate.gate.effects import run
@@ -74,4 +75,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
 def _tick() -> Turn:
     gate = dependencies()
     transfer, landing = pull_adapters(read(os.environ), remaining)
-    return run(tick(gate, transfer, landing), gate.clock)
+    return run(tick(gate, transfer, landing, also=deliver_named), gate.clock)

@@ -106,6 +106,11 @@ class Pull:
     member: Annotated[str, Pattern("[ -~]*"), Bounds(most=200)] = field(default="", metadata={OMITTED: True})
     """Of a fetched archive the pattern of the name of the one file that is delivered; empty: the source is no archive."""
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether the source is a folder of S3, whose objects are delivered when their producer names them."""
+        return self.source.startswith("s3:") and self.source.endswith("/")
+
 
 @dataclass(frozen=True, slots=True)
 class FileNames:

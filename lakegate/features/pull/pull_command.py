@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.cli.click_commands import CommandGroup
+from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import Line, OfLines
 from lakegate.described_deliveries import in_utc
+from lakegate.features.pull.named_objects import name_object
 from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
-from lakegate.features.pull.pulled_line import PATH, PulledLine, PullStatus, pulled_line, status_of
+from lakegate.features.pull.pulled_line import (
+    PATH,
+    EndOfPull,
+    PulledLine,
+    PullStatus,
+    end_of,
+    pulled_line,
+    status_of,
+    status_of_object,
+)
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -55,19 +65,30 @@ def list_pulls(
 
 @app.command("run")
 @facade_command
-def run_line(there: StackFacade, dataset: Line) -> CommandResult[PulledLine | PulledLines]:
+def run_line(
+    there: StackFacade,
+    dataset: Line,
+    named: Annotated[
+        str | None, Option("--object", help="One object of the contract's folder: s3://BUCKET/KEY.", show_default=False)
+    ] = None,
+    version: Annotated[str, Option("--object-version", help="Its version id.", show_default=False)] = "",
+) -> CommandResult[PulledLine | PulledLines | PulledObject]:
     """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
 
-    With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines.
+    With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines. Where the source of the
+    contract is a folder, --object names what is to be delivered: each version once, however often the command is repeated.
 
     Example: lakegate pull run orders
     """
+    if named is not None:
+        return there.perform(DeliverNamed(dataset, named, version))
     return there.perform(PullNow(dataset))
 
 
 WORDS: Final = {
     PullStatus.DUE: "is pulled at the next tick, within five minutes",
     PullStatus.FETCHING: "is being pulled",
+    PullStatus.DONE: "was delivered",
     PullStatus.UNSCHEDULED: "is not scheduled yet: it was published within five minutes, or the stack does not pull",
 }
 
@@ -79,12 +100,12 @@ class PullNow:
     name: str
     """Of a line; over HTTP the whole name, or the id of a contract for all its lines."""
 
-    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines]:
+    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines | PulledObject]:
         """See `StackOperation`."""
         row = run(run_now(dependencies, line_named(dependencies, self.name)), dependencies.clock)
         return CommandResult(pulled_line(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
 
-    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines]:
+    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines | PulledObject]:
         """See `StackOperation`."""
         contract, _, line = self.name.rpartition("/")
         query = {"details": "true"} | ({"line": self.name} if contract else {})
@@ -93,6 +114,50 @@ class PullNow:
         lines = tuple(decode(PulledLine, each["details"]) for each in found)
         words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
         return CommandResult(lines[0] if contract else PulledLines(lines), words)
+
+
+@dataclass(frozen=True, slots=True)
+class PulledObject:
+    """An object that its producer has named, and how its delivery ended."""
+
+    line: str
+    object: str
+    version: str | None
+    status: PullStatus
+    latest: EndOfPull | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverNamed:
+    """The operation of `lakegate pull run --object`."""
+
+    name: str
+    """Of a line; over HTTP the whole name, or the id of a contract."""
+    source: str
+    version: str
+
+    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+        """See `StackOperation`."""
+        line = line_named(dependencies, self.name)
+        row = run(name_object(dependencies, line, self.source, self.version), dependencies.clock)
+        return self._result(row.dataset, status_of_object(row), end_of(row.end) if row.end else None)
+
+    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+        """See `StackOperation`."""
+        contract, _, line = self.name.rpartition("/")
+        query = {"object": self.source} | ({"line": self.name} if contract else {})
+        query |= {"version": self.version} if self.version else {}
+        path = PATH.format(id=quote(contract or line, safe=""))
+        (found,) = ask("POST", path, query=query, key=token_hex(16))["pulls"]
+        end = found["latest"] and decode(EndOfPull, found["latest"])
+        return self._result(found["line"], PullStatus(found["status"]), end)
+
+    def _result(
+        self, line: str, status: PullStatus, end: EndOfPull | None
+    ) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+        ended = f": {end.outcome} ({end.key or end.reason})" if end else ""
+        words = f"{self.source} {WORDS[status]}{ended}"
+        return CommandResult(PulledObject(line, self.source, self.version or None, status, end), [words])
 
 
 def _lines(row: PullingLine) -> Iterator[str]:

@@ -19,7 +19,7 @@ from lakegate.text import shown
 def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
     """The plan with the schedule of what is pulled, also where only a service level names it."""
     pull = plan.policy.pull
-    if pull is None or pull.schedule:
+    if pull is None or pull.schedule or pull.is_folder:
         return plan
     return replace(plan, policy=replace(plan.policy, pull=replace(pull, schedule=pull_schedule(dataset.rules))))
 
@@ -47,12 +47,27 @@ def without_schedule(contract: Contract, document: Document) -> Iterator[Finding
             schedule(text or "rate(5 minutes)")
         except ScheduleError as wrong:
             yield place["schedule"].path, f"{shown(text)} is no schedule: {wrong}."
-    idle = [each for each, pull in _pulled(contract) if not (pull.schedule or pull_schedule(each.rules))]
+    idle = [
+        each for each, pull in _pulled(contract) if not (pull.schedule or pull.is_folder or pull_schedule(each.rules))
+    ]
     if idle:
         words = f"Nothing says how often {shown(idle[0].name)} is fetched"
         for place in _places(document):
             if not place["schedule"].present:
                 yield place.path, f"{words}: write `schedule: rate(1 hour)`, or a `frequency` of at least 5 minutes."
+
+
+def in_folder(contract: Contract, document: Document) -> Iterator[Finding]:
+    """The objects of a folder are delivered when they are named: it has no schedule, and is no archive."""
+    if any(pull.is_folder and (pull.schedule or pull.member) for _, pull in _pulled(contract)):
+        for place in _places(document):
+            text = place["source"].text or ""
+            for key in ("schedule", "member"):
+                if place[key].present and text.endswith("/"):
+                    yield (
+                        place[key].path,
+                        f"A folder has no `{key}`: each object is delivered when its producer names it.",
+                    )
 
 
 def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -63,11 +78,13 @@ def in_parts(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def without_source(contract: Contract, document: Document) -> Iterator[Finding]:
-    """DCM's `access.eventType: pull` needs a source."""
+    """DCM's `access.eventType: pull` needs a source, and `event` a folder of S3 whose objects are named."""
     place = document.top["access"]["eventType"]
+    words = "Nothing says where this is fetched from, so that deliveries have to be brought"
     if place.text == "pull" and not list(_pulled(contract)):
-        words = "Nothing says where this is fetched from, so that deliveries have to be brought"
         yield place.path, f"{words}: write `pull: {{source: …, schedule: …}}` in `specific.lakegate`."
+    if place.text == "event" and not any(pull.is_folder for _, pull in _pulled(contract)):
+        yield place.path, f"{words}: write `pull: {{source: s3://BUCKET/FOLDER/}}` in `specific.lakegate`."
 
 
 def by_stream(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -87,6 +104,7 @@ def _pulled(contract: Contract) -> Iterator[tuple[Dataset, Pull]]:
 
 LINTS: Final[Mapping[str, Lint]] = {
     "pull-schedule": Lint(LintLevel.ERROR, without_schedule),
+    "pull-folder": Lint(LintLevel.ERROR, in_folder),
     "pull-in-parts": Lint(LintLevel.ERROR, in_parts),
     "pull-without-source": Lint(LintLevel.WARNING, without_source),
     "stream-not-taken": Lint(LintLevel.ERROR, by_stream),

@@ -161,16 +161,17 @@ class S3Source:
             raise PortError("bucket-refused")
         request: dict[str, Any] = {"Bucket": parts.netloc, "Key": pull.source.partition(f"//{parts.netloc}/")[2]}
         if begun is not None:
-            request |= {"Range": f"bytes={at}-", "IfMatch": begun.etag}
-            request |= {"VersionId": begun.version} if begun.version else {}
+            given = {"Range": at and f"bytes={at}-", "IfMatch": begun.etag, "VersionId": begun.version}
+            request |= {name: value for name, value in given.items() if value}
         elif unless.etag:
             request["IfNoneMatch"] = unless.etag
-        answer = self._asked(request, resumes=begun is not None)
+        answer = self._asked(request, resumes=begun is not None and bool(begun.etag))
         if answer is None:
             yield None
             return
         version = answer.get("VersionId", "null")
-        identity = begun or SourceIdentity(answer["ETag"], "", "" if version == "null" else version)
+        stated = SourceIdentity(answer["ETag"], "", "" if version == "null" else version)
+        identity = begun if begun and begun.etag else stated
         body = answer["Body"]
 
         def read(length: int) -> bytes:

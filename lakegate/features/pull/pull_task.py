@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -330,7 +330,7 @@ def to_landing(work: Work, row: PullingLine, opened: OpenedSource, sizes: tuple[
     assert fetch is not None
     number, body = len(sizes), opened.read(work.part)
     if not sizes and len(body) < work.part:
-        _verify(opened, len(body), limit)
+        verify_size(opened, len(body), limit)
         to = Address(work.dependencies.places.landing, fetch.key)
         with suppress(ConditionFailed):  # as below
             yield from perform(Effect.LAND, partial(work.dependencies.objects.put, to, body, absent=True))
@@ -347,9 +347,9 @@ def to_landing(work: Work, row: PullingLine, opened: OpenedSource, sizes: tuple[
         yield from perform(Effect.LAND_PART, add)
         if len(body) < work.part:
             break
-        _has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
+        has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
         body = opened.read(work.part)
-    _verify(opened, size, limit)
+    verify_size(opened, size, limit)
     yield from complete(work, fetch)
     return size
 
@@ -360,7 +360,7 @@ def complete(work: Work, fetch: SourceFetch) -> Steps[None]:
         yield from perform(Effect.LAND, partial(work.landing.complete, fetch.key, fetch.upload))
 
 
-def _has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
+def has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
     """Whether another part is read now."""
     if work.dependencies.remaining() < ENOUGH:
         if not opened.resumable:
@@ -370,7 +370,8 @@ def _has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
         raise TimeIsUp
 
 
-def _verify(opened: OpenedSource, size: int, limit: int) -> None:
+def verify_size(opened: OpenedSource, size: int, limit: int) -> None:
+    """Raise where another number of bytes came than the source states, or more than are allowed."""
     if opened.size is not None and size != opened.size:
         raise Unanswered("length-differs")
     if size > limit:
@@ -444,6 +445,12 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     )
 
 
+def pull_of(dependencies: Dependencies, line: str) -> Pull | None:
+    """The pull of a dataset by the version that is current now; None: it is not pulled any more."""
+    found = current(dependencies, line, PULL)
+    return None if found is None else _policy(dependencies, line, found[1].plan).pull
+
+
 def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The lines that a contract pulls by its current versions; none of a contract that is not published."""
     return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
@@ -515,6 +522,8 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | 
         return None
     pull = _policy(dependencies, found.line, found.plan).pull
     assert pull is not None  # likewise
+    if pull.is_folder:  # its objects are named (`named_objects`)
+        return unplanned(row) if row.plan else None
     return planned(row, pull, found.version.version, found.plan, now)
 
 
@@ -546,12 +555,23 @@ RETRIED: Final = (Unanswered, Throttled, SourceChanged)
 """Failures that are followed by another attempt."""
 
 
-def tick(dependencies: Dependencies, transfer: Transfer, landing: LandingParts, part: int = PART) -> Steps[Turn]:
-    """Plan what contracts say is pulled, and pull what is due. `ends` of the turn are PullEnds."""
+def _nothing(_work: Work, _turn: Turn) -> Steps[None]:
+    yield from ()
+
+
+def tick(
+    dependencies: Dependencies,
+    transfer: Transfer,
+    landing: LandingParts,
+    part: int = PART,
+    also: Callable[[Work, Turn], Steps[None]] = _nothing,
+) -> Steps[Turn]:
+    """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are PullEnds."""
     work, turn = Work(dependencies, transfer, landing, part), Turn()
     task = replace(TASK, step=lambda _, row, now: _pull(work, row, now))
     yield from discover(dependencies, turn, task)
     yield from run_due(dependencies, turn, task)
+    yield from also(work, turn)
     turn.failures += dependencies.taken_out()
     return turn
 
@@ -582,7 +602,7 @@ def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
 def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
     """The next step for a dataset that this run has leased."""
     plan = plan_of(work.dependencies, row.line)
-    if plan is None:
+    if plan is None or plan.pull.is_folder:
         yield from _abort(work, row)
         return unplanned(row)
     if plan.plan != row.plan:

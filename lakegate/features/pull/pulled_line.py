@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from lakegate.features.pull.pull_task import PullingLine
+from lakegate.features.pull.pull_task import PullEnd, PullingLine
+
+if TYPE_CHECKING:
+    from lakegate.features.pull.named_objects import NamedObject
 
 PATH: Final = "/api/v1/data-contract/{id}/pull"
 """The address by which lines of a contract are pulled now."""
 
 
 class PullStatus(StrEnum):
-    """Where a line is that a person wants to be pulled."""
+    """Where a line, or an object that its producer has named, is that a person wants to be pulled."""
 
     DUE = "Due"
     FETCHING = "Fetching"
+    DONE = "Done"
+    """Of an object alone: `latest` says how it ended."""
     UNSCHEDULED = "Unscheduled"
     """No tick has seen what was published, or the stack does not pull."""
 
@@ -57,11 +62,14 @@ class PulledLine:
     """The latest first."""
 
 
+def end_of(end: PullEnd) -> EndOfPull:
+    """The end of a pull as it is printed."""
+    return EndOfPull(end.outcome.value, end.at, end.key or None, end.size, end.reason or None)
+
+
 def pulled_line(row: PullingLine) -> PulledLine:
     """The row of a line as it is printed."""
-    ends = (
-        EndOfPull(each.outcome.value, each.at, each.key or None, each.size, each.reason or None) for each in row.ends
-    )
+    ends = map(end_of, row.ends)
     fetching = FetchUnderWay(row.fetch.key, row.fetch.began, row.fetch.size) if row.fetch else None
     return PulledLine(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
 
@@ -71,3 +79,10 @@ def status_of(row: PullingLine) -> PullStatus:
     if not row.plan:
         return PullStatus.UNSCHEDULED
     return PullStatus.FETCHING if row.leased or row.fetch else PullStatus.DUE
+
+
+def status_of_object(row: NamedObject) -> PullStatus:
+    """Where an object is that its producer has named."""
+    if not row.next:
+        return PullStatus.DONE
+    return PullStatus.FETCHING if row.leased or row.upload else PullStatus.DUE

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakegate.contract.contract_model import is_usable
-from lakegate.features.pull.pull_task import PullingLine
-from lakegate.features.pull.pulled_line import PATH, pulled_line, status_of
+from lakegate.errors import InputError
+from lakegate.features.pull.pull_task import PullEnd, PullingLine
+from lakegate.features.pull.pulled_line import PATH, pulled_line, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -23,8 +24,13 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """POST /api/v1/data-contract/{id}/pull: the next tick pulls all lines of the contract, or those that `line` names.
 
     The request fetches nothing. A line that is due or being fetched stays as it is, so that a repetition changes nothing.
+
+    `object` names one object of the contract's folder instead, and `version` its version: it is delivered once.
     """
     from lakegate.features.pull.pull_task import pulled_lines  # noqa: PLC0415 - for this route alone
+
+    if "object" in request.query:
+        return _named(dependencies, request)
 
     contract, wanted = request.path.get("id", ""), request.query.get("line")
     lines = pulled_lines(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
@@ -36,6 +42,37 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         raise HttpProblem(400, "refused", detail)
     return HttpAnswer(
         200, {"pulls": [_asked(dependencies, each, with_details=request.flag("details")) for each in found]}
+    )
+
+
+def _named(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+    """The object that the request names, for the line whose folder it is in; how its delivery ended."""
+    from lakegate.features.pull.named_objects import lines_of, name_object  # noqa: PLC0415 - for this route alone
+
+    contract, wanted, source = request.path.get("id", ""), request.query.get("line"), request.query["object"]
+    lines = lines_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
+    found = [each for each in lines if wanted is None or wanted in names_of(each)]
+    if not found:
+        raise HttpProblem(404, "not-found", "No contract with this id has a folder with such an object.")
+    if len(found) > 1:
+        detail = "Several lines have this folder: name one by `line`."
+        raise HttpProblem(400, "refused", detail)
+    try:
+        row = run(name_object(dependencies, found[0], source, request.query.get("version", "")), dependencies.clock)
+    except InputError as refused:
+        raise HttpProblem(400, "refused", f"{refused}.") from None
+    return HttpAnswer(
+        200,
+        {
+            "pulls": [
+                {
+                    "line": row.dataset,
+                    "contractVersion": None,
+                    "status": status_of_object(row),
+                    "latest": _end_document(row.end),
+                }
+            ]
+        },
     )
 
 
@@ -56,9 +93,12 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
 
 
 def _latest_document(row: PullingLine) -> dict[str, object] | None:
-    if not row.ends:
+    return _end_document(row.ends[0] if row.ends else None)
+
+
+def _end_document(end: PullEnd | None) -> dict[str, object] | None:
+    if end is None:
         return None
-    end = row.ends[0]
     return {
         "outcome": end.outcome.value,
         "at": end.at,
@@ -76,7 +116,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "Pull the data of a contract now, whatever its schedule is",
         {200: "Pulls"},
         (400, 404, 413),
-        query=("line",),
+        query=("line", "object", "version"),
         flags=("details",),
     ),
 }

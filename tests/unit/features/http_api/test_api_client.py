@@ -28,6 +28,8 @@ from tests.unit.features.http_api.api_server import Server
 from tests.unit.features.http_api.conftest import document
 from tests.unit.features.pull.pull_stage import LINE as PULLED
 from tests.unit.features.pull.pull_stage import PullStage
+from tests.unit.features.pull.test_named_objects import KEY as NAMED
+from tests.unit.features.pull.test_named_objects import Stage as NamingStage
 
 TOKEN = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "producer", "lakegate_contracts": "[orders shop]"}}}
 
@@ -457,6 +459,21 @@ def test_a_day_is_part_of_the_request(server: Server, file: Path) -> None:
 
     assert version.inherited_from == "2099-01-01T00:00:00.000000Z"
     assert refusal(ran(server, "publish", str(file), "--from", "soon")) == "`from`: `soon` is no day: write YYYY-MM-DD"
+
+
+def test_an_object_is_named_by_its_owner(server: Server) -> None:
+    """As with rights in the account: repeated, it is the same delivery."""
+    stage = NamingStage(env=server.api.env)
+    stage.has(b"id\n1")
+    server.authorizer = {"jwt": {"claims": TOKEN["jwt"]["claims"] | {"lakegate_contracts": "partner"}}}
+    words = ("pull", "run", PULLED, "--object", NAMED, "--object-version", "v1")
+    due = ran(server, *words)
+    stage.tick()
+    done = answer(ran(server, *words, "--json"))
+
+    assert printed(due) == [f"{NAMED} is pulled at the next tick, within five minutes"]
+    assert (done["line"], done["object"], done["version"], done["status"]) == (PULLED, NAMED, "v1", "Done")
+    assert done["latest"]["key"] in stage.landed
 
 
 def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:

@@ -52,6 +52,22 @@ def test_an_object_is_a_source(bucket: Any) -> None:
     assert fetched(bucket, NOTHING, identity, 3) == (identity, 5, True, b"1\n")
 
 
+def test_a_version_is_read_that_is_known_by_its_id_alone(bucket: Any) -> None:
+    """As a producer names it; what is read has the ETag by which it is continued. An empty one has no range."""
+    put, empty = (bucket.put_object(Bucket="partner-exports", Key=KEY, Body=each) for each in (b"id\n1\n", b""))
+    bucket.put_object(Bucket="partner-exports", Key=KEY, Body=b"id\n2\n")
+    named = SourceIdentity(version=put["VersionId"])
+
+    assert fetched(bucket, NOTHING, named) == (SourceIdentity(put["ETag"], "", put["VersionId"]), 5, True, b"id\n1\n")
+    assert fetched(bucket, NOTHING, SourceIdentity(version=empty["VersionId"])) == (
+        SourceIdentity(empty["ETag"], "", empty["VersionId"]),
+        0,
+        True,
+        b"",
+    )
+    assert fetched(bucket, NOTHING, SourceIdentity()) is not None
+
+
 def test_an_object_of_an_unversioned_bucket_is_continued_by_its_etag(cloud: Cloud) -> None:
     """A changed one is refused."""
     cloud.s3.create_bucket(Bucket="partner-exports")

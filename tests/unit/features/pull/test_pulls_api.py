@@ -11,9 +11,10 @@ from lakegate.features.pull import pulls_api
 from lakegate.features.pull.pull_task import leased
 from lakegate.timestamps import moment
 from tests.simulation.environment import Environment
-from tests.unit.features.http_api.conftest import CONTRACTS, Api
+from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api
 from tests.unit.features.http_api.test_access import limited, token
 from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
+from tests.unit.features.pull.test_named_objects import KEY, Stage
 
 ROUTE = f"POST {CONTRACTS}/{{id}}/pull"
 ENDED = b"id\n1"
@@ -135,3 +136,29 @@ def test_a_request_has_so_many_lines(serve: Callable[[Environment], Api], monkey
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
     assert "name one by `line`" in answer.body["detail"]
     assert stage.row == before
+
+
+def test_an_object_is_named_once(serve: Callable[[Environment], Api]) -> None:
+    """By the owner of the contract, whose folder it has to be in; the answer says how its delivery ended."""
+    stage = Stage()
+    stage.has(b"id\n1")
+    api = serve(stage.env)
+
+    def named(source: str = KEY, contract: str = "partner", **query: str) -> Answer:
+        return api.call(ROUTE, path=contract, query={"object": source, "version": "v1", **query})
+
+    first = named()
+    stage.tick()
+    stage.gate()
+    again = named(line=LINE)
+    (end,) = [each["latest"] for each in again.body["pulls"]]
+
+    assert (first.status, first.body["pulls"][0]["status"], first.body["pulls"][0]["latest"]) == (200, "Due", None)
+    assert (again.body["pulls"][0]["status"], end["outcome"], end["size"]) == ("Done", "FETCHED", 4)
+    assert stage.taken.total() == 1
+    for refused in (named("s3://partner-exports/other.csv"), named(contract="other"), named(line="partner/other_v1")):
+        assert (refused.status, refused.body["detail"]) == (
+            404,
+            "No contract with this id has a folder with such an object.",
+        )
+    assert named(version="x" * 2000).status == 400

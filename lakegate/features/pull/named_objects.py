@@ -1,0 +1,295 @@
+"""Objects that a producer names in a folder of its own (claim check): each version becomes one delivery, however often named.
+
+The contract says which folder (`pull.source: s3://BUCKET/FOLDER/`), so that a message decides neither contract nor place. A row
+of each version says how far it is. A tick leases the row, and writes what it is going to do before it does it:
+
+1. begin an upload in parts, and write its id: all that follows goes into this upload;
+2. write the parts of this version of the object, by its ETag;
+3. write that the upload is being completed, and complete it; S3 makes one object of an upload, and forgets it;
+4. write how it ended.
+
+A tick that comes later completes the same upload. Where it is not there any more, the object was made: it may be judged and gone
+from landing, and is not made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import Final
+from urllib.parse import urlsplit
+
+from lakegate.contract.delivery_policy import Pull
+from lakegate.errors import ConditionFailed, InputError, NotFound, PortError
+from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
+from lakegate.features.pull.pull_task import (
+    AGAIN,
+    LEASE,
+    MAX_BYTES,
+    MAX_FAILURES,
+    MAX_NAME,
+    RETRIED,
+    PullEnd,
+    PullOutcome,
+    PullPlan,
+    TimeIsUp,
+    Work,
+    has_time,
+    plan_of,
+    pull_of,
+    pulled_lines,
+    verify_size,
+)
+from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import Address
+from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, present, run_due
+from lakegate.json_codec import EXTENSIONS
+from lakegate.timestamps import instant_of, moment
+
+FORGOTTEN: Final = timedelta(days=6)
+"""Uploads that are not completed are deleted after seven days (template.yaml): one that is missing earlier was completed."""
+LONGEST: Final = 1_100
+"""Bytes of an address: a key has at most 1,024."""
+VERSION: Final = re.compile(r"[!-~]{0,1024}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedObject:
+    """A version of an object that a producer has named."""
+
+    line: str
+    """The id of the row: a hash of dataset, object and version."""
+    dataset: str = ""
+    """The line that it is delivered to; empty: nobody has named it."""
+    source: str = ""
+    """`s3://BUCKET/KEY`"""
+    version: str = ""
+    """Its version id; empty: the object at this key, whatever it is when it is fetched."""
+    by: str = ""
+    """Who named it last."""
+    named: str = ""
+    """When it was named first."""
+    key: str = ""
+    """In landing; empty before the upload is begun."""
+    upload: str = ""
+    etag: str = ""
+    size: int = 0
+    began: str = ""
+    """When the upload was begun."""
+    completing: bool = False
+    """Whether the upload may be completed already."""
+    next: str = ""
+    leased: str = ""
+    failures: int = 0
+    end: PullEnd | None = None
+    revision: int = 0
+    extensions: str = field(default="{}", metadata=EXTENSIONS)
+    """As `lakegate.json_codec.EXTENSIONS`."""
+
+    @property
+    def due(self) -> str:
+        """The time when a tick has to look at it; empty: never."""
+        return max(self.next, self.leased) if self.next else ""
+
+    @property
+    def where(self) -> Pull:
+        """The object as a source."""
+        return Pull(self.source)
+
+    def after(self, **changes: object) -> NamedObject:
+        """The row with changes, one revision later."""
+        return replace(self, revision=self.revision + 1, **changes)  # type: ignore[arg-type]  # fields of the row
+
+
+def named_objects(dependencies: Dependencies) -> LineRows[NamedObject]:
+    """Named objects by the hash of dataset, object and version."""
+    return LineRows(dependencies.table, "object", "object", NamedObject)
+
+
+# ---- Naming an object ----
+
+
+def lines_of(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
+    """The lines of a contract whose folder has an object."""
+    for line in pulled_lines(dependencies, contract):
+        pull = pull_of(dependencies, line)
+        if pull is not None and is_in(source, pull):
+            yield line
+
+
+def is_in(source: str, pull: Pull) -> bool:
+    """Whether an object is in the folder of a contract."""
+    return pull.is_folder and source.startswith(pull.source) and source != pull.source
+
+
+def name_object(dependencies: Dependencies, line: str, source: str, version: str = "") -> Steps[NamedObject]:
+    """Let the next tick deliver a version of an object of the line's folder, once. One that failed is tried again.
+
+    Raises InputError for an object that is none of the folder.
+    """
+    pull, now = pull_of(dependencies, line), present(dependencies)
+    if pull is None or not is_in(source, pull):
+        raise InputError(f"{line} takes no object at this address: its contract names another folder, or none")
+    if not VERSION.fullmatch(version) or len(source.encode()) > LONGEST:
+        raise InputError("the version or the key is too long, or has signs that S3 has not")
+    what = json.dumps([line, source, version])
+    caller = dependencies.identity.caller()
+
+    def wanted(row: NamedObject) -> NamedObject:
+        if not row.dataset:
+            return row.after(dataset=line, source=source, version=version, by=caller, named=now, next=now)
+        if row.end is not None and row.end.outcome is PullOutcome.FAILED:
+            return row if row.next else row.after(by=caller, next=now, failures=0)
+        return row
+
+    return (yield from change_row(dependencies, TASK, hashlib.sha256(what.encode()).hexdigest(), wanted))
+
+
+# ---- Delivering named objects ----
+
+
+def _ended(before: NamedObject, after: NamedObject) -> PullEnd | None:
+    return after.end if after.end != before.end else None
+
+
+TASK: Final = ScheduledTask(named_objects, end=_ended)
+"""Its step needs sources and landing, which only the function that pulls has."""
+
+
+def deliver_named(work: Work, turn: Turn) -> Steps[None]:
+    """Deliver what is due."""
+    yield from run_due(work.dependencies, turn, replace(TASK, step=lambda _, row, now: _deliver(work, row, now)))
+
+
+def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
+    """One object, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
+    row = yield from _write(work, row.after(leased=moment(instant_of(now) + LEASE)))
+    plan = plan_of(work.dependencies, row.dataset)
+    if plan is not None and plan.is_paused and not row.upload:
+        return _released(work, row)
+    try:
+        size = yield from _landed(work, row, plan)
+    except TimeIsUp:
+        return _taken(work, row).after(leased="", next=present(work.dependencies))
+    except ConditionFailed:
+        raise
+    except PortError as failure:
+        row = _taken(work, row)
+        if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
+            return _released(work, row, failures=row.failures + 1)
+        reason = str(failure) or type(failure).__name__
+        end = PullEnd(PullOutcome.FAILED, present(work.dependencies), reason=reason)
+    else:
+        row = _taken(work, row)
+        end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.key, size)
+    return row.after(leased="", next="", failures=0, end=end)
+
+
+def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
+    """Land the object, unless that was done. Returns its bytes."""
+    if row.completing and (yield from _completed(work, row)):
+        return row.size
+    if plan is None or not is_in(row.source, plan.pull):
+        raise PortError("source-refused")
+    if plan.prefix is None:
+        raise PortError("no-route")
+    sizes = _arrived(work, row)
+    if not sizes or not row.key.startswith(plan.prefix):  # the upload is lost, empty, or below another route
+        if row.upload:
+            yield from perform(Effect.END_UPLOAD, partial(work.landing.abort, row.key, row.upload))
+            row = yield from _write(work, row.after(upload="", key="", etag="", completing=False))
+        sizes = ()
+    if not (sizes and sum(sizes) == row.size):
+        begun = SourceIdentity(row.etag, "", row.version)
+        with work.transfer.open(plan.contract, row.where, SourceIdentity(), begun, sum(sizes)) as opened:
+            assert opened is not None  # nothing is known of it that it could be unchanged from
+            row = yield from _filled(work, row, plan, opened, sizes)
+    row = yield from _write(work, row.after(completing=True))
+    if not (yield from _completed(work, row)):
+        raise SourceChanged("upload-lost")
+    return row.size
+
+
+def _filled(
+    work: Work, row: NamedObject, plan: PullPlan, opened: OpenedSource, sizes: tuple[int, ...]
+) -> Steps[NamedObject]:
+    """Write the parts that are missing. Returns the row as it is then."""
+    limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
+    if (opened.size or 0) > limit:
+        raise PortError("too-large")
+    if not row.upload:
+        key = _key_of(plan.prefix or "", row)
+        upload = yield from perform(Effect.BEGIN_UPLOAD, partial(work.landing.begin, key))
+        fetched = {"etag": opened.identity.etag, "size": opened.size or 0, "began": present(work.dependencies)}
+        row = yield from _write(work, row.after(key=key, upload=upload, **fetched))
+    number, size, began = len(sizes), sum(sizes), work.dependencies.clock.now()
+    while True:
+        body = opened.read(work.part)
+        if body or not number:  # of an empty object one empty part
+            number, size = number + 1, size + len(body)
+            add = partial(work.landing.add, row.key, row.upload, number, body)
+            yield from perform(Effect.LAND_PART, add)
+        if len(body) < work.part:
+            break
+        has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
+    verify_size(opened, size, limit)
+    return row
+
+
+def _arrived(work: Work, row: NamedObject) -> tuple[int, ...]:
+    """Sizes of the parts that can be gone on with; none if there are no such parts, or no upload."""
+    try:
+        parts = work.landing.arrived(row.key, row.upload) if row.upload else ()
+    except NotFound:
+        return ()
+    sizes = tuple(each.size for number, each in enumerate(parts, 1) if each.number == number)
+    is_whole = sum(sizes) == row.size and len(sizes) == len(parts)
+    return sizes if len(sizes) == len(parts) and (is_whole or set(sizes) == {work.part}) else ()
+
+
+def _completed(work: Work, row: NamedObject) -> Steps[bool]:
+    """Complete the upload, at most once whoever else does; whether its object was made."""
+    try:
+        yield from perform(Effect.LAND, partial(work.landing.complete, row.key, row.upload))
+    except ConditionFailed:
+        return True  # the object is there
+    except NotFound:
+        if work.dependencies.clock.now() < instant_of(row.began) + FORGOTTEN:
+            return True
+        try:  # the upload may have been deleted for its age
+            work.dependencies.objects.head(Address(work.dependencies.places.landing, row.key))
+        except NotFound:
+            return False
+    return True
+
+
+def _key_of(prefix: str, row: NamedObject) -> str:
+    """The key in landing: below the line's route, by the time when the object was named, its hash, and its name."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(row.source).path.rpartition("/")[2])[-MAX_NAME:]
+    stamp = re.sub(r"[-:]", "", row.named[:19])
+    return f"{prefix}{stamp}Z-{row.line[:12]}-{name or 'data'}"
+
+
+def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
+    return row.after(leased="", next=moment(work.dependencies.clock.now() + AGAIN), failures=failures)
+
+
+def _write(work: Work, row: NamedObject) -> Steps[NamedObject]:
+    """Write how far it is. Raises ConditionFailed if somebody else has."""
+    yield from perform(Effect.WRITE_ROW, partial(named_objects(work.dependencies).write, row))
+    return row
+
+
+def _taken(work: Work, row: NamedObject) -> NamedObject:
+    """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
+    found = named_objects(work.dependencies).get(row.line)
+    if found.leased != row.leased:
+        raise ConditionFailed("object")
+    return found
