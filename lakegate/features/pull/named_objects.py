@@ -164,8 +164,10 @@ TASK: Final = ScheduledTask(named_objects, end=_ended)
 
 
 def deliver_named(work: Work, turn: Turn) -> Steps[None]:
-    """Deliver what is due."""
+    """Deliver what is due; its ends have the names of datasets."""
+    before, rows = len(turn.ends), named_objects(work.dependencies)
     yield from run_due(work.dependencies, turn, replace(TASK, step=lambda _, row, now: _deliver(work, row, now)))
+    turn.ends[before:] = [(rows.get(name).dataset, end) for name, end in turn.ends[before:]]
 
 
 def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:

@@ -14,14 +14,15 @@ from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import ConditionFailed, InputError, NotFound, PortError, Unanswered
 from lakegate.features.pull import named_objects
 from lakegate.features.pull.named_objects import NamedObject, deliver_named, name_object
-from lakegate.features.pull.pull_sources import OpenedSource, SourceIdentity
-from lakegate.features.pull.pull_task import LEASE, tick
-from lakegate.gate.effects import Steps, run
+from lakegate.features.pull.pull_sources import OpenedSource, S3Source, SourceIdentity, TransferByScheme
+from lakegate.features.pull.pull_task import LEASE, S3LandingParts, tick
+from lakegate.gate.effects import Effect, Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.table import TableName
 from tests.fakes.pulls import etag_of
 from tests.simulation.environment import LANDING
+from tests.unit.aws.conftest import ACCOUNT, Cloud
 from tests.unit.features.pull.pull_stage import LINE, PART, PREFIX, PullStage
 
 FOLDER = Pull("s3://partner-exports/out/")
@@ -110,7 +111,7 @@ def test_a_named_object_is_delivered_once(body: bytes) -> None:
     assert (key.startswith(PREFIX), key.endswith("-rows.csv")) == (True, True)
     assert done.end is not None
     assert (done.end.outcome.value, done.end.key, done.end.size, done.next) == ("FETCHED", key, len(body), "")
-    assert [end for _, end in turn.ends] == [done.end]
+    assert turn.ends == [(LINE, done.end)]
 
 
 def test_each_version_is_a_delivery_of_its_own() -> None:
@@ -244,6 +245,40 @@ def interrupted(stage: Stage, effects: int, *, happens: bool = False) -> None:
         steps.close()
     else:
         steps.close()
+
+
+@pytest.mark.parametrize("body", [b"", b"id\n1"])
+def test_an_object_is_delivered_once_on_s3(cloud: Cloud, body: bytes) -> None:
+    """By the adapters of the function: a tick that dies behind the completion, and one later, make no second object."""
+    cloud.s3.create_bucket(Bucket="partner-exports")
+    cloud.s3.put_bucket_versioning(Bucket="partner-exports", VersioningConfiguration={"Status": "Enabled"})
+    version = cloud.s3.put_object(Bucket="partner-exports", Key="out/rows.csv", Body=body)["VersionId"]
+    cloud.s3.put_object(Bucket="partner-exports", Key="out/rows.csv", Body=b"newer")
+    stage = Stage()
+    transfer = TransferByScheme({"s3": S3Source(cloud.s3, frozenset({"landing", "lake"}))})
+    landing = S3LandingParts(cloud.s3, "landing", ACCOUNT)
+
+    def ticks() -> Steps[Turn]:
+        stage.env.memory.clock.sleep(LEASE.total_seconds())
+        return tick(stage.dependencies, transfer, landing, also=deliver_named)
+
+    def landed() -> list[str]:
+        return [each["Key"] for each in cloud.s3.list_objects_v2(Bucket="landing").get("Contents", ())]
+
+    stage.name(version)
+    steps = ticks()
+    call = next(steps)
+    while call.effect is not Effect.LAND:
+        call = steps.send(call.do())
+    call.do()
+    steps.close()
+    (key,) = landed()
+    found = cloud.s3.get_object(Bucket="landing", Key=key)["Body"].read()
+    cloud.s3.delete_object(Bucket="landing", Key=key)
+    turns = [run(ticks(), stage.env.memory.clock) for _ in range(2)]
+
+    assert (found, landed(), [each.failures for each in turns]) == (body, [], [[], []])
+    assert stage.name(version).end == turns[0].ends[0][1]
 
 
 BODIES = {f"v{n}": f"id\n{n}{n * 3 * 'x'}".encode() for n in range(1, 4)}
