@@ -107,6 +107,7 @@ class Target(StrEnum):
     """A format to convert to."""
 
     ODCS = "odcs"
+    DCS = "dcs"
     JSON_SCHEMA = "json-schema"
     DUCKDB = "duckdb"
     ATHENA = "athena"
@@ -137,8 +138,10 @@ WRITERS = {
     Target.ODF: "lakegate.features.odf.exchange.odf_schema:odf",
 }
 """Module and function of each format."""
+WHOLE = (Target.ODCS, Target.DCS)
+"""Formats of whole contracts."""
 SOURCE = "The contract document (ODCS, DCS or DCM), or a schema in the format of --from."
-DATASET = "Which dataset, where there are several; of a schema, also with --to odcs."
+DATASET = "Which dataset, where there are several; of a schema, also with --to odcs and dcs."
 NAME = "The name of a contract that is made of a schema; by default that of the file."
 DIALECT = (
     "The SQL dialect of --from sql or dbt, such as spark or postgres; by default what most of them have in common."
@@ -172,7 +175,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     output: Annotated[str, Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     as_json: AsJson = False,
 ) -> CommandResult[ConvertedContract]:
-    """Write a contract as ODCS, a schema (JSON, Avro, ODF), a table of a database or a dbt source; or make one of a schema.
+    """Write a contract as ODCS or DCS, a schema (JSON, Avro, ODF), a table of a database, a dbt source; or make one of a schema.
 
     What the written format cannot express is listed on standard error.
 
@@ -197,11 +200,11 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
 def _of_contract(path: Path, to: Target, dataset: str | None) -> tuple[Converted, str | None]:
     from lakegate.contract_files import load  # noqa: PLC0415 - yaml and more, for this command alone
 
-    if to is not Target.ODCS:
+    if to not in WHOLE:
         return _written(to, load(path), dataset)
     if dataset is not None:
-        raise InputError("--to odcs writes the whole contract: leave out --dataset")
-    return _as_odcs(path), None
+        raise InputError(f"--to {to.value} writes the whole contract: leave out --dataset")
+    return _as_document(path, to), None
 
 
 def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
@@ -209,32 +212,34 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
 ) -> tuple[Converted, str | None]:
     from dataclasses import replace  # noqa: PLC0415 - likewise
 
-    from lakegate.features.convert.odcs_export import odcs_of_schema  # noqa: PLC0415 - likewise
+    from lakegate.features.convert.odcs_export import dcs_of_schema, odcs_of_schema  # noqa: PLC0415 - likewise
 
     contract, lost = imported(origin, path, name, dialect)
     if to is Target.ODCS and origin is SchemaFormat.DATA_PRODUCT and dataset is None:
         from lakegate.features.convert.data_product_ports import document  # noqa: PLC0415 - likewise
 
         return Converted(document(_text(path, 1 << 20), name or "").decode(), lost), None
-    if to is Target.ODCS:
+    if to in WHOLE:
         chosen = None if dataset is None else _chosen(contract, dataset)
-        found = odcs_of_schema(contract if chosen is None else replace(contract, datasets=(chosen,)))
+        whole = contract if chosen is None else replace(contract, datasets=(chosen,))
+        found = odcs_of_schema(whole) if to is Target.ODCS else dcs_of_schema(whole)
         written = chosen.name if chosen else None
     else:
         found, written = _written(to, contract, dataset)
     return replace(found, omitted=(*lost, *found.omitted)), written
 
 
-def _as_odcs(path: Path) -> Converted:
-    """The document itself, without what its parents add: ODCS inherits too."""
+def _as_document(path: Path, to: Target) -> Converted:
+    """The document itself, without what its parents add: the written one inherits, too."""
     from lakegate.contract_files import read_text  # noqa: PLC0415 - likewise
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - likewise
-    from lakegate.features.convert.odcs_export import odcs  # noqa: PLC0415 - likewise
+    from lakegate.features.convert.odcs_export import dcs, odcs  # noqa: PLC0415 - likewise
 
     def alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
         return contract
 
-    return odcs(read_version(read_text(path), complete=alone))
+    version = read_version(read_text(path), complete=alone)
+    return odcs(version) if to is Target.ODCS else dcs(version)
 
 
 def _written(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:

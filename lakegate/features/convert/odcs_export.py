@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from lakegate.diff.rule_changes import Requirement, requirements
 from lakegate.diff.rule_strictness import Order, is_same_measure, rejection, warning
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.errors import ContractError
+from lakegate.features.convert import dcs_writer
 from lakegate.features.convert.odcs_writer import Plain, document_of, server_settings, text_of, thresholds
 from lakegate.lints.linter import examine
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
@@ -322,15 +323,39 @@ def odcs_of_schema(contract: Contract) -> Converted:
     return Converted(text, tuple(f"{path} (rule: {brief(words)})" for path, words in rules))
 
 
-def settled(document: Plain) -> tuple[str, ContractVersion]:
-    """The text without parts that ODCS refuses, and the contract in it. ContractError if something else is refused."""
+def dcs(version: ContractVersion) -> Converted:
+    """The document of a contract in DCS; `omitted` as `odcs` has it. A document of DCS stays as it is."""
+    if version.family == "DCS":
+        return Converted(version.document.text.decode(), ())
+    writer = dcs_writer.DcsWriter()
+    document = writer.document(document_of(version.contract, passed_keys(version)))
+    text, found = settled(document, dcs_writer.text_of, _leavable_of_dcs)
+    lost = [] if version.family == "ODCS" else unread_keys(version)
+    return Converted(text, tuple(dict.fromkeys([*lost, *writer.lost, *_lost(version, found)])))
+
+
+def dcs_of_schema(contract: Contract) -> Converted:
+    """The document in DCS of a contract that was read from a schema of another tool."""
+    writer = dcs_writer.DcsWriter()
+    document = writer.document(document_of(contract, lambda _element, _path: {}))
+    text, found = settled(document, dcs_writer.text_of, _leavable_of_dcs)
+    rules = compared_rules(contract, found.contract).lost.items()
+    return Converted(text, (*writer.lost, *(f"{path} (rule: {brief(words)})" for path, words in rules)))
+
+
+def settled(
+    document: Plain,
+    text_of: Callable[[Plain], str] = text_of,
+    leavable: Callable[[str], tuple[str | int, ...] | None] | None = None,
+) -> tuple[str, ContractVersion]:
+    """The text without parts that its format refuses, and the contract in it. ContractError if something else is refused."""
     rounds = 0
     while True:
         text, rounds = text_of(document), rounds + 1
         examined = examine(text.encode(), complete=_alone)
         if examined.contract is not None and examined.document is not None and not examined.errors:
             return text, ContractVersion(examined.contract.with_own_common, examined.document)
-        refused = {place for each in examined.errors if (place := _leavable(each.path)) is not None}
+        refused = {place for each in examined.errors if (place := (leavable or _leavable)(each.path)) is not None}
         if not refused or rounds == MAX_ROUNDS:
             raise ContractError(examined.errors)
         for place in sorted(refused, key=lambda steps: [str(each).zfill(6) for each in steps], reverse=True):
@@ -352,6 +377,19 @@ def _leavable(path: str) -> tuple[str | int, ...] | None:
     return None if own is None else steps[:own]
 
 
+def _leavable_of_dcs(path: str) -> tuple[str | int, ...] | None:
+    """The same in a document of DCS: the rule, the key of a field but its type, or the service level or server."""
+    steps = steps_of(path)
+    for at in range(len(steps) - 1, 0, -1):
+        if isinstance(steps[at], int) and steps[at - 1] in LEAVABLE:
+            return steps[: at + 1]
+        if steps[at - 1] == "fields" and len(steps) > at + 1 and steps[at + 1] != "type":
+            return steps[: at + 2]
+    return (
+        steps[:2] if steps[0] in {"servers", "servicelevels", "terms", "links", "config"} and len(steps) > 1 else None
+    )
+
+
 def _leave_out(document: Plain, place: tuple[str | int, ...]) -> None:
     owner: Any = document
     for step in place[:-1]:
@@ -364,7 +402,10 @@ def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
     rules = compared_rules(old.contract, new.contract)
     yield from (f"{path} (rule: {brief(words)})" for path, words in rules.lost.items())
     yield from (f"{path} (another rule: {brief(words)})" for path, words in rules.added.items())
-    is_purpose = old.contract.about.purpose is None and old.contract.about.description is not None
+    before, after = old.contract.about, new.contract.about
+    is_purpose = (before.purpose is None and before.description is not None) or (
+        after.purpose is None and after.description == before.purpose
+    )
     for change in compare(old, new).changes:
         is_of_rule = change.path in rules.paths and change.kind != "rule-id"
         is_addition = change.kind == "metadata" and change.before is None
@@ -374,11 +415,16 @@ def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
 
 
 def _is_same(change: Change) -> bool:
-    """Whether ODCS has the same in another form: links, and the roles of servers."""
-    if change.before is None or change.after is None or not change.before.startswith("{"):
+    """Whether ODCS and DCS have the same in another form: links, and the roles of servers."""
+    if not all(each is not None and each.startswith(("{", "[")) for each in (change.before, change.after)):
         return False
-    before = json.loads(change.before)
-    return json.loads(change.after) in (definitions_of(before), server_settings(before))
+    before, after = json.loads(change.before or ""), json.loads(change.after or "")
+    return after in _forms(before) or before in _forms(after)
+
+
+def _forms(of_dcs: object) -> tuple[object, ...]:
+    """What ODCS may have in place of a mapping of DCS."""
+    return (definitions_of(of_dcs), server_settings(of_dcs)) if isinstance(of_dcs, Mapping) else ()
 
 
 def _words(change: Change) -> str:

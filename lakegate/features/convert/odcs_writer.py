@@ -663,15 +663,20 @@ def text_of(document: Plain) -> str:
     return written_yaml(yaml_writer.Mapping([*yaml_writer.for_editors(VERSION), *top.entries]))
 
 
-def node_of(value: Any) -> Node:  # noqa: ANN401 - what a document holds
-    """A value of a document as YAML; a text is never a variable."""
+def without_variables(text: str) -> str:
+    """A text in which nothing is a variable of ODCS."""
+    return VARIABLE.sub(_literal, text)
+
+
+def node_of(value: Any, escape: Callable[[str], str] = without_variables) -> Node:  # noqa: ANN401 - what a document holds
+    """A value of a document as YAML; `escape` is of its texts."""
     if isinstance(value, Mapping):
-        return yaml_writer.Mapping([YamlEntry(str(key), node_of(each)) for key, each in value.items()])
+        return yaml_writer.Mapping([YamlEntry(str(key), node_of(each, escape)) for key, each in value.items()])
     if isinstance(value, list | tuple):
-        nodes = [node_of(each) for each in value]
+        nodes = [node_of(each, escape) for each in value]
         scalars = [each for each in nodes if not isinstance(each, yaml_writer.Mapping | Items | Flow)]
         return Flow(scalars) if len(scalars) == len(nodes) else Items(nodes)
-    return VARIABLE.sub(_literal, value) if isinstance(value, str) else value
+    return escape(value) if isinstance(value, str) else value
 
 
 def _literal(found: re.Match[str]) -> str:

@@ -1,0 +1,235 @@
+"""A contract as a document of DCS 1.2.1, made of its document in ODCS 3.2; what DCS has no place for is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lakegate.contract.documents.dcs import NESTED, TYPES
+from lakegate.contract.documents.key_table import OF_DCS
+from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
+from lakegate.contract.documents.yaml_writer import Mapping as YamlMapping
+from lakegate.contract.documents.yaml_writer import written
+from lakegate.contract.logical_types import LogicalType, number_of
+from lakegate.contract.physical_types import digits_of, type_word
+from lakegate.features.convert.odcs_writer import Plain, node_of
+from lakegate.text import shown
+
+VERSION: Final = "1.2.1"
+_TYPES: Final = {
+    "string": "string",
+    "integer": "long",
+    "number": "number",
+    "boolean": "boolean",
+    "date": "date",
+    "time": "time",
+    "timestamp": "timestamp",
+    "object": "record",
+    "array": "array",
+    "map": "map",
+}
+"""The type of DCS for each logical type of ODCS."""
+_LEVELS: Final = {
+    "availability": ("percentage",),
+    "retention": ("period", "timestampField"),
+    "latency": ("threshold", "sourceTimestampField", "processedTimestampField"),
+    "freshness": ("threshold", "timestampField"),
+    "frequency": ("interval",),
+    "support": ("responseTime",),
+    "backup": ("interval",),
+}
+"""The keys of a service level: of its value, and of its elements in order."""
+_UNITS: Final = {"d": "d", "h": "h", "m": "m", "s": "s", "percent": "%"}
+
+
+@dataclass(slots=True)
+class DcsWriter:
+    """Moves the keys of a document to their places in DCS."""
+
+    lost: list[str] = field(default_factory=list)
+    """Keys without a place, by their owner."""
+
+    def document(self, odcs: Plain) -> Plain:
+        """The whole document."""
+        own = {**odcs}
+        description = {**own.pop("description", {})}
+        properties = _properties(own)
+        info = {
+            "title": own.pop("name", None) or own["id"],
+            "version": own.pop("version"),
+            "status": own.pop("status", None),
+            "description": description.pop("purpose", None),
+            "owner": own.get("team", {}).get("name") if isinstance(own.get("team"), Mapping) else None,
+        }
+        terms = {key: description.pop(key, None) for key in ("usage", "limitations")}
+        document = {
+            "dataContractSpecification": VERSION,
+            "id": own.pop("id"),
+            "info": _known(info),
+            "tags": own.pop("tags", None),
+            "links": self._links("the root", own),
+            "servers": {each["server"]: self._server(each) for each in own.pop("servers", ())} or None,
+            "terms": _known(terms) or None,
+            "deprecation": own.pop("deprecation", None),
+            "models": {each["name"]: self._model(each) for each in own.pop("schema", ())} or None,
+            "servicelevels": dict(self._levels(own.pop("slaProperties", ()))) or None,
+            "config": properties or None,
+        }
+        for key in ("apiVersion", "kind"):
+            own.pop(key, None)
+        if isinstance(team := own.pop("team", None), Mapping) and set(team) - {"name"}:
+            self.lost.append("team")
+        self._lose("", own)
+        self._lose("description.", description)
+        return _known(document)
+
+    def _lose(self, owner: str, rest: Mapping[str, Any]) -> None:
+        self.lost.extend(f"{owner}{key}" for key, value in rest.items() if value not in (None, [], {}))
+
+    def _links(self, owner: str, element: Plain) -> Plain | None:
+        """The definitions elsewhere by their types; of several with one type the first."""
+        found: Plain = {}
+        for each in element.pop("authoritativeDefinitions", None) or ():
+            if each.get("type") in found or not each.get("url"):
+                self.lost.append(f"{owner}: another link {shown(str(each.get('type')))}")
+            else:
+                found[str(each.get("type"))] = each["url"]
+        return found or None
+
+    def _server(self, server: Plain) -> Plain:
+        own = {key: each for key, each in server.items() if key not in {"server", "customProperties", "id"}}
+        roles = [
+            {"name": each["role"], **_without(each, "role")} if "role" in each else each
+            for each in own.pop("roles", ())
+        ]
+        return own | _properties({**server}) | ({"roles": roles} if roles else {})
+
+    def _model(self, dataset: Plain) -> Plain:
+        own, name = {**dataset}, dataset["name"]
+        properties = _properties(own)
+        fields = own.pop("properties", None) or ()
+        keys = sorted((each for each in fields if each.get("primaryKey")), key=lambda each: each["primaryKeyPosition"])
+        kind = own.pop("physicalType", None)
+        if links := self._links(name, own):
+            properties["links"] = links
+        if tags := own.pop("tags", None):
+            properties["tags"] = tags
+        model = {
+            "type": kind if kind in {"table", "view", "object"} else "table",
+            "title": own.pop("businessName", None),
+            "description": own.pop("description", None),
+            "fields": {each["name"]: self._field(each, f"{name}.{each['name']}") for each in fields},
+            "primaryKey": [each["name"] for each in keys] or None,
+            "quality": self._quality(own.pop("quality", None)),
+            "config": properties or None,
+        }
+        self._lose(f"{name}.", _without(own, "name", "logicalType"))
+        return _known(model)
+
+    def _field(self, property_: Plain, path: str) -> Plain:
+        own = _without(property_, "name", "primaryKey", "primaryKeyPosition")
+        options = {**(own.pop("logicalTypeOptions", None) or {})}
+        properties = _properties(own)
+        references = own.pop("relationships", None) or []
+        if own.get("logicalType") != "string":
+            options.pop("format", None)  # of numbers bounds say it, of dates and times the type
+        found = {
+            **_type(own, options),
+            "title": own.pop("businessName", None),
+            "description": own.pop("description", None),
+            **{key: own.pop(key, None) for key in ("required", "unique", "classification", "tags")},
+            "enum": [str(each["value"]) for each in own.pop("enum", None) or ()] or None,
+            **{key: options.pop(key, None) for key in (*OF_DCS, "format")},
+            "examples": own.pop("examples", None),
+            PERSONAL: properties.pop(PERSONAL, None),
+            "references": references[0]["to"] if references else None,
+            "links": self._links(path, own),
+            "fields": {each["name"]: self._field(each, f"{path}.{each['name']}") for each in own.pop("properties", ())}
+            or None,
+            "items": self._field(items, f"{path}[]") if (items := own.pop("items", None)) else None,
+            **{
+                key: self._field(part, f"{path}.{step}") if part else None
+                for key, step, part in _of_map(own.pop("map", None) or {})
+            },
+            "quality": self._quality(own.pop("quality", None)),
+            "config": properties or None,
+        }
+        self._lose(f"{path}.", own)
+        self._lose(f"{path}.logicalTypeOptions.", options)
+        self.lost.extend(f"{path}: another relationship" for _ in references[1:])
+        return _known(found)
+
+    def _quality(self, rules: list[Plain] | None) -> list[Plain] | None:
+        """Rules, each with its type; DCS has no severities, so that a rule that only warns is listed by the comparison."""
+        found = []
+        for each in rules or ():
+            own = _without(each, "severity", "customProperties")
+            if own.get("type") == "text" and "description" not in own and "name" in own:
+                own["description"] = own.pop("name")
+            kind = {"type": "library"} if "metric" in own and "type" not in own else {}
+            found.append({**kind, **own, **_properties({**each})})
+        return found or None
+
+    def _levels(self, levels: Any) -> Iterator[tuple[str, Plain]]:  # noqa: ANN401 - a list of a document
+        """Service levels by name; of several with one name the first."""
+        seen: set[str] = set()
+        for each in levels:
+            name, own = each["property"], _without(each, "property", "customProperties")
+            value, unit, elements = own.pop("value", None), own.pop("unit", None), own.pop("element", None)
+            if name in seen:
+                self.lost.append(f"slaProperties: another {shown(name)}")
+                continue
+            seen.add(name)
+            main, *fields = _LEVELS.get(name, ("value",))
+            written_value = f"{value}{_UNITS.get(unit, unit)}" if unit else str(value)
+            share = number_of(value) if name == "availability" and not unit else None
+            if share is not None:
+                written_value = f"{(share * 100 if share <= 1 else share).normalize():f}%"
+            if name == "frequency" and isinstance(value, str) and len(value.split()) > 1 and unit is None:
+                main = "cron"
+            paths = [part.strip() for part in elements.split(",")] if elements else []
+            kept = dict(zip(fields, [part for part in paths if "." in part], strict=False))
+            yield name, {main: written_value, **kept, **own, **_properties({**each})}
+
+
+def _properties(element: Plain) -> Plain:
+    """The custom properties of an element by name, which are taken out of it."""
+    found = element.pop("customProperties", None) or ()
+    return {each["property"]: each.get("value") for each in found if "property" in each}
+
+
+def _type(own: Plain, options: Plain) -> Plain:
+    """The type of values: of exact numbers with the digits that their physical type has beyond the usual ones."""
+    logical, physical = own.pop("logicalType", None), own.pop("physicalType", None)
+    word = type_word(physical)
+    if logical in {None, "string"} and word in {"binary", "bytes", "varbinary"}:
+        return {"type": "bytes"}
+    if logical is None:
+        known = word in NESTED or word in TYPES
+        return {"type": word} if known else {}
+    if logical == "number" and TYPES.get(word) is LogicalType.DECIMAL:
+        digits = digits_of(physical)
+        return {"type": "decimal", **(dict(zip(("precision", "scale"), digits, strict=True)) if digits else {})}
+    if logical == "timestamp" and options.pop(TIMEZONE, None):
+        return {"type": "timestamp_tz"}
+    return {"type": _TYPES.get(logical, logical)}
+
+
+def _of_map(parts: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    yield from (("keys", "key", parts.get("key")), ("values", "value", parts.get("value")))
+
+
+def _without(mapping: Plain, *keys: str) -> Plain:
+    return {key: each for key, each in mapping.items() if key not in keys}
+
+
+def _known(mapping: Plain) -> Plain:
+    return {key: each for key, each in mapping.items() if each is not None}
+
+
+def text_of(document: Plain) -> str:
+    """The document in YAML. DCS has no variables: every text is written as it is."""
+    top = node_of(document, escape=str)
+    assert isinstance(top, YamlMapping)
+    return written(top)
