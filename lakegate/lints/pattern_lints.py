@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeGuard
 
 from lakegate.contract.contract_model import Contract, Rule
@@ -87,9 +88,10 @@ def _alike(body: Items) -> bool:
     """
     match body:
         case (Chars(ranges),):
-            firsts: list[Ranges] = [(each,) for each in ranges]
+            ordered = sorted(ranges)
+            return any(one[1] >= other[0] for one, other in pairwise(ordered))
         case (Choice(alternatives),):
-            firsts = [_first(each) for each in alternatives]
+            firsts: list[Ranges] = [_first(each) for each in alternatives]
         case _:
             return False
     return any(overlap(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :])
@@ -150,7 +152,6 @@ FOREIGN = (
         "remove the second sign",
     ),
     (re.compile(r"\[\[:[a-z]+:\]"), "POSIX classes", "write the characters, e.g. `[A-Za-z]`"),
-    (re.compile(r"\\[pP]\{"), "Unicode properties", "write the characters, e.g. `[A-Za-z]`"),
     (re.compile(r"\(\?P[<=]"), "Python's named groups", "write `(?:…)`"),
 )
 """Constructs of other dialects, with their names and their portable equivalents."""
