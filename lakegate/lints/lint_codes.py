@@ -263,6 +263,7 @@ MEASURING = {
     "bound-on-unordered": "Bounds belong to a type that has an order.",
     "value-not-of-type": "A value that a rule names is of its field's type.",
     "pattern": "A pattern can be translated for the engine, as far as ECMA-262 and Java agree.",
+    "json-schema": "A `jsonSchema` is a JSON Schema of draft 2020-12, within bounds, with no reference to another document.",
     "share": "`mostly` is a share from 0 to 1.",
     "query-not-a-select": "A rule only reads: its SQL is one SELECT.",
     "query-unbalanced": "Brackets, quotes and comments of a query are closed.",

@@ -16,8 +16,9 @@ from lakegate.json_codec import DECIMAL, Bounds, Count, Name
 
 # ---- Row conditions ----
 # **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,
-# `MultipleOf`) hold for a text that is not of its field's type, which the type check reports; `Length` and `Matches` use the
-# text as written. `Size` and `NoRepeats` hold for a value that is no list, map or record, likewise. `Not` and `All` use
+# `MultipleOf`) hold for a text that is not of its field's type, which the type check reports; `Length`, `Matches` and
+# `JsonForm` use the text as written.
+# `Size` and `NoRepeats` hold for a value that is no list, map or record, likewise. `Not` and `All` use
 # three-valued logic: a predicate on a null is unknown, and unknown holds.
 
 
@@ -81,6 +82,16 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
+class JsonForm:
+    """The text is JSON that a JSON Schema describes."""
+
+    kind: ClassVar = "json_form"
+    field: Name
+    schema: Annotated[str, Bounds(1, 1 << 17)]
+    """Of draft 2020-12, without references; its patterns are in the dialect of plans (`lakegate.rules.json_schema_rules`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class MultipleOf:
     """The number is a whole multiple of another."""
 
@@ -141,7 +152,9 @@ class All:
     inner: Annotated[tuple[Predicate, ...], Bounds(1, 100)]
 
 
-Predicate = Present | Typed | OneOf | Within | Length | Matches | MultipleOf | Size | NoRepeats | Compare | Not | All
+Predicate = (
+    Present | Typed | OneOf | Within | Length | Matches | JsonForm | MultipleOf | Size | NoRepeats | Compare | Not | All
+)
 
 
 def fields_of(predicate: Predicate) -> frozenset[str]:
@@ -202,6 +215,8 @@ def holds(predicate: Predicate, logical: LogicalType, written: str, scale: int =
             return all(holds(each, logical, written, scale) for each in inner)
         case Length(_, low, high):
             return (low is None or low <= len(written)) and (high is None or len(written) <= high)
+        case JsonForm():
+            return True
         case Matches(_, pattern):
             return len(written) > LONGEST_JUDGED or re.search(pattern.replace(r"\z", r"\Z"), written) is not None
         case _:

@@ -16,6 +16,7 @@ minLength, maxLength    value                                    ODCS `logicalTy
 minimum, maximum        value, exclusive                         ODCS `logicalTypeOptions`
 multipleOf              value                                    ODCS `logicalTypeOptions`
 format                  value (email, uuid, uri, ipv4, …)        ODCS `logicalTypeOptions.format` of a string
+jsonSchema              value                                    DCM `jsonSchema` of a JSON column
 timezone                                                         ODCS `logicalTypeOptions.timezone: true`
 offset                  value                                    DCS `timestamp_tz` (true), `timestamp_ntz` (false)
 minItems, maxItems      value                                    ODCS `logicalTypeOptions` of an array
@@ -59,7 +60,7 @@ from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.rules import dcm_rules, field_constraints, odcs_metrics, row_conditions
+from lakegate.rules import dcm_rules, field_constraints, json_schema_rules, odcs_metrics, row_conditions
 from lakegate.rules.check_builder import ByField, InContract, brief, once, refuse, skipped
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
@@ -196,6 +197,7 @@ RULES: dict[str, Compile | InContract] = {
     "maximum": ByField(field_constraints.maximum),
     "multipleOf": ByField(field_constraints.multiple_of),
     "format": ByField(field_constraints.text_form),
+    "jsonSchema": ByField(json_schema_rules.json_form),
     "rowCount": once(odcs_metrics.row_count),
     "nullValues": odcs_metrics.of_every_column(odcs_metrics.null_values),
     "missingValues": odcs_metrics.of_every_column(odcs_metrics.missing_values),

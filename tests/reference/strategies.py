@@ -14,6 +14,7 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import (
     All,
     Compare,
+    JsonForm,
     Length,
     Matches,
     MultipleOf,
@@ -75,6 +76,7 @@ leaves = st.one_of(
     st.builds(Within, names, maybe(numbers), maybe(numbers), st.booleans(), st.booleans()),
     st.builds(Length, names, maybe(counts), maybe(counts)),
     st.builds(Matches, names, texts),
+    st.builds(JsonForm, names, st.sampled_from(("true", '{"type": "object"}'))),
     st.builds(MultipleOf, names, numbers),
     st.builds(Size, names, maybe(counts), maybe(counts)),
     st.builds(NoRepeats, names),

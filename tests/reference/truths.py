@@ -11,12 +11,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import (
     All,
     Compare,
+    JsonForm,
     Length,
     Matches,
     MultipleOf,
@@ -117,6 +120,14 @@ _RELATIONS: dict[Relation, Callable[[Any, Any], bool]] = {
 }
 
 
+def _is_of(text: str, schema: Any) -> bool:
+    """Whether a text is JSON of a schema, by the library."""
+    try:
+        return Draft202012Validator(schema).is_valid(json.loads(text, parse_constant=lambda _: 1 / 0))
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
 def _leaf(predicate: Predicate, field: PlanField, text: str) -> bool | None:
     value = _parsed(field, text)
     match predicate:
@@ -124,6 +135,8 @@ def _leaf(predicate: Predicate, field: PlanField, text: str) -> bool | None:
             return (low is None or len(text) >= low) and (high is None or len(text) <= high)
         case Matches(_, pattern):
             return re.search(pattern.replace(r"\z", r"\Z"), text, re.ASCII) is not None
+        case JsonForm(_, schema):
+            return _is_of(text, json.loads(schema))
         case Typed():
             return value is not None
     return None if value is None else _value(predicate, field, value)

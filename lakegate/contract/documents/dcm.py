@@ -222,6 +222,8 @@ def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Ma
     kind = constraints.get(_constraint(column))
     if kind is not None:
         yield _rule(column["constraint"], path, kind, ordinals)
+    if _declared(column) == "json" and column["jsonSchema"].text is not None:
+        yield _rule(column["jsonSchema"], path, "jsonSchema", ordinals, value=column["jsonSchema"].text)
     if _declared(column) in SIZED and column["dataLength"].number is not None:
         yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from lakegate.contract.logical_types import GRAMMARS, PRECISION, SCALE, Cast, LogicalType
-from lakegate.engine.evaluate import pattern_search
+from lakegate.engine.evaluate import json_documents, pattern_search
 from lakegate.engine.evaluate.typed_values import (
     exact_literal,
     exact_type,
@@ -28,6 +28,7 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import (
     All,
     Compare,
+    JsonForm,
     Length,
     Matches,
     MultipleOf,
@@ -139,13 +140,16 @@ def condition(predicate: Predicate, plan: Plan) -> str:
     return _CONDITIONS[type(predicate)](predicate, plan)
 
 
-def found_name(it: Matches, plan: Plan) -> str:
-    """The column of whether a pattern is found in a field's text; NULL for NULL."""
-    return f"m{_text(it.field, plan)}_{sha256(it.pattern.encode()).hexdigest()}"
+def found_name(it: Matches | JsonForm, plan: Plan) -> str:
+    """The column of whether a pattern is found in a field's text, or a schema describes it; NULL for NULL."""
+    kind, what = ("j", it.schema) if isinstance(it, JsonForm) else ("m", it.pattern)
+    return f"{kind}{_text(it.field, plan)}_{sha256(what.encode()).hexdigest()}"
 
 
-def search(it: Matches, plan: Plan) -> str:
+def search(it: Matches | JsonForm, plan: Plan) -> str:
     """The SQL of that column over the field's text; ValueError if no engine can search the pattern."""
+    if isinstance(it, JsonForm):
+        return json_documents.sql(it.schema, _text(it.field, plan))
     return pattern_search.sql(it.pattern, _text(it.field, plan))
 
 
@@ -200,7 +204,7 @@ def _every(conditions: list[str]) -> str:
     return " AND ".join(f"({each})" for each in conditions) if conditions else "true"
 
 
-def _matches(it: Matches, plan: Plan) -> str:
+def _found(it: Matches | JsonForm, plan: Plan) -> str:
     return found_name(it, plan)
 
 
@@ -249,7 +253,8 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
     OneOf: _one_of,
     Within: _within,
     Length: _length,
-    Matches: _matches,
+    Matches: _found,
+    JsonForm: _found,
     MultipleOf: _multiple_of,
     Size: _size,
     NoRepeats: _no_repeats,
@@ -422,7 +427,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     searches: dict[str, dict[str, str]] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):
         try:
-            matches = [each for each in leaves(predicate) if isinstance(each, Matches)]
+            matches = [each for each in leaves(predicate) if isinstance(each, Matches | JsonForm)]
             found = [(plan.field(each.field).alias, found_name(each, plan), search(each, plan)) for each in matches]
             bits[predicate] = fails(predicate, plan)
         except (ValueError, ArithmeticError):

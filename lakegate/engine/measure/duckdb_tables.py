@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from lakegate.engine.evaluate import pattern_search
+from lakegate.engine.evaluate import json_documents, pattern_search
 from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.evaluate.typed_values import sql_type, value_name
 from lakegate.engine.read.data_source import AT, ROW
@@ -50,6 +50,7 @@ def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")  # it is printed among the answers of a slow machine
     pattern_search.register(connection)
+    json_documents.register(connection)
     return connection
 
 

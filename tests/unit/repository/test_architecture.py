@@ -23,7 +23,7 @@ from tests.unit.repository.layers import (
 
 IMPURE_MODULES = {"os", "socket", "subprocess", "time", "random", "secrets", "urllib", "http", "tempfile"}
 IMPURE_CALLS = {"now", "utcnow", "today", "getenv"}
-PURE = {"urllib.parse.quote"}
+PURE = {"urllib.parse.quote", "urllib.parse.unquote"}
 LARGEST_FOLDER = 20
 DECLARATIONS = (
     ast.Import,

@@ -37,6 +37,7 @@ CAUSES = {
 }
 PLACES = {
     "foreignKey": "properties",
+    "jsonSchema": "columns",
     **dict.fromkeys(("rowCount", "duplicateValues", "sql", "text"), "quality"),
     **dict.fromkeys(("serviceLevel", "freshness", "latency", "retention", "frequency"), "top"),
 }

@@ -423,3 +423,17 @@ def test_sql_that_changes_data_is_an_error() -> None:
     text = CONTRACT.format(columns="{name: n, dataType: number}", rules=rules, top="")
 
     assert [each.code for each in examine(text.encode()).errors] == ["query-not-a-select"]
+
+
+def test_a_schema_of_a_json_column_is_a_rule() -> None:
+    """Of nested fields, too; only of JSON, and one that is not a schema is an error at its place."""
+    own = 'jsonSchema: \'{"type": "object"}\''
+    columns = f"{{name: j, dataType: JSON, {own}}}, {{name: s, dataType: struct, children: [{{name: k, dataType: json, {own}}}]}}"
+    plan = dataset(columns=f"{columns}, {{name: t, dataType: text, {own}}}")
+    found = [(rule.id, rule.fields) for rule in plan.rules if rule.kind == "jsonSchema"]
+    wrong = CONTRACT.format(columns="{name: j, dataType: json, jsonSchema: '{'}", rules="", top="")
+
+    assert sorted(found) == [("j:jsonSchema:1", ("j",)), ("s.k:jsonSchema:1", ("s.k",))]
+    assert [(each.code, each.path) for each in examine(wrong.encode()).errors] == [
+        ("json-schema", "$.dataset.schema[0].jsonSchema")
+    ]
