@@ -119,6 +119,7 @@ class Target(StrEnum):
     DATABRICKS = "databricks"
     AVRO = "avro"
     DBT = "dbt"
+    GREAT_EXPECTATIONS = "great-expectations"
     ODF = "odf"
 
 
@@ -135,6 +136,7 @@ WRITERS = {
     },
     Target.AVRO: "lakegate.features.convert.avro_schema:avro",
     Target.DBT: "lakegate.features.convert.dbt_manifest:dbt",
+    Target.GREAT_EXPECTATIONS: "lakegate.features.convert.expectation_suite:great_expectations",
     Target.ODF: "lakegate.features.odf.exchange.odf_schema:odf",
 }
 """Module and function of each format."""
