@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from botocore.exceptions import ClientError
 
+from infra.samples.demo import PARTNER
 from lakegate.aws.clients import client
 from lakegate.extension_points import ROOT
 from lakegate.features.pull.pull_task import run_now
@@ -208,11 +210,11 @@ schema:
 """
 
 
-def _workload(key: str) -> str:
+def _workload(key: str, contract: str = "e2e-pulled") -> str:
     """The id of the delivery that landed at a key, once it is known."""
 
     def found() -> str:
-        listed = lakegate("status", "--contract", "e2e-pulled", "--local", "--json")
+        listed = lakegate("status", "--contract", contract, "--local", "--json")
         deliveries = json.loads(listed.stdout)["deliveries"]
         return next((str(each["workload"]) for each in deliveries if each["key"] == key and each["workload"]), "")
 
@@ -251,6 +253,34 @@ def test_a_source_is_pulled_by_the_deployed_function(stack: Deployed) -> None:
     assert [each.outcome.value for each in ends] == ["UNCHANGED", "FETCHED"]
     assert [headers["authorization"] for _, headers, _ in receiver.requests] == ["Bearer t"] * 2
     assert (row.state, stack.blocks(row), len(stack.destinations(row))) == (State.PUBLISHED, 1, 1)
+
+
+def test_an_object_that_its_producer_names_is_delivered_once(stack: Deployed) -> None:
+    """From the producer's own bucket, over the API; the message is repeated before and after the delivery."""
+    s3, source = client("s3"), f"s3://{PARTNER}/out/day.csv"
+    s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name})
+    s3.put_bucket_versioning(Bucket=PARTNER, VersioningConfiguration={"Status": "Enabled"})
+    version = s3.put_object(Bucket=PARTNER, Key="out/day.csv", Body=b"id\n7\n8\n")["VersionId"]
+    pulled = '{source: "SOURCE", schedule: rate(1 day), secret: e2e}'
+    body = PULLED.replace("e2e-pulled", "e2e-named").replace(pulled, f'{{source: "s3://{PARTNER}/out/"}}').encode()
+    compiled = compile_document(body, referred_of(stack.dependencies, body))
+    run(publish(stack.dependencies, compiled), stack.dependencies.clock)
+    run(add_route(stack.dependencies, "named/", "e2e-named", "rows", 1), stack.dependencies.clock)
+    path = f"/api/v1/data-contract/e2e-named/pull?{urlencode({'object': source, 'version': version})}"
+
+    def named() -> dict[str, Any]:
+        (found,) = answered(stack, path, "-X", "POST")["pulls"]
+        return dict(found)
+
+    before = [named()["status"] for _ in range(2)]
+    for _ in range(2):
+        client("lambda").invoke(FunctionName=stack.resources["PullFunction"], Payload=b"{}")
+    after = named()
+    row = stack.finished(_workload(after["latest"]["key"], "e2e-named"))
+
+    assert (before, after["status"], after["latest"]["outcome"]) == (["Due", "Due"], "Done", "FETCHED")
+    assert (row.state, stack.blocks(row), len(stack.destinations(row))) == (State.PUBLISHED, 1, 1)
+    assert named() == after
 
 
 PROBED = """
