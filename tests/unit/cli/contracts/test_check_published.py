@@ -1,4 +1,4 @@
-"""`lakegate check` by a published version, over AWS and over the HTTP API, and by standard input."""
+"""`lakegate check` by a published version, and by standard input."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from click.testing import CliRunner
 
 from lakegate.cli.main import app
 from tests.unit.cli.conftest import Lakegate
-from tests.unit.features.http_api.api_server import Server
-from tests.unit.features.http_api.conftest import document as api_contract
 
 NEGATIVE = b"id,amount\na,-1\n"
 
@@ -82,22 +80,3 @@ def test_standard_input_is_a_contract(lakegate: Lakegate) -> None:
 
     assert verdict(found) == (0, "1.0.0")
     assert json.loads(found.stdout)["inputs"]["contract"] == "-"
-
-
-def test_a_version_is_read_over_the_api(server: Server, tmp_path: Path) -> None:
-    """With rights to the contract alone, and none in the account."""
-    server.authorizer = {
-        "jwt": {"claims": {"iss": "https://issuer.example", "sub": "p", "lakegate_contracts": "[shop]"}}
-    }
-    for version in ("1.0.0", "1.1.0"):
-        (tmp_path / "shop.yaml").write_text(api_contract(version))
-        assert CliRunner().invoke(app, ["publish", str(tmp_path / "shop.yaml"), "--api", server.url]).exit_code == 0
-    file = tmp_path / "day.csv"
-    file.write_bytes(b"id,amount\na,1\n")
-    found = [
-        CliRunner().invoke(app, ["check", "--contract", name, str(file), "--api", server.url])
-        for name in ("shop", "shop@1.0.0", "stop")
-    ]
-
-    assert [each.exit_code for each in found] == [0, 0, 1]
-    assert "No contract is published with this id" in str(found[2].exception)

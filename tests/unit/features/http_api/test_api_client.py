@@ -461,6 +461,19 @@ def test_a_day_is_part_of_the_request(server: Server, file: Path) -> None:
     assert refusal(ran(server, "publish", str(file), "--from", "soon")) == "`from`: `soon` is no day: write YYYY-MM-DD"
 
 
+def test_files_are_checked_by_a_version_that_is_read_over_the_api(server: Server, tmp_path: Path) -> None:
+    """With rights to the contract alone, and none in the account."""
+    for version in ("1.0.0", "1.1.0"):
+        (tmp_path / "shop.yaml").write_text(document(version))
+        assert ran(server, "publish", str(tmp_path / "shop.yaml")).exit_code == 0
+    file = tmp_path / "day.csv"
+    file.write_bytes(b"id,amount\na,1\n")
+    found = [ran(server, "check", "--contract", name, str(file)) for name in ("shop", "shop@1.0.0", "stop")]
+
+    assert [each.exit_code for each in found[:2]] == [0, 0]
+    assert "No contract is published with this id" in refusal(found[2])
+
+
 def test_an_object_is_named_by_its_owner(server: Server) -> None:
     """As with rights in the account: repeated, it is the same delivery."""
     stage = NamingStage(env=server.api.env)
