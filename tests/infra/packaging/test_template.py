@@ -667,7 +667,7 @@ def test_data_is_pulled_on_request(built: Path) -> None:
         "WritePulls": (
             ["dynamodb:GetItem", "dynamodb:PutItem"],
             f"{table}WorkloadsTable",
-            {"ForAllValues:StringLike": {keys: ["pull#*", "cursor#pulls", "message#*:pull:*"]}},
+            {"ForAllValues:StringLike": {keys: ["pull#*", "object#*", "cursor#pulls", "message#*:pull:*"]}},
         ),
         "ReadSecretsOfSources": (
             "secretsmanager:GetSecretValue",
