@@ -19,7 +19,8 @@ OUTSIDE = [
     "//host/common.yaml#/definitions/a",
     "\\\\host\\common.yaml#/definitions/a",
     "C:/common.yaml#/definitions/a",
-    "https://example.com/common.yaml#/definitions/a",
+    "http://example.com/common.yaml#/definitions/a",
+    "https://name:secret@example.com/common.yaml#/definitions/a",
     "file:///common.yaml#/definitions/a",
     "file:common.yaml#/definitions/a",
     "%2e%2e/common.yaml#/definitions/a",
@@ -42,7 +43,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("reference", OUTSIDE, ids=range(len(OUTSIDE)))
 def test_no_other_place_is_read(reference: str) -> None:
-    """Neither above, nor absolute, nor by URL, nor hidden: nothing is asked for, and the reference is refused."""
+    """Neither above, nor absolute, nor by an URL without TLS, nor hidden: nothing is asked for, and the reference is refused."""
     folder = Folder()
     text = contract(reference)
 
@@ -50,12 +51,25 @@ def test_no_other_place_is_read(reference: str) -> None:
     assert examine(text).errors[0].code == "external-reference"
 
 
+@pytest.mark.parametrize("file", [None, "sub/common.yaml"])
+def test_an_address_is_asked_for_as_it_is_written(file: str | None) -> None:
+    """By the document, or by a file of its folder: never joined with a folder, and refused where nobody fetches it."""
+    url = "https://example.com/other.yaml"
+    outer = f"{file or url}#/definitions/a"
+    folder = Folder(sub__common=json.dumps({"definitions": {"a": {"$ref": f"{url}#/definitions/b"}}}).encode())
+    made = bundled(contract(outer), folder)
+
+    assert folder.read == [*filter(None, [file]), url]
+    assert "external-reference" in {each.code for each in examine(made).errors}
+    assert "external-reference" in {each.code for each in examine(contract(outer)).errors}
+
+
 @pytest.mark.parametrize(
     "inner",
     [
         "../other.yaml#/definitions/b",
         "/other.yaml#/definitions/b",
-        "https://x/other.yaml#/definitions/b",
+        "http://x/other.yaml#/definitions/b",
         "#/x",
         "#/definitions/b~0",
     ],

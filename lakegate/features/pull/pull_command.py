@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,7 +12,6 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import Line, OfLines
-from lakegate.described_deliveries import in_utc
 from lakegate.features.pull.named_objects import name_object
 from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
 from lakegate.features.pull.pulled_line import (
@@ -21,6 +20,8 @@ from lakegate.features.pull.pulled_line import (
     PulledLine,
     PullStatus,
     end_of,
+    latest_end,
+    present_state,
     pulled_line,
     status_of,
     status_of_object,
@@ -28,12 +29,9 @@ from lakegate.features.pull.pulled_line import (
 from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.json_codec import decode, encode
-from lakegate.text import counted
-from lakegate.timestamps import instant_of
+from lakegate.json_codec import decode
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import LineSection
     from lakegate.stack import Ask, StackFacade
 
 app = CommandGroup(help="Data that is fetched by a schedule.")
@@ -162,32 +160,6 @@ class DeliverNamed:
 
 def _lines(row: PullingLine) -> Iterator[str]:
     yield f"{row.line} {row.version}: {row.source}"
-    yield f"  {row.schedule}: {_state(row)}"
+    yield f"  {row.schedule}: {present_state(row)}"
     if row.ends:
-        yield f"  last {_latest(row)}"
-
-
-def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
-    """The end of the latest pull of each dataset, for `lakegate status`."""
-    for each in pulls_of(dependencies, lines):
-        yield "pull", encode(pulled_line(each)), in_words(each)
-
-
-def in_words(row: PullingLine) -> str:
-    """The state of a pull, in one line without its source."""
-    return f"{_latest(row)}; {_state(row)}" if row.ends else _state(row)
-
-
-def _state(row: PullingLine) -> str:
-    state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
-    return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
-
-
-def _latest(row: PullingLine) -> str:
-    end = row.ends[0]
-    what = f"{end.key}, {counted(end.size, 'byte')}" if end.key else end.reason
-    return f"{_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
-
-
-def _time(at: str) -> str:
-    return in_utc(instant_of(at))
+        yield f"  last {latest_end(row)}"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lakegate.features.pull.pull_task import PullEnd, PullingLine
+from lakegate.described_deliveries import in_utc
+from lakegate.features.pull.pull_task import PullEnd, PullingLine, pulls_of
+from lakegate.gate.dependencies import Dependencies
+from lakegate.json_codec import encode
+from lakegate.text import counted
+from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
+    from lakegate.described_deliveries import LineSection
     from lakegate.features.pull.named_objects import NamedObject
 
 PATH: Final = "/api/v1/data-contract/{id}/pull"
@@ -86,3 +93,31 @@ def status_of_object(row: NamedObject) -> PullStatus:
     if not row.next:
         return PullStatus.DONE
     return PullStatus.FETCHING if row.leased or row.upload else PullStatus.DUE
+
+
+def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
+    """The end of the latest pull of each dataset, for `lakegate status`."""
+    for each in pulls_of(dependencies, lines):
+        yield "pull", encode(pulled_line(each)), in_words(each)
+
+
+def in_words(row: PullingLine) -> str:
+    """The state of a pull, in one line without its source."""
+    return f"{latest_end(row)}; {present_state(row)}" if row.ends else present_state(row)
+
+
+def present_state(row: PullingLine) -> str:
+    """Where a pull is now, in words."""
+    state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
+    return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
+
+
+def latest_end(row: PullingLine) -> str:
+    """The end of the latest pull, in words; there is one."""
+    end = row.ends[0]
+    what = f"{end.key}, {counted(end.size, 'byte')}" if end.key else end.reason
+    return f"{_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
+
+
+def _time(at: str) -> str:
+    return in_utc(instant_of(at))
