@@ -38,7 +38,7 @@ class Arrival:
     first: bytes
     """Its first bytes, at most `FIRST_BYTES`."""
     key: str = ""
-    """Where it landed; empty where its name is not judged."""
+    """The key at which it landed; empty where its name is not judged."""
 
 
 def refusals(plan: bytes, size: int, first: bytes, key: str = "") -> tuple[str, ...]:

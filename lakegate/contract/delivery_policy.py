@@ -171,4 +171,4 @@ class Policy:
     pull: Pull | None = None
     """None: deliveries are brought."""
     file_names: FileNames | None = field(default=None, metadata={OMITTED: True})
-    """What the name of each file matches; None: any."""
+    """The pattern of the name of each file; None: any."""

@@ -13,7 +13,7 @@ UNKNOWN_CONTRACT = "unknown-port-contract"
 
 
 def examined_product(text: bytes, known: Collection[str], *, has_document: bool = False) -> Examined:
-    """What is wrong with a product. `known`: ids of contracts; `has_document`: its contract lies beside it, and none is made."""
+    """Problems of a product. `known`: ids of contracts; `has_document`: its contract lies beside it, and none is made."""
     try:
         inputs, outputs = named_contracts(text)
         made = examine(generated(text)) if not has_document and has_ports_to_generate(text) else Examined((), ())

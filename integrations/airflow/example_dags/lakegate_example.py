@@ -30,7 +30,7 @@ def orders_report() -> None:
 
     @task
     def report(workload: dict[str, object]) -> str:
-        """What is done with the data: `lakegate get orders/orders_v1` downloads it."""
+        """The use of the data: `lakegate get orders/orders_v1` downloads it."""
         return f"accepted by version {workload['dataContractVersion']}"
 
     report(accepted.output)

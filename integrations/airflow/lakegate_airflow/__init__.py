@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def get_provider_info() -> dict[str, object]:
-    """What Airflow lists of this provider."""
+    """The description of this provider that Airflow lists."""
     return {
         "package-name": "lakegate-airflow",
         "name": "Lakegate",

@@ -22,7 +22,7 @@ LARGEST_RESPONSE = 8 << 20
 LARGEST_FILE = 5 << 30
 """Of one upload URL: S3's limit."""
 ANNOUNCEMENTS = 3
-"""How often an upload whose time is over is announced again."""
+"""The number of times that an upload whose time is over is announced again."""
 PAGES = 10
 """Of deliveries that are not finished, and stand before the latest ones that are."""
 UPLOAD_EXISTS = 412

@@ -103,7 +103,7 @@ NATIVE = (
 
 
 def native(config: Place) -> dict[str, str]:
-    """What an element is in other systems: of a mapping (DCS) or of custom properties (ODCS)."""
+    """The types of an element in other systems: of a mapping (DCS) or of custom properties (ODCS)."""
     properties = ((each["property"].text or "", each["value"]) for each in config.items)
     return {key: each.text for key, each in (*config.entries.items(), *properties) if key in NATIVE and each.text}
 

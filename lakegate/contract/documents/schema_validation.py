@@ -244,7 +244,7 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
 
 
 def server_messages(place: Place, schema: str) -> list[Message]:
-    """What a server of DCS lacks, or has of another type, by the definition of its type; none of an unknown type.
+    """The keys that a server of DCS lacks, or has of another type, by the definition of its type; none of an unknown type.
 
     Draft 7 of JSON Schema ignores what stands beside a `$ref`, so that the schema alone never reaches these definitions.
     """

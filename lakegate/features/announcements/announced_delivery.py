@@ -66,7 +66,7 @@ class Announcement:
     by: str
     """The announcer: an ARN, or issuer and subject of a token."""
     summary: DataSummary | None = field(default=None, metadata={OMITTED: True})
-    """What its producer stated of the data, without values of classified columns."""
+    """The statements of its producer about the data, without values of classified columns."""
     refused: tuple[SummaryRefusal, ...] = field(default=(), metadata={OMITTED: True})
     """The first reasons for which nothing is to be sent; none, if it may be sent."""
 

@@ -43,7 +43,7 @@ class DataSummary:
     shape: Annotated[tuple[Exact, ...], Bounds(2, 2)] | None = field(default=None, metadata={OMITTED: True})
     """Rows and columns."""
     metadata: dict[str, Text] | None = field(default=None, metadata={OMITTED: True})
-    """What the producer adds; kept and shown."""
+    """Metadata of the producer; kept and shown."""
     examples: Annotated[tuple[dict[str, ExtremeValue], ...], Bounds(None, 20)] = field(
         default=(), metadata={OMITTED: True}
     )

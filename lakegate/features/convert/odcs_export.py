@@ -423,7 +423,7 @@ def _is_same(change: Change) -> bool:
 
 
 def _forms(of_dcs: object) -> tuple[object, ...]:
-    """What ODCS may have in place of a mapping of DCS."""
+    """The value that ODCS may have in place of a mapping of DCS."""
     return (definitions_of(of_dcs), server_settings(of_dcs)) if isinstance(of_dcs, Mapping) else ()
 
 

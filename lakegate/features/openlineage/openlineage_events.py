@@ -225,7 +225,7 @@ def _assertion(check: Assertion) -> dict[str, Any]:
 
 
 def _of_gate(delivery: JudgedDelivery) -> Iterator[dict[str, Any]]:
-    """What the gate warns of, or refuses, beside the checks: a dataset that ends and what replaces it, a waiver, a duplicate."""
+    """Warnings and refusals of the gate beside the checks: a dataset that ends and what replaces it, a waiver, a duplicate."""
     for reason in filter(is_of_gate, delivery.reasons):
         code, _, message = in_words(reason).partition(": ")
         yield _assertion(

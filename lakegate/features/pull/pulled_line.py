@@ -23,7 +23,7 @@ PATH: Final = "/api/v1/data-contract/{id}/pull"
 
 
 class PullStatus(StrEnum):
-    """Where a line, or an object that its producer has named, is that a person wants to be pulled."""
+    """The state of a line, or of an object that its producer has named, that a person wants to be pulled."""
 
     DUE = "Due"
     FETCHING = "Fetching"
@@ -89,7 +89,7 @@ def status_of(row: PullingLine) -> PullStatus:
 
 
 def status_of_object(row: NamedObject) -> PullStatus:
-    """Where an object is that its producer has named."""
+    """The state of an object that its producer has named."""
     if not row.next:
         return PullStatus.DONE
     return PullStatus.FETCHING if row.leased or row.upload else PullStatus.DUE
@@ -107,7 +107,7 @@ def in_words(row: PullingLine) -> str:
 
 
 def present_state(row: PullingLine) -> str:
-    """Where a pull is now, in words."""
+    """The present state of a pull, in words."""
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
     return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
 

@@ -66,7 +66,7 @@ NATIVE: Final = frozenset(
 """Types that Arrow has, too, alone and in arrays; all others but `numeric` are read as PostgreSQL writes them as text."""
 NUMERIC: Final = "numeric"
 MODIFIER_OFFSET, SCALE_BITS, SCALE_MASK, SCALE_SIGN = 4, 16, 0x7FF, 0x400
-"""How `numeric(p, s)` is packed into one number."""
+"""Bits of the number that `numeric(p, s)` is packed into."""
 PARQUET: Final = Storage(Format.PARQUET)
 LONGEST: Final = 300
 """Characters of an error."""
@@ -157,7 +157,7 @@ def _quoted(name: str) -> str:
 
 
 def _address(server: Server) -> str:
-    """Where the server is, as libpq reads it. InputError for what is no name, and for what would be more than a name."""
+    """The address of the server, as libpq reads it. InputError for what is no name, and for what would be more than a name."""
     host, port, database = _setting(server, "host"), server.settings.get("port", PORT), _setting(server, "database")
     if not host or not HOST.fullmatch(host):
         raise InputError(f"the server {server.name} has no `host` that is a name or an address")
@@ -190,7 +190,7 @@ def _setting(server: Server, key: str) -> str:
 
 @contextmanager
 def _errors(server: Server) -> Iterator[None]:
-    """What the server or the driver refuses, in a sentence: its first line, without what it was asked."""
+    """Turn errors of the server and of its driver into a sentence: the first line, without the query."""
     try:
         yield
     except Error as error:
