@@ -51,7 +51,7 @@ BROKEN: tuple[Predicate, ...] = (
     Matches("text", "a{2,1}"),
     Matches("text", r"x(?=.*y)\1"),
     Matches("text", "(?>(a)"),
-    Matches("whole", "(?<=a)b"),
+    Matches("whole", "(?<=a+)b"),
     MultipleOf("whole", "x"),
     MultipleOf("share", ""),
     Not(Matches("text", "[")),
