@@ -88,7 +88,7 @@ PULLING = "lakegate.features.pull.pull_task"
 BUGS: dict[str, tuple[str, object]] = {
     "all goes to one key": (f"{PULLING}.key_of", lambda prefix, *_: f"{prefix}rows.csv"),
     "what was fetched is forgotten": (f"{PULLING}.ended", lambda row, end, _: ended(row, end, SourceIdentity())),
-    "a length is not compared": ("lakegate.features.pull.pull_task._verify", lambda *_: None),
+    "a length is not compared": ("lakegate.features.pull.pull_task.verify_size", lambda *_: None),
     "a remainder is of any source": (
         "tests.unit.features.pull.pull_stage.MemorySource",
         partial(MemorySource, checks=False),

@@ -191,7 +191,7 @@ DIGEST = "0f" * 32
 OF_KIND = {
     **dict.fromkeys(("line", "pause", "promise", "pull", "revalidation", "slices"), "{contract}/orders_v1"),
     **dict.fromkeys(("workload", "announcement", "batch", "content", "producer", "request", "upload"), DIGEST),
-    **dict.fromkeys(("notice", "validation", "callback"), DIGEST),
+    **dict.fromkeys(("notice", "validation", "callback", "object"), DIGEST),
     "message": "{contract}/orders_v1:late:frequency:2026",
     "cursor": f"quiet#{DIGEST}#secret",
 }
