@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from lakegate.gate.delivery.delivery_row import Workload, archived_row
+from lakegate.gate.delivery.delivery_row import FailedAttempt, Workload, archived_row
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Batch
 from lakegate.gate.ledger.blocks import AnyBlock, Block, Record
@@ -450,9 +450,20 @@ class Promises:
         last = row.failed[-1] if len(row.failed) == len(before.failed) + 1 else None
         if last is None or (last.number, last.run) != (before.attempt, before.run):
             raise Violation("P4", "a row does not say which attempt failed")
-        # a run that was cancelled may have written it nevertheless; the one that died may be of a batch that a slow worker joined
+        self._failed_itself(before, last)
+
+    def _failed_itself(self, before: Workload, last: FailedAttempt) -> None:
+        """An attempt counts by what became of its own run.
+
+        It may have been a member of an earlier batch, whose worker died before it wrote the row. A run that was cancelled may
+        have written a result nevertheless.
+        """
+        at, run = (before.id, before.attempt), self.env.memory.jobs.runs.get(last.run)
+        if run is not None and run.started:
+            self.env.waited.discard(at)
         is_own = bool(before.batch) and len(self.env.memory.batches[before.batch].members) == 1
-        if before.batch and last.cause != "batch-failed" and (is_own or _result_of(before) in self.env.lake):
+        in_batch = bool(before.batch) and last.cause == "batch-failed"
+        if not before.batch or (not in_batch and (is_own or _result_of(before) in self.env.lake)):
             self.env.shared.discard(at)
 
     def gone(self, row: Workload) -> None:
