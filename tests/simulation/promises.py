@@ -459,7 +459,7 @@ class Promises:
         have written a result nevertheless.
         """
         at, run = (before.id, before.attempt), self.env.memory.jobs.runs.get(last.run)
-        if run is not None and run.started:
+        if run is not None and run.started and at not in self.overtaken:
             self.env.waited.discard(at)
         is_own = bool(before.batch) and len(self.env.memory.batches[before.batch].members) == 1
         in_batch = bool(before.batch) and last.cause == "batch-failed"
