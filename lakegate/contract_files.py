@@ -272,6 +272,13 @@ def is_file_name(name: str) -> bool:
     return is_known or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
 
 
+def named(name: str, places: ParentPlaces, stack: str, *, local: bool, api: str | None) -> Contract:
+    """The contract that a person names: a document, or a published version. Raises as `load` and `published`."""
+    if is_file_name(name):
+        return load(Path(name), places)
+    return published(name, stack, local=local, api=api)
+
+
 def published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
     """The published contract that `CONTRACT` or `CONTRACT@VERSION` means, by default its newest version, with what it inherits.
 

@@ -200,16 +200,16 @@ def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
     return not dependencies.objects.versions(dependencies.places.lake, folder, None, 1).versions
 
 
-def in_batch(row: Workload) -> str:
+def in_batch(state: State | None, batch: str | None, until: datetime | None) -> str:
     """The wait of a delivery in a batch; empty where it waits for something else."""
-    if row.state is not State.SUBMITTING or not row.batch:
+    if state is not State.SUBMITTING or not batch:
         return ""
-    return f"waiting in a batch until {in_utc(row.not_before)} at the latest"
+    return f"waiting in a batch until {in_utc(until)} at the latest"
 
 
 def standing(row: Workload | None) -> str:
     """The state of a workload in words, with the number of the next attempt and why the last one failed."""
-    words = STANDING[row.state if row else None] if row is None or not in_batch(row) else in_batch(row)
+    words = (row and in_batch(row.state, row.batch, row.not_before)) or STANDING[row.state if row else None]
     if row is not None and row.state is State.AWAITING:
         short = row.id[:SHORT_ID]
         return f"{words} until {in_utc(row.deadline)}: lakegate approve {short}, or lakegate decline {short}"

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final
 
+from lakegate import contract_files
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
@@ -17,7 +18,7 @@ from lakegate.cli.command_runner import CommandResult, command, interruptible_fo
 from lakegate.cli.options import DATA, ApiUrl, AsJson, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
-from lakegate.contract_files import ParentPlaces, is_file_name, load, plan_of, published
+from lakegate.contract_files import ParentPlaces, plan_of
 from lakegate.errors import InputError, LakegateError
 from lakegate.json_codec import encode
 from lakegate.local_check import check_result
@@ -141,10 +142,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
             before = earlier(baseline, stack, local=local) if baseline is not None else None
             places = ParentPlaces.of(parents, stack, local=local)
-            if is_file_name(contract):
-                document = load(Path(contract), places)
-            else:
-                document = published(contract, stack, local=local, api=api)
+            document = contract_files.named(contract, places, stack, local=local, api=api)
             if server is not None or not named:
                 document, tables = _served(document, named, server, dataset, folder)
                 files = [each for its in tables.values() for each in its]

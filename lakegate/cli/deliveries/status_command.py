@@ -30,6 +30,7 @@ from lakegate.described_deliveries import (
     STANDING,
     DeliveryStatus,
     account,
+    in_batch,
     in_utc,
     standing,
     status_of_account,
@@ -166,9 +167,8 @@ def _counts(each: DeliveryStatus) -> Counts | None:
 
 
 def _verdict(each: DeliveryStatus) -> tuple[str, str]:
-    words = STANDING[each.state].partition(":")[0]
-    if each.state is State.SUBMITTING and each.batch:
-        words = f"waiting in a batch until {_utc(each.next_attempt)} at the latest"
+    until = datetime.fromisoformat(each.next_attempt) if each.next_attempt else None
+    words = in_batch(each.state, each.batch, until) or STANDING[each.state].partition(":")[0]
     if each.failed_attempts:
         is_over = each.state is State.FAILED
         last = CAUSE_TEXTS[each.failed_attempts[-1].cause]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
+from lakegate import contract_files
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
@@ -16,7 +17,7 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.contract_files import ParentPlaces, is_file_name, load, plan_of, published
+from lakegate.contract_files import ParentPlaces, plan_of
 from lakegate.errors import InputError
 from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary
 from lakegate.json_codec import encode
@@ -55,8 +56,7 @@ def summary(  # noqa: PLR0913 - a command has these options
     Example: lakegate summary samples/weather-clean.csv --contract contracts/examples/weather.dcm.yaml
     """
     places = ParentPlaces.of(parents, stack, local=local)
-    is_file = is_file_name(contract)
-    document = load(Path(contract), places) if is_file else published(contract, stack, local=local, api=api)
+    document = contract_files.named(contract, places, stack, local=local, api=api)
     plan = plan_of(document, dataset)
     fields = [each for each in plan.columns if each.shape is Shape.VALUE]
     checks = tuple(check for each in fields for check in _checks(each))

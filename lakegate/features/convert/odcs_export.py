@@ -319,28 +319,33 @@ def odcs(version: ContractVersion) -> Converted:
 def odcs_of_schema(contract: Contract) -> Converted:
     """The document of a contract that was read from a schema of another tool; `omitted` names the rules that are lost."""
     text, found = settled(document_of(contract, lambda _element, _path: {}))
-    rules = compared_rules(contract, found.contract).lost.items()
-    return Converted(text, tuple(f"{path} (rule: {brief(words)})" for path, words in rules))
+    return Converted(text, _lost_rules(contract, found))
 
 
 def dcs(version: ContractVersion) -> Converted:
     """The document of a contract in DCS; `omitted` as `odcs` has it. A document of DCS stays as it is."""
     if version.family == "DCS":
         return Converted(version.document.text.decode(), ())
-    writer = dcs_writer.DcsWriter()
-    document = writer.document(document_of(version.contract, passed_keys(version)))
-    text, found = settled(document, dcs_writer.text_of, _leavable_of_dcs)
+    text, found, without_place = _settled_dcs(document_of(version.contract, passed_keys(version)))
     lost = [] if version.family == "ODCS" else unread_keys(version)
-    return Converted(text, tuple(dict.fromkeys([*lost, *writer.lost, *_lost(version, found)])))
+    return Converted(text, tuple(dict.fromkeys([*lost, *without_place, *_lost(version, found)])))
 
 
 def dcs_of_schema(contract: Contract) -> Converted:
     """The document in DCS of a contract that was read from a schema of another tool."""
+    text, found, without_place = _settled_dcs(document_of(contract, lambda _element, _path: {}))
+    return Converted(text, (*without_place, *_lost_rules(contract, found)))
+
+
+def _settled_dcs(document: Plain) -> tuple[str, ContractVersion, list[str]]:
+    """A document of ODCS in DCS: its text, that text read again, and the keys that have no place there."""
     writer = dcs_writer.DcsWriter()
-    document = writer.document(document_of(contract, lambda _element, _path: {}))
-    text, found = settled(document, dcs_writer.text_of, _leavable_of_dcs)
+    return *settled(writer.document(document), dcs_writer.text_of, _leavable_of_dcs), writer.lost
+
+
+def _lost_rules(contract: Contract, found: ContractVersion) -> tuple[str, ...]:
     rules = compared_rules(contract, found.contract).lost.items()
-    return Converted(text, (*writer.lost, *(f"{path} (rule: {brief(words)})" for path, words in rules)))
+    return tuple(f"{path} (rule: {brief(words)})" for path, words in rules)
 
 
 def settled(

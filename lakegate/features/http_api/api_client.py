@@ -6,7 +6,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
@@ -128,13 +128,8 @@ class Api:
     ) -> DescribedVersions:
         """See `StackFacade`."""
         found: list[DescribedVersion] = []
-        cursor: Mapping[str, str] = {}
-        while True:
-            page = self.ask("GET", CONTRACTS, query={**DETAILS, **cursor})
+        for page in self._pages(CONTRACTS):
             found += (decode(DescribedVersion, each) for one in page["contracts"] for each in one["details"])
-            if not page["cursor"]:
-                break
-            cursor = {"cursor": page["cursor"]}
         ordered = sorted(found, key=lambda each: (each.contract, precedence(each.version)))
         return DescribedVersions(
             tuple(each for each in ordered if each.has(labels) and each.is_of(statuses)), is_empty=not found
@@ -225,17 +220,26 @@ class Api:
     def deliveries(
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
     ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
-        """See `StackFacade`. As many pages are asked for as the limit needs; each has the sections."""
+        """See `StackFacade`. As many pages are asked for as the limit needs."""
         self.refuse(verdict=verdicts, day=day)
         if contract is None:
             raise InputError("the HTTP API lists the deliveries to a contract: name it (--contract), or a workload")
-        found: list[DeliveryStatus] = []
+        found, sections = list[DeliveryStatus](), None
+        for page in self._pages(f"{contract_path(contract)}/workload"):
+            found += (decode(DeliveryStatus, each["details"]) for each in page["workloads"])
+            sections = page["details"] if sections is None else sections
+            if len(found) >= limit:
+                break
+        return tuple(found[:limit]), sections or {}
+
+    def _pages(self, path: str) -> Iterator[Any]:
+        """The pages of a list, with what commands print."""
         cursor: Mapping[str, str] = {}
         while True:
-            page = self.ask("GET", f"{contract_path(contract)}/workload", query={**DETAILS, **cursor})
-            found += (decode(DeliveryStatus, each["details"]) for each in page["workloads"])
-            if not page["cursor"] or len(found) >= limit:
-                return tuple(found[:limit]), page["details"]
+            page = self.ask("GET", path, query={**DETAILS, **cursor})
+            yield page
+            if not page["cursor"]:
+                return
             cursor = {"cursor": page["cursor"]}
 
     @known_form()

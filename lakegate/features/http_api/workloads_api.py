@@ -78,8 +78,6 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     `details` each has what commands print of it, which is read for each: such a page is shorter, and has what features say about
     the datasets.
     """
-    from lakegate.described_deliveries import STATUS_SECTIONS, delivery_status, sections_of  # noqa: PLC0415 - for this
-
     name = request.path.get("id") or contract_named(dependencies, request.query.get("dataContractId", ""))[0]
     seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
     if not seen.versions:
@@ -97,12 +95,21 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     listed, after = page_of(dependencies, lines, routes, _place(request), limit)
     ids = {each.version: each.id for each in seen.versions}
     shown = [
-        _summary(dependencies, each, name, ids) | _details(request, partial(delivery_status, dependencies, each))
+        _summary(dependencies, each, name, ids) | _details(request, partial(_described, dependencies, each))
         for each in listed
     ]
-    cursor = cursor_of(f"{after.line}\n{after.below}" if after else "")
-    details = {"details": sections_of(STATUS_SECTIONS, dependencies, lines)} if request.flag("details") else {}
-    return HttpAnswer(200, {"workloads": shown, "cursor": cursor} | details)
+    page: dict[str, object] = {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")}
+    if request.flag("details"):
+        from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - as below
+
+        page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
+    return HttpAnswer(200, page)
+
+
+def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
+    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - plans are read, for `details` alone
+
+    return delivery_status(dependencies, delivery)
 
 
 def _place(request: HttpRequest) -> ListPosition:
