@@ -11,7 +11,7 @@ from typing import Final
 
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.patterns.ecma_patterns import PatternError, translate
-from lakegate.patterns.matching_cost import parts_of
+from lakegate.patterns.matching_cost import UnsearchableError, parts_of
 
 _OF_SHELL: Final = re.compile(r"(?!.*\.\*)[\w.*? /-]+", re.ASCII)
 """A pattern of a shell, or a plain name: nothing in it is special but `*` and `?`. With `.*` it is a regular expression."""
@@ -23,6 +23,10 @@ def file_names(written: str) -> FileNames:
     is_of_shell = _OF_SHELL.fullmatch(written) is not None
     ecma = written.translate(_TO_ECMA) if is_of_shell else written.replace(r"\\", "\\")
     pattern = rf"\A(?:{translate(ecma, is_strict=False)})\z"
-    if not all(each.is_bounded for each in parts_of(pattern)):
+    try:
+        is_bounded = all(each.is_bounded for each in parts_of(pattern))
+    except UnsearchableError as error:  # it has a bound within a text, and none for a whole one
+        raise PatternError(f"the pattern cannot be used: {error}") from None
+    if not is_bounded:
         raise PatternError("the pattern cannot be used: a match could take very long, repeat less in it")
     return FileNames(written, pattern)

@@ -49,7 +49,11 @@ def test_a_fetched_object_has_the_name_of_its_source() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a)|(b", "(", "[", r"(a)\1", "(?<=a+)b", "(a+)+b", "(a|a)*b(x", "x" * 1_025, "(" * 60 + ")" * 60]
+    "pattern",
+    [
+        *("a)|(b", "(", "[", r"(a)\1", "(?<=a+)b", "(a+)+b", "(a|a)*b(x", "x" * 1_025, "(" * 60 + ")" * 60),
+        *(r"a(?:ab)?\B(a|b)*a*", ".*[ab]{0,90}c?^a*[ab]{0,90}c?"),
+    ],
 )
 def test_a_pattern_without_a_bound_is_refused(pattern: str) -> None:
     """None of these could be compared safely, or at all."""
