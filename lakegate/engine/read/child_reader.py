@@ -2,7 +2,8 @@
 
 ORC's C++ reader follows what a file says about itself without all the checks that hostile files need. It runs in a child process,
 which asks for the bytes that it wants and answers with batches: where the file ends the child, the file is unreadable, and the
-process that judges it, with whatever else it does, goes on.
+process that judges it, with whatever else it does, goes on. A child that has answered takes the next request of the same
+delivery, because to start one costs a third of a second.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import pickle
 import struct
 import subprocess
 import sys
+import weakref
+from collections import deque
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import IO, Any, BinaryIO
 
@@ -36,17 +39,26 @@ _KILLED = -9
 """The exit code of a process that the machine ended for want of memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ApartReader:
-    """ORC files, each share by a process of its own (`lakegate.engine.read.stored_columns.Reader`)."""
+    """ORC files, each share that is read at a time by a process of its own (`lakegate.engine.read.stored_columns.Reader`)."""
 
     store: Store
+    _idle: deque[subprocess.Popen[bytes]] = field(default_factory=deque)
+    """Processes that have answered; they end with the reader."""
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _end_all, self._idle)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process starts its own."""
+        return type(self), (self.store,)
 
     def described(self, address: str) -> Table:
         """See `Reader`."""
-        with closing(self._answers(address, "footer")) as answers:
-            table: Table = pickle.loads(next(answers))  # noqa: S301 - our own process wrote it
-            return table
+        (answer,) = self._answers(address, "footer")
+        table: Table = pickle.loads(answer)  # noqa: S301 - our own process wrote it
+        return table
 
     def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
         """See `Reader`."""
@@ -56,10 +68,13 @@ class ApartReader:
                     yield stream.read_next_batch()
 
     def _answers(self, address: str, fault: str, *wanted: Any) -> Generator[bytes]:  # noqa: ANN401 - share and names
-        """Responses of the process. UnreadableError where the file is unreadable, or ends the process; OSError of the storage."""
-        with _process() as (process, to, answered):
-            try:
-                _send(to, b"Q", pickle.dumps((self.store.size(address), wanted)))
+        """Responses of a process. UnreadableError where the file is unreadable, or ends the process; OSError of the storage."""
+        request = pickle.dumps((self.store.size(address), wanted))
+        process = self._process()
+        to, answered, is_idle = _pipe(process.stdin), _pipe(process.stdout), False
+        try:
+            with suppress(BrokenPipeError):
+                _send(to, b"Q", request)
                 while (message := _received(answered)) is not None:
                     kind, content = message
                     if kind == b"R":
@@ -68,41 +83,53 @@ class ApartReader:
                         found: Unreadable = pickle.loads(content)  # noqa: S301 - likewise
                         raise UnreadableError(found.code, found.message)
                     elif kind == b"E":
+                        is_idle = True
                         return
                     else:
                         yield content
-            except BrokenPipeError:
-                pass
             ended = process.wait()
+        finally:
+            if is_idle:
+                self._idle.append(process)
+            else:
+                _end(process)
         if ended >= 0:
             raise RuntimeError(f"the process that reads ORC ended with {ended}")
         if ended == _KILLED:
             raise MemoryError
         raise unreadable(fault)
 
+    def _process(self) -> subprocess.Popen[bytes]:
+        """A process that waits for a request: an idle one, or a new one."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        paths = os.pathsep.join(each for each in sys.path if each)
+        return subprocess.Popen(  # noqa: S603 - this interpreter, and nothing of a file
+            [sys.executable, "-P", "-c", _CHILD],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # native code prints values
+            start_new_session=True,  # Ctrl-C is for the process that started it
+        )
 
-@contextmanager
-def _process() -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
-    """A process that serves one request; it ends with the block."""
-    paths = os.pathsep.join(each for each in sys.path if each)
-    process = subprocess.Popen(  # noqa: S603 - this interpreter, and nothing of a file
-        [sys.executable, "-P", "-c", _CHILD],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # native code prints values
-        start_new_session=True,  # Ctrl-C is for the process that started it
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield process, process.stdin, process.stdout
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        with suppress(BrokenPipeError):
-            process.stdin.close()
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    _pipe(process.stdout).close()
+    with suppress(BrokenPipeError):
+        _pipe(process.stdin).close()
+
+
+def _end_all(processes: deque[subprocess.Popen[bytes]]) -> None:
+    for each in processes:
+        _end(each)
+
+
+def _pipe(file: IO[bytes] | None) -> IO[bytes]:
+    assert file is not None
+    return file
 
 
 def _send(file: IO[bytes], kind: bytes, content: bytes) -> None:
@@ -146,26 +173,25 @@ class _AskedStore:
 
 
 def serve() -> None:
-    """Answer one request on standard input with messages on standard output."""
+    """Answer requests on standard input with messages on standard output, until nobody has another one."""
     import resource  # noqa: PLC0415 - Windows does not have it, and keeps no memory of a process that ended
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asked, answered = sys.stdin.buffer, sys.stdout.buffer
-    message = _received(asked)
-    assert message is not None
-    size, wanted = pickle.loads(message[1])  # noqa: S301 - the process that started this one wrote it
-    reader = ArrowReader(open_orc, _AskedStore(size, asked, answered))
-    try:
-        if not wanted:
-            _send(answered, b"T", pickle.dumps(reader.described("")))
-        else:
-            for batch in reader.batches(*wanted):
-                sink = pa.BufferOutputStream()
-                with pa.ipc.new_stream(sink, batch.schema) as stream:
-                    stream.write_batch(batch)
-                _send(answered, b"B", sink.getvalue().to_pybytes())
-    except UnreadableError as error:
-        _send(answered, b"U", pickle.dumps(error.finding))
-    except MemoryError:
-        os.kill(os.getpid(), -_KILLED)
-    _send(answered, b"E", b"")
+    while (message := _received(asked)) is not None:
+        size, wanted = pickle.loads(message[1])  # noqa: S301 - the process that started this one wrote it
+        reader = ArrowReader(open_orc, _AskedStore(size, asked, answered))
+        try:
+            if not wanted:
+                _send(answered, b"T", pickle.dumps(reader.described("")))
+            else:
+                for batch in reader.batches(*wanted):
+                    sink = pa.BufferOutputStream()
+                    with pa.ipc.new_stream(sink, batch.schema) as stream:
+                        stream.write_batch(batch)
+                    _send(answered, b"B", sink.getvalue().to_pybytes())
+        except UnreadableError as error:
+            _send(answered, b"U", pickle.dumps(error.finding))
+        except MemoryError:
+            os.kill(os.getpid(), -_KILLED)
+        _send(answered, b"E", b"")

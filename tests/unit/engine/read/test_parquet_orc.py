@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -267,3 +269,24 @@ def test_times_of_day_are_texts(tmp_path: Path) -> None:
     found = read(plan(Format.PARQUET, at="time"), tmp_path, as_parquet(table))
 
     assert [row["at"] for row in found.values] == ["01:02:03.000000000", None, "23:59:59.000005000"]
+
+
+def test_a_delivery_of_orc_is_read_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its files footers and shares, one after the other; with the delivery it ends."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    storage = Storage(Format.ORC)
+    source = opened(plan(Format.ORC), tmp_path, *(written(TABLE, storage) for _ in range(2)))
+    found = read_all(plan(Format.ORC), source)
+    running = [each.poll() for each in started]
+    del source
+
+    assert found.sizes == {0: 4, 1: 4}
+    assert running == [None]
+    assert [each.poll() for each in started] == [-signal.SIGKILL]
