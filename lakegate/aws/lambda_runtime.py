@@ -160,9 +160,14 @@ def report_denied_deletions(denied: Callable[[], Sequence[LakegateError]], log: 
         return
     for failure in found:
         log.error("DeletionsDenied", extra=of_error(failure))
-        dimensions = {"stack": os.environ.get(STACK, NAMESPACE), "service": "gate"}
-        with single_metric("DeletionsDenied", MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions):
-            pass
+        count_once("DeletionsDenied", "gate")
+
+
+def count_once(name: str, service: str) -> None:
+    """Count one of a metric that is not the function's own, but of another service, or of the whole gate."""
+    dimensions = {"stack": os.environ.get(STACK, NAMESPACE), "service": service}
+    with single_metric(name, MetricUnit.Count, 1, namespace=NAMESPACE, default_dimensions=dimensions):
+        pass
 
 
 def _is_done(

@@ -1,4 +1,4 @@
-"""Measurements by schedule under faults: every effect fails in every way, sweeps interleave, and the line changes meanwhile.
+"""Measurements by schedule under faults: every effect fails in every way, sweeps and events interleave, and the line changes.
 
 At the end of each run: each run that ended with a result has one record, one message and one end; the mark of the manifest is
 what the last record states, and says of each rule that was measured what its last run found; the chain is whole.
@@ -21,14 +21,15 @@ from lakegate.features.revalidation.revalidation import TASK, stale_rules
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import GENESIS, digest
-from lakegate.gate.ports import Message
+from lakegate.gate.ports import JobState, Message
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.timestamps import instant_of
-from tests.fakes.jobs import Ending
+from tests.fakes.jobs import Ending, Run
 from tests.simulation.environment import LINE
 from tests.simulation.invocations import Fault, Invocation, is_found
 from tests.unit.features.erasure.test_erasure import erased, erasing, settled
 from tests.unit.features.revalidation.revalidation_stage import SCHEDULED, RevalidationStage, measured_hourly
+from tests.unit.features.revalidation.test_run_ends import ended
 
 SCHEDULES = 10_000 if os.environ.get("LAKEGATE_FULL") else 120
 ENDINGS = (Ending.ANSWERED, Ending.ANSWERED, Ending.ANSWERED, Ending.FAILED, Ending.EMPTY)
@@ -43,15 +44,20 @@ def sweep_of(stage: RevalidationStage) -> Invocation:
     return Invocation(run_row(stage.env.dependencies, TASK, LINE), REPEATED, (PortError,))
 
 
-def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None]) -> int:
-    """One run from its beginning to its end, with faults. Returns how many effects there were."""
-    count = 0
-    for minutes in (60, 6):
-        stage.env.memory.clock.sleep(minutes * 60)
-        count = sweep_of(stage).played(fault_of, count)
-        for each in stage.runs:
-            stage.answer(each)
-    return count
+def event_of(stage: RevalidationStage, about: Run, *, failed: bool = False) -> Invocation:
+    """The function that receives the end of a run; also one that has not ended, and one that is over for long."""
+    return Invocation(ended(stage, about, failed=failed), REPEATED, (PortError,))
+
+
+def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None], *, told: bool) -> int:
+    """One run from its beginning to its end, with faults. Returns how many effects there were. `told`: by its event."""
+    stage.env.memory.clock.sleep(3_600)
+    count = sweep_of(stage).played(fault_of)
+    for each in stage.runs:
+        stage.answer(each)
+    stage.env.memory.clock.sleep(360)
+    last = event_of(stage, stage.runs[0]) if told and stage.runs else sweep_of(stage)
+    return last.played(fault_of, count)
 
 
 def finish(stage: RevalidationStage) -> None:
@@ -91,18 +97,19 @@ def check(stage: RevalidationStage) -> None:
     assert len(messages) == len(runs), "a message lost or twice"
 
 
+@pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("broken", [set(), {"once"}])
 @pytest.mark.parametrize("fault", Fault)
-def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str]) -> None:
+def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str], *, told: bool) -> None:
     """Whatever happens to one effect, what was measured is recorded, marked and reported once."""
     whole = measured_hourly()
     whole.broken = broken
-    most = played(whole, lambda _: None)
+    most = played(whole, lambda _: None, told=told)
     assert len(whole.records) == 1
     for at in range(1, most + 1):
         stage = measured_hourly()
         stage.broken = broken
-        played(stage, lambda number, at=at: fault if number == at else None)
+        played(stage, lambda number, at=at: fault if number == at else None, told=told)
         for _ in range(3):
             for each in stage.runs:
                 stage.answer(each)
@@ -113,14 +120,18 @@ def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str]) -> None
 
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_random_schedules(seed: int) -> None:
-    """Two sweeps interleave, with faults, while deliveries, erasures and versions arrive, and runs are lost or late."""
+    """Sweeps and events interleave, with faults, while deliveries, erasures and versions arrive, and runs are lost or late."""
     choose = random.Random(seed)
     stage = measured_hourly(b"good", b"good", judge=choose.random() < 0.5)
     sweeps: list[Invocation] = []
     for _ in range(80):
-        match choose.randrange(14):
+        match choose.randrange(15):
             case 0 | 1 if len(sweeps) < 2:
                 sweeps += [each] if (each := sweep_of(stage)).call else []
+            case 8 if stage.runs and len(sweeps) < 3:
+                about = choose.choice(stage.runs[-3:])
+                each = event_of(stage, about, failed=about.state is JobState.FAILED)
+                sweeps += [each] if each.call else []
             case 2 | 3 | 4 | 5 | 6 | 7 as number:
                 happen(stage, choose, number)
             case _ if sweeps:

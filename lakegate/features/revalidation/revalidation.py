@@ -11,7 +11,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from lakegate.contract.contract_model import REVALIDATED, parts_of
+from lakegate.contract.contract_model import REVALIDATED, line_of, parts_of
+from lakegate.contract.semantic_versions import major
 from lakegate.described_deliveries import in_utc
 from lakegate.errors import (
     ConditionFailed,
@@ -397,13 +398,17 @@ def report_failed(
 
 
 def lift(dependencies: Dependencies, row: RevalidatedLine) -> Steps[None]:
-    """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again."""
+    """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again.
+
+    The manifest follows also where an earlier try recorded it, and came no further.
+    """
     last = standing_mark(dependencies, row.line, MAX_INTEGER)
-    if last is None or not stale_rules(last):
+    if last is None:
         return
-    before = {name: last.content[name] for name in ("contract_version", "run", "plan", "height")}
-    content = {**before, "schedules": [], "rules": 0, "broken": [], "stale": []}
-    yield from _record(dependencies, row.line, event_id(KIND, "lifted", last.event), lambda _: content)
+    if stale_rules(last):
+        before = {name: last.content[name] for name in ("contract_version", "run", "plan", "height")}
+        content = {**before, "schedules": [], "rules": 0, "broken": [], "stale": []}
+        yield from _record(dependencies, row.line, event_id(KIND, "lifted", last.event), lambda _: content)
     yield from readers_manifest.update(dependencies, row.line)
 
 
@@ -585,7 +590,8 @@ def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
 #
 # 1. write what is going to be measured: checks, height, judging time;
 # 2. start the run, and write its id; look again every few minutes;
-# 3. with its result: record it in the ledger, mark the readers' manifest, report it, and write that the run has ended.
+# 3. with its result: record it in the ledger, mark the readers' manifest, report it, and write that the run has ended. The
+#    event of its end does so at once (`run_ended`); without it the next sweep finds the result.
 #
 # Each effect may be repeated, and what was done is found again: the record by its event, the mark by the records, the message
 # by its id. A run that is lost is started again, as another attempt over what is accepted then; after the last one its end is
@@ -671,16 +677,61 @@ def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledR
     """Start what is not started; else look whether there is a result."""
     if not run.run:
         return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
-    found = _result(dependencies, run)
-    if found is None and _is_over(dependencies, run):
-        found = _result(dependencies, run) or "lost"
+    found = _come_to(dependencies, run)
     if found is None:
         return running(row, run, moment(dependencies.clock.now() + AGAIN))
+    return (yield from _over(dependencies, row, run, found))
+
+
+def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | None]:
+    """Carry on the line of a run that ended, as the next sweep would; `lost`: its attempt whose invocation failed.
+
+    Returns the metric of a measurement that ended by it. The run of another feature's, or of nobody's, is left alone.
+    """
+    row = revalidations(dependencies).get(_line_of(dependencies, run))
+    own = row.run
+    if own is None or own.id != run or not own.run:  # where its id is not stored yet, a sweep is about to do so
+        return None
+    if lost == own.attempt and names_invocation(own.run):
+        own = replace(own, deadline=present(dependencies))
+    found = _come_to(dependencies, own)
+    if found is None:
+        return None
+    try:
+        after = yield from _over(dependencies, row, own, found)
+        yield from _written(dependencies, after)
+    except ConditionFailed:  # a sweep goes on with it
+        return None
+    return _metric(row, after)
+
+
+def _line_of(dependencies: Dependencies, run: str) -> str:
+    """The line that a run measures, by the request of its first attempt; empty: there is none that this release reads."""
+    where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(run, 1)}/request.json")
+    try:
+        digest = Request.from_bytes(dependencies.objects.read(where)).plan_digest
+    except (NotFound, InputError):
+        return ""
+    plan = Plan.from_bytes(dependencies.plan_at(digest, run))
+    return line_of(plan.contract, plan.dataset, major(plan.contract_version))
+
+
+def _come_to(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:
+    """The findings of an attempt that was started; a code where there will be none; None while they are waited for."""
+    found = _result(dependencies, run)
+    if found is None and _is_over(dependencies, run):
+        return _result(dependencies, run) or "lost"
+    return found
+
+
+def _over(
+    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, found: Findings | str
+) -> Steps[RevalidatedLine]:
+    """Record what an attempt found, or prepare another one."""
     if isinstance(found, str):
         yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, run.run))
         return (yield from _again(dependencies, row, run, found))
-    end = yield from publish(dependencies, row, run, _plan(dependencies, row, row.plan), found)
-    return ended(row, end)
+    return ended(row, (yield from publish(dependencies, row, run, _plan(dependencies, row, row.plan), found)))
 
 
 def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:

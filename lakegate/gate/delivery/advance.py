@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
+from lakegate.extension_points import registered
 from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
 from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
 from lakegate.gate.delivery.clean_up import tidy
@@ -26,7 +28,7 @@ from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
 from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
 from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
-from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.dependencies import IDENTITY, Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, Steps, perform
 from lakegate.gate.ports import names_invocation
 
@@ -185,24 +187,41 @@ ENOUGH = 60.0
 # ---- Steps 8 to 12, after a run has ended ----
 
 
-def completion(dependencies: Dependencies, run: str) -> Steps[None]:
-    """Continue the workload of a run, or the members of a batch. The state in the event is not used.
+EndOfRun: TypeAlias = Callable[[Dependencies, str, int], Steps[str | None]]
+"""A row of the extension point `run ends`: carries on what of a feature has a run, named as in its request; no other run.
 
-    A failed run is retried at once: the back-off is seconds long, and is waited for here.
+The number is that of an attempt whose invocation failed, so that no result will come of it; 0: of none is that known. Returns
+the metric that counts what ended by it.
+"""
+
+
+def completion(dependencies: Dependencies, run: str) -> Steps[str | None]:
+    """Continue the workload of a run, the members of a batch, or what a feature has started. The state in the event is not used.
+
+    A failed run is retried at once: the back-off is seconds long, and is waited for here. Returns what `EndOfRun` does.
     """
     try:
         name = dependencies.jobs.describe(run).name
     except NotFound:
-        return
+        return None
     try:
         workload = dependencies.workloads.get(name)
     except NotFound:
-        yield from _batch_ended(dependencies, name)
-        return
+        return (yield from _batch_ended(dependencies, name))
     yield from complete(dependencies, workload)
+    return None
 
 
-def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
+def _of_features(dependencies: Dependencies, run: str, lost: int = 0) -> Steps[str | None]:
+    """Carry on what a feature has started; nothing for a run of somebody else's in the same application."""
+    metric = None
+    ends: Iterator[EndOfRun] = registered("run ends") if IDENTITY.fullmatch(run) else iter(())
+    for each in ends:
+        metric = (yield from each(dependencies, run, lost)) or metric
+    return metric
+
+
+def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[str | None]:
     """Continue each member; what fails for one of them stops none of the others, and is raised in the end.
 
     Back-offs are waited for when all have been continued: members without a result wait for one another in their next batch.
@@ -210,10 +229,10 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
     try:
         members = dependencies.batches.get(batch).members
     except NotFound:
-        return  # a run of somebody else's in the same application
+        return (yield from _of_features(dependencies, batch))
     except UnreadableItem as refused:  # `sweep` continues each member by its row
         dependencies.left_out.append(refused)
-        return
+        return None
     failures: list[LakegateError] = []
     for step in (advance, complete):
         for member in members:
@@ -227,10 +246,11 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[None]:
                 failures.append(Defect(member.workload, error))
     if failures:
         raise failures[0]
+    return None
 
 
-def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[None]:
-    """Continue the workload of an invocation.
+def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[str | None]:
+    """Continue the workload of an invocation, or what a feature has started.
 
     A failed one brings the deadline of its attempt forward: no result will come of it, and Spark can start at once.
     Without the hint `sweep` finds the deadline past. A result that is there counts all the same.
@@ -238,7 +258,8 @@ def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *,
     try:
         row = dependencies.workloads.get(workload)
     except NotFound:
-        return
+        return (yield from _of_features(dependencies, workload, attempt if failed else 0))
     if failed and row.state is State.VALIDATING and row.attempt == attempt and names_invocation(row.run):
         row = row._replace(deadline=dependencies.clock.now())
     yield from complete(dependencies, row)
+    return None

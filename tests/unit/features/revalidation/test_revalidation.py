@@ -160,6 +160,22 @@ def test_a_schedule_that_is_dropped_takes_its_mark_along() -> None:
     assert (stage.stale, stage.row.due, len(stage.records)) == ([], "", 4)
 
 
+def test_a_mark_that_was_lifted_by_half_is_lifted_by_the_next_sweep() -> None:
+    """The function ended between the record and the manifest."""
+    stage = measured_hourly()
+    stage.broken = {"once"}
+    stage.measure()
+    stage.publish(version="1.1.0")
+    stage.env.memory.clock.sleep(3_600)
+    steps, call = until(stage, Effect.RECORD)
+    call.do()
+    steps.close()
+    before = stage.stale
+    stage.sweep()
+
+    assert (before, stage.stale, len(stage.records)) == (["once"], [], 2)
+
+
 def test_a_contract_without_broken_rules_that_drops_its_schedules_records_nothing() -> None:
     """Nothing is marked, so nothing has to be removed."""
     stage = measured_hourly()
