@@ -82,6 +82,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("rule technologies", "deequ", "lakegate.features.deequ.deequ_constraints:ENGINE"),
     ("rule technologies", "great_expectations", "lakegate.features.great_expectations.expectations:ENGINE"),
     ("rule technologies", "soda", "lakegate.features.soda.soda_queries:ENGINE"),
+    ("run ends", "validator_api", "lakegate.features.validator_api.validation_run:run_ended"),
     ("run ends", "revalidation", "lakegate.features.revalidation.revalidation:run_ended"),
     ("scheduled tasks", "revalidation", "lakegate.features.revalidation.revalidation:TASK"),
     ("servers", "local", "lakegate.features.servers.files_on_server:local"),

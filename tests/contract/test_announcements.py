@@ -70,3 +70,14 @@ def test_a_validation_is_written_once_and_replaced_as_it_was_read(ports: Ports) 
         ports.validations.replace(VALIDATION, second)
 
     assert (absent, ports.validations.get(VALIDATION.id)) == (None, first)
+
+
+def test_a_run_leads_to_the_validation_that_has_it(ports: Ports) -> None:
+    """Neither an earlier run of it, nor one that nobody has."""
+    other = replace(VALIDATION, run="other")
+    ports.validations.create(VALIDATION)
+    before = ports.validations.running("r")
+    ports.validations.replace(VALIDATION, other)
+
+    assert (before, ports.validations.running("r")) == (VALIDATION, None)
+    assert (ports.validations.running("other"), ports.validations.running("nobody's")) == (other, None)

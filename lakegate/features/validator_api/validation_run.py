@@ -79,16 +79,25 @@ class Validations:
 
     def create(self, validation: Validation) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
-        self.table.write(Put(_row(validation), RowAbsent(), "validation"))
+        self.table.transact([Put(_row(validation), RowAbsent(), "validation"), _of_run(validation)])
 
     def get(self, validation: str) -> Validation | None:
         """The validation with this id; an expired one may still be there. Strongly consistent."""
         return found(self.table, workloads_key("validation", validation), _validation)
 
+    def running(self, run: str) -> Validation | None:
+        """The validation that has this run now; None for a run of something else."""
+        identity = found(self.table, workloads_key("validation", run), lambda row: row.text("run_of"))
+        known = self.get(identity) if identity else None
+        return known if known is not None and known.run == run else None
+
     def replace(self, before: Validation, after: Validation) -> None:
         """Put if it is still as it was read. Raises ConditionFailed where somebody was first."""
-        unchanged = Equals("validation", _row(before).text("validation"))
-        self.table.write(Put(_row(after), unchanged, "validation"))
+        put = Put(_row(after), Equals("validation", _row(before).text("validation")), "validation")
+        if before.run == after.run:
+            self.table.write(put)
+        else:
+            self.table.transact([put, _of_run(after)])
 
 
 def validations(dependencies: Dependencies) -> Validations:
@@ -104,8 +113,18 @@ def _validation(row: Row) -> Validation:
 
 def _row(validation: Validation) -> Row:
     content = json.dumps(asdict(validation), separators=(",", ":"), sort_keys=True)
-    expires = math.ceil(instant_of(validation.expires).timestamp())
-    return Row(workloads_key("validation", validation.id), {"validation": content, "expires": expires})
+    return Row(workloads_key("validation", validation.id), {"validation": content, "expires": _expires(validation)})
+
+
+def _of_run(validation: Validation) -> Put:
+    """The row by which its run leads to a validation."""
+    return Put(
+        Row(workloads_key("validation", validation.run), {"run_of": validation.id, "expires": _expires(validation)})
+    )
+
+
+def _expires(validation: Validation) -> int:
+    return math.ceil(instant_of(validation.expires).timestamp())
 
 
 # ---- The plan of a validation ----
@@ -282,13 +301,15 @@ def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[Sourc
 
 # ---- DCM's Validator API ----
 # Nothing is decided, published or recorded in the ledger, and no workload is touched: a validation has a row of its own that
-# expires, and its run is named after no workload, so completion and sweep find nothing to do for it.
+# expires. Its result is read where it is asked for; of the end of its run only that there will be none is written.
 
 
 KEPT: Final = timedelta(days=7)
 STARTING: Final = timedelta(minutes=1)
 """Longer than the function of the API runs."""
 ATTEMPT: Final = 1
+TRIES: Final = 5
+"""Of a write that another one overtakes: two others write a row, once each."""
 SWITCHED_OFF: Final = "this stack has no judge function, which runs validations (parameter SmallFileBytes)"
 
 
@@ -372,6 +393,21 @@ def observed(dependencies: Dependencies, validation: Validation) -> Observed:
         return Observed("unreadable")
     plan = Plan.from_bytes(dependencies.plan_at(validation.plan, validation.run))
     return Observed(report=Report(plan, judge(plan, result), result, ()))
+
+
+def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[None]:
+    """Bring the deadline of a validation forward where its invocation failed: no result will come. One that is there counts.
+
+    Nothing for the run of something else, for an earlier run, and where its deadline is past.
+    """
+    for _ in range(TRIES if lost == ATTEMPT else 0):
+        known, now = validations(dependencies).running(run), dependencies.clock.now()
+        if known is None or now >= instant_of(known.deadline):
+            return
+        with suppress(ConditionFailed):  # who starts it has written it since
+            after = replace(known, deadline=moment(now))
+            yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, known, after))
+            return
 
 
 def identity_of(caller: str, name: str) -> str:

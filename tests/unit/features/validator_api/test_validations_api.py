@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lakegate.errors import AccessDenied, ConditionFailed, Throttled
-from lakegate.features.validator_api.validation_run import OtherValidation, WantedValidation, start
+from lakegate.features.validator_api.validation_run import OtherValidation, WantedValidation, find, observed, start
 from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate.delivery.advance import invocation_ended
-from lakegate.gate.effects import Effect, run
+from lakegate.gate.effects import Effect, Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import decode
@@ -26,7 +26,7 @@ from tests.simulation.stage import Fault, Stage, settle
 from tests.unit.features.http_api.conftest import Answer, Api, signed
 from tests.unit.features.http_api.test_access import limited
 from tests.unit.features.waivers.test_waiver import rejected
-from tests.unit.gate.scenarios import KEY, landed, swapped
+from tests.unit.gate.scenarios import KEY, landed, resumed, swapped
 
 START = "POST /v1/validation/start"
 READ = "GET /v1/validation/{workloadId}"
@@ -152,7 +152,7 @@ def test_rules_are_measured_and_answered_in_dcms_form(serve: Callable[[Environme
 
 
 def test_nothing_but_the_row_of_the_validation_is_written(serve: Callable[[Environment], Api]) -> None:
-    """No workload, message or block; the end of its invocation, and a sweep, find nothing to do for it."""
+    """No workload, message or block; the end of its invocation, and a sweep, change nothing about its result."""
     env, row = rejected()
     api = serve(stack(env))
     before = (dict(env.memory.workloads), dict(env.memory.messages), env.dependencies.ledger.blocks(LINE))
@@ -350,6 +350,87 @@ def test_a_validation_that_failed_is_started_anew(serve: Callable[[Environment],
     assert failed.body == {"workloadId": NAME, "status": "NOK", "cause": "no-answer", "result": []}
     assert running.body["status"] == "Running"
     assert (first[0].workload != second.workload, len(payloads(env))) == (True, 2)
+
+
+def ended(env: Environment, run_: str = "", *, failed: bool = True, attempt: int = 1) -> Steps[object]:
+    """What the event about the end of an invocation carries on: of the last one unless a run is named."""
+    name = run_ or payloads(env)[-1]["workload"]
+    return invocation_ended(env.dependencies, name, attempt, failed=failed)
+
+
+def test_a_run_that_failed_is_told_at_once(serve: Callable[[Environment], Api]) -> None:
+    """As an attempt of a delivery is; the event again changes nothing, and the validation can be started anew."""
+    env = with_upload()
+    api = serve(env)
+    begun(api, wanted())
+    lost = payloads(env)[-1]["workload"]
+    states = [read(api).body["status"]]
+    for event in (ended(env, failed=False), ended(env, attempt=2), ended(env, "b" * 64)):
+        run(event, env.dependencies.clock)
+        states.append(read(api).body["status"])
+    found = [run(ended(env), env.dependencies.clock) for _ in range(2)]
+    told = read(api)
+    begun(api, wanted())
+    run(ended(env, lost), env.dependencies.clock)
+    states.append(read(api).body["status"])
+    answered(env)
+
+    assert states == ["Running"] * 5
+    assert (found, told.body) == (
+        [None, None],
+        {"workloadId": NAME, "status": "NOK", "cause": "no-answer", "result": []},
+    )
+    assert read(api).body["status"] == "OK"
+
+
+def test_a_result_counts_whatever_became_of_the_run(serve: Callable[[Environment], Api]) -> None:
+    """It was written before the function failed, or by the other of two invocations."""
+    env = with_upload()
+    api = serve(env)
+    begun(api, wanted())
+    run(ended(env), env.dependencies.clock)
+    answered(env)
+
+    assert read(api).body["status"] == "OK"
+
+
+@pytest.mark.parametrize("first", ["start", "event"])
+def test_the_end_of_a_run_is_told_whoever_writes_first(first: str) -> None:
+    """Its invocation fails before the request that started it has stored that."""
+    env = with_upload()
+    steps = start(env.dependencies, asking(), "first")
+    call = next(steps)
+    while call.effect is not Effect.START_JOB:
+        call = steps.send(call.do())
+    started = steps.send(call.do())
+    event = ended(env)
+    if first == "start":
+        deadline = next(event)
+        run(resumed(steps, started), env.dependencies.clock)
+        run(resumed(event, deadline), env.dependencies.clock)
+    else:
+        run(event, env.dependencies.clock)
+        run(resumed(steps, started), env.dependencies.clock)
+    known = find(env.dependencies, ALICE, NAME)
+
+    assert known is not None
+    assert observed(env.dependencies, known).failed == "no-answer"
+    again = run(start(env.dependencies, asking(), "second"), env.dependencies.clock)
+    assert (again.run != known.run, len(payloads(env))) == (True, 2)
+
+
+def test_an_event_that_others_overtake_all_the_time_leaves_it_to_the_deadline(
+    serve: Callable[[Environment], Api],
+) -> None:
+    """It gives up after some tries, without an error."""
+    env = with_upload()
+    begun(serve(env), wanted())
+    event = ended(env)
+    next(event)
+    for _ in range(4):
+        event.throw(ConditionFailed("validation"))
+    with pytest.raises(StopIteration):
+        event.throw(ConditionFailed("validation"))
 
 
 @pytest.mark.parametrize(
