@@ -21,7 +21,7 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
 )
-from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, judged
+from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, judged
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
@@ -385,6 +385,8 @@ def status_of_account(each: Account) -> DeliveryStatus:
 
 def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
     """A delivery as it is printed, read from the stack. Reads the result and the plan, where there are any."""
+    if delivery.announced is not None:
+        return announced_status(dependencies, delivery.announced)
     return status_of_account(account(dependencies, delivery))
 
 
@@ -394,23 +396,23 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
     return {key: list(section(dependencies, lines)) for key, section in asked}
 
 
-def announced_status(
-    workload: str, contract: str, version: str, *, expired: bool, refusals: tuple[str, ...] = ()
-) -> DeliveryStatus:
+def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -> DeliveryStatus:
     """An announcement that nothing has landed for; with the reasons, if its summary was refused."""
+    expired = announced.has_expired(dependencies.clock.now())
     unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus) if each.default is MISSING}
     known = {
-        "workload": workload,
+        "workload": announced.id,
         "key": "",
         "size": 0,
-        "contract": ContractOfDelivery(contract, version, ""),
+        "at": _iso(announced.at),
+        "contract": ContractOfDelivery(announced.contract, announced.version, announced.line),
         "chosen": False,
         "attempt": 0,
         "attempts": 0,
         "failed_attempts": (),
-        "reasons": refusals,
+        "reasons": announced.refusals,
         "where": (),
-        "problem": "announcement-expired" if expired and not refusals else None,
+        "problem": "announcement-expired" if expired and not announced.refusals else None,
     }
     return DeliveryStatus(**unknown | known)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from lakegate.errors import LakegateError
@@ -27,6 +27,7 @@ from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:
+    from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload
     from lakegate.gate.dependencies import Dependencies
 
 # ---- Requests and responses ----
@@ -394,27 +395,6 @@ class Endpoint:
 # ---- Workloads in DCM's representation (DCM 3.2.3) ----
 
 
-class AnnouncedWorkload(Protocol):
-    """A workload that a producer has announced, and that nothing has landed for."""
-
-    @property
-    def id(self) -> str: ...  # noqa: D102 - as of a workload
-    @property
-    def contract(self) -> str: ...  # noqa: D102 - that it was announced for
-    @property
-    def version(self) -> str: ...  # noqa: D102 - of the contract
-    @property
-    def key(self) -> str: ...  # noqa: D102 - at which its data lands
-    @property
-    def data_summary(self) -> object: ...  # noqa: D102 - what is stated of the data, as a document
-    @property
-    def refusals(self) -> tuple[str, ...]: ...  # noqa: D102 - the reasons for which nothing is to be sent
-
-    def has_expired(self, now: datetime) -> bool:
-        """Whether its time is over."""
-        ...
-
-
 STATUSES: Final[Mapping[State, str]] = {
     State.RECEIVED: "Created",
     State.HELD: "Held",
@@ -486,18 +466,12 @@ def representation(
     Raises Alarm where the result is not the one that was decided on.
     """
     if not isinstance(row, Workload):
-        expired = row.has_expired(dependencies.clock.now())
+        body = announced_body(row, document_id(dependencies, row.contract, row.version), dependencies.clock.now())
+        if body["result"] == {"result": "OK", "info": None}:
+            return body
         errors = list(row.refusals) or [EXPIRED]
         info = {"dataSummary": row.data_summary, "errors": errors, "results": [], "success": "fail"}
-        return {
-            "workloadId": row.id,
-            "deliveryId": None,
-            "dataContractId": document_id(dependencies, row.contract, row.version),
-            "dataContractVersion": row.version,
-            "status": "Rejected" if row.refusals else "Expired" if expired else STATUSES[State.RECEIVED],
-            "verdict": "rejected" if row.refusals else None,
-            "result": {"result": "NOK", "info": info} if row.refusals or expired else {"result": "OK", "info": None},
-        }
+        return body | {"result": {"result": "NOK", "info": info}}
     source = row.pin or announced
     return {
         "workloadId": asked or row.id,
@@ -507,6 +481,20 @@ def representation(
         "status": STATUSES[row.state],
         "verdict": row.decision.verdict if row.decision else None,
         "result": _result(dependencies, row),
+    }
+
+
+def announced_body(row: AnnouncedWorkload, contract: str, now: datetime) -> dict[str, object]:
+    """An announcement likewise, without its result. `contract`: the id in the document of its version."""
+    expired = row.has_expired(now)
+    return {
+        "workloadId": row.id,
+        "deliveryId": None,
+        "dataContractId": contract,
+        "dataContractVersion": row.version,
+        "status": "Rejected" if row.refusals else "Expired" if expired else STATUSES[State.RECEIVED],
+        "verdict": "rejected" if row.refusals else None,
+        "result": {"result": "NOK" if row.refusals or expired else "OK", "info": None},
     }
 
 

@@ -291,6 +291,23 @@ class DynamoTable:
         with port_errors():
             return tuple(item["id"]["S"].partition("#")[2] for page in query for item in page["Items"])
 
+    def latest(self, shard: str, limit: int, since: str, until: str) -> tuple[tuple[str, str], ...]:
+        """A query, page by page."""
+        if until < since:  # DynamoDB refuses an empty interval
+            return ()
+        query = self.client.get_paginator("query").paginate(
+            TableName=self.names[TableName.WORKLOADS],
+            IndexName=INDEX,
+            ScanIndexForward=False,
+            KeyConditionExpression="#shard = :shard AND #at BETWEEN :since AND :until",
+            ExpressionAttributeNames={"#at": "at", "#shard": "shard"},
+            ExpressionAttributeValues={":shard": typed(shard), ":since": typed(since), ":until": typed(until)},
+            PaginationConfig={"MaxItems": limit},
+        )
+        with port_errors():
+            items = [item for page in query for item in page["Items"]]
+        return tuple((item["at"]["S"], item["id"]["S"].partition("#")[2]) for item in items)
+
     def heights(
         self, chain: str, above: int = HEAD, below: int | None = None, *, newest: bool = False, page: int | None = None
     ) -> Iterator[Row]:

@@ -21,7 +21,8 @@ Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open w
 `pause#<n>` for paused lines, `message#<n>` for messages not yet sent, `line#<n>` for lines with a change to record,
 `notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for lines
 with a service level to watch, `pull#<n>` for lines that are pulled, `object#<n>` for objects that were named and are not
-delivered, `revalidation#<n>` for lines that are measured by schedule) and `at`. A row leaves it by losing both. It holds keys
+delivered, `revalidation#<n>` for lines that are measured by schedule, `announced#<contract>` for announcements that nothing has
+landed for) and `at`. A row leaves it by losing both. It holds keys
 only and lags: what is found is read again by key.
 """
 
@@ -339,6 +340,10 @@ class Tables(Protocol):
 
     def listed(self, shard: str, limit: int) -> tuple[str, ...]:
         """The names of rows in one shard of the index, the oldest first."""
+        ...
+
+    def latest(self, shard: str, limit: int, since: str, until: str) -> tuple[tuple[str, str], ...]:
+        """Likewise those between two values of `at`, both included, the newest first, each with its `at`."""
         ...
 
     def heights(

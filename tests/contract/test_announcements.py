@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -12,6 +12,8 @@ from lakegate.features.announcements.announced_delivery import Announcement
 from lakegate.features.http_api.idempotency_keys import KeptRequest
 from lakegate.features.validator_api.validation_run import Validation
 from lakegate.features.workflows.callbacks import CallbackToken
+from lakegate.gate.delivery.delivery_row import SourceObject, Workload
+from lakegate.gate.delivery.protocol import State
 from tests.contract.conftest import Ports
 
 UNTIL = datetime(2126, 1, 5, tzinfo=UTC)
@@ -36,6 +38,34 @@ def test_an_id_is_kept_once(ports: Ports) -> None:
         ports.announcements.create(replace(KEPT, contract="other"))
 
     assert ports.announcements.get(KEPT.id) == KEPT
+
+
+def test_announcements_of_a_contract_are_listed_until_data_lands(ports: Ports) -> None:
+    """The newest first, from a place on, and no longer than a week; a link takes one out, once."""
+    made = [
+        replace(
+            KEPT, id=f"{at}" * 64, key=f"{at}", until=f"2026-01-05T12:1{at}:00Z", contract="x" if at == 4 else "shop"
+        )
+        for at in range(5)
+    ]
+    for each in made:
+        ports.announcements.create(each)
+    source = SourceObject("landing", "1", "v1", "e", 1, "")
+    row = Workload(made[1].id, source, State.JOINED, None, joined="f" * 64)
+    now = made[0].at
+    whole, rest = ports.announcements.latest("shop", now, 9, "")
+    first, place = ports.announcements.latest("shop", now, 2, "")
+    second, end = ports.announcements.latest("shop", now, 2, place)
+    ports.announcements.link(row)
+    with pytest.raises(ConditionFailed, match="state"):
+        ports.announcements.link(row._replace(joined="e" * 64))
+    linked, _ = ports.announcements.latest("shop", now, 9, "")
+    late, _ = ports.announcements.latest("shop", now + timedelta(days=7, minutes=2), 9, "")
+
+    assert ([*whole], rest) == ([made[3], made[2], made[1], made[0]], "")
+    assert ([*first, *second], end) == ([*whole], "")
+    assert (linked, late) == ((made[3], made[2], made[0]), (made[3], made[2]))
+    assert (ports.announcements.get(made[1].id), ports.workloads.get(made[1].id)) == (made[1], row)
 
 
 def test_the_first_request_with_a_key_is_kept(ports: Ports) -> None:

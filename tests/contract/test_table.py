@@ -157,6 +157,10 @@ def everything(table: Tables) -> Any:
         [table.due("due", limit, until) for limit, until in ((9, "9999"), (1, "9999"), (9, "1"))],
         [table.listed("held#x", limit) for limit in (1, 9)],
         [
+            table.latest("held#x", limit, since, until)
+            for limit, since, until in ((1, "0", "9"), (9, "0", "9"), (9, "2", "1"))
+        ],
+        [
             list(map(sent, islice(table.heights("a/b_v1", above, below, newest=newest, page=1), 2)))
             for above, below in ((-1, None), (-2, None), (0, 1), (-1, 1), (-1, 0))
             for newest in (False, True)

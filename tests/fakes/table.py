@@ -136,6 +136,13 @@ class MemoryTable:
         found = sorted([(at, name) for name, (at, its) in self._index[kind].items() if its == shard])
         return tuple([name for _, name in found[:limit]])
 
+    def latest(self, shard: str, limit: int, since: str, until: str) -> tuple[tuple[str, str], ...]:
+        """By the index."""
+        self._catch_up()
+        kind = shard.partition("#")[0]
+        found = [(at, name) for name, (at, its) in self._index[kind].items() if its == shard and since <= at <= until]
+        return tuple(sorted(found, reverse=True)[:limit])
+
     def heights(
         self, chain: str, above: int = HEAD, below: int | None = None, *, newest: bool = False, page: int | None = None
     ) -> Iterator[Row]:

@@ -168,7 +168,7 @@ def _counts(each: DeliveryStatus) -> Counts | None:
 
 def _verdict(each: DeliveryStatus) -> tuple[str, str]:
     until = datetime.fromisoformat(each.next_attempt) if each.next_attempt else None
-    words = in_batch(each.state, each.batch, until) or STANDING[each.state].partition(":")[0]
+    words = in_batch(each.state, each.batch, until) or _state(each).partition(":")[0]
     if each.failed_attempts:
         is_over = each.state is State.FAILED
         last = CAUSE_TEXTS[each.failed_attempts[-1].cause]
@@ -194,8 +194,7 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "file", f"{one.key} ({counted(one.size, 'byte')})"
     chosen = ", chosen for this replay" if one.chosen else ""
     yield "contract", f"{of.line or of.id} {of.version}{chosen}" if of else "none"
-    nothing = "announced: nothing has landed yet" if not one.problem else "expired: nothing has landed"
-    yield "state", one.standing or (STANDING[one.state] if one.key else nothing)
+    yield "state", one.standing or _state(one)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from _person(one)
     yield from (("reason", reason) for reason in one.reasons)
@@ -212,6 +211,15 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "seconds", f"{one.seconds:.1f} from intake to completion"
     yield "time", _utc(one.at) or "not known"
     yield from _replays(one)
+
+
+def _state(one: DeliveryStatus) -> str:
+    """The state in words; of an announcement that nothing has landed for, what becomes of it."""
+    if one.key or one.state is not None:
+        return STANDING[one.state]
+    if one.reasons:
+        return "refused: nothing is to be sent"
+    return "announced: nothing has landed yet" if not one.problem else "expired: nothing has landed"
 
 
 def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.refusals import refused_by_name
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
-from lakegate.contract.contract_model import is_usable
+from lakegate.contract.contract_model import is_usable, line_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, InputError, LakegateError
@@ -22,13 +22,24 @@ from lakegate.features.announcements.wanted_delivery import DataSummary, WantedD
 from lakegate.gate.datasets.dataset_lines import strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER
-from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.delivery.delivery_row import Workload, workload_row
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.registry.registry_rows import RegistrySnapshot, Route
-from lakegate.gate.table import Put, Row, RowAbsent, Tables, found, workloads_key
+from lakegate.gate.table import (
+    ALWAYS,
+    Put,
+    Row,
+    RowAbsent,
+    RowExists,
+    Tables,
+    Update,
+    all_readable,
+    found,
+    workloads_key,
+)
 from lakegate.json_codec import OMITTED, canonical, decode, encode
 from lakegate.text import listed
 from lakegate.timestamps import instant_of, moment
@@ -41,6 +52,12 @@ if TYPE_CHECKING:
 # ---- Announced deliveries ----
 
 
+VALID: Final = timedelta(minutes=15)
+"""The time for which an upload URL can be used."""
+LISTED: Final = timedelta(days=7)
+"""The time for which an announcement that nothing has landed for is in the list of its contract's workloads."""
+LIST: Final = "announced"
+"""The kind of shard of the index that lists announcements."""
 ARRIVES: Final = timedelta(days=1)
 """The time after the end of its URL in which the data of an announcement may land: uploads that began in time, or in parts."""
 
@@ -71,6 +88,21 @@ class Announcement:
     """The first reasons for which nothing is to be sent; none, if it may be sent."""
 
     @property
+    def line(self) -> str:
+        """Its dataset."""
+        return line_of(self.contract, self.dataset, major(self.version))
+
+    @property
+    def at(self) -> datetime:
+        """The time when it was announced."""
+        return instant_of(self.until) - VALID
+
+    @property
+    def place(self) -> str:
+        """The place in the list of its contract's: by that time, and unique."""
+        return f"{moment(self.at)}#{self.id}"
+
+    @property
     def data_summary(self) -> object:
         """The summary as a document; None without one."""
         return None if self.summary is None else encode(self.summary)
@@ -97,12 +129,26 @@ class Announcements:
     def create(self, announcement: Announcement) -> None:
         """Put if absent. Raises ConditionFailed when the id is taken."""
         content = json.dumps(encode(announcement), separators=(",", ":"), ensure_ascii=False)
-        row = Row(workloads_key("announcement", announcement.id), {"announcement": content})
+        index = {"shard": f"{LIST}#{announcement.contract}", "at": announcement.place}
+        row = Row(workloads_key("announcement", announcement.id), {"announcement": content, **index})
         self.table.write(Put(row, RowAbsent(), "announcement"))
 
     def get(self, announcement: str) -> Announcement | None:
         """The announcement with this id; strongly consistent."""
         return found(self.table, workloads_key("announcement", announcement), _announcement)
+
+    def latest(self, contract: str, now: datetime, limit: int, until: str) -> tuple[tuple[Announcement, ...], str]:
+        """See `AnnouncedWorkloads`. What cannot be read is left out, and reported."""
+        names = self.table.latest(f"{LIST}#{contract}", limit + 1, moment(now - LISTED), until or ALWAYS)
+        rows = (self.table.get(workloads_key("announcement", name)) for _, name in names[:limit])
+        listed = all_readable(self.table, filter(None, rows), _announcement)
+        return tuple(listed), "".join(at for at, _ in names[limit:])
+
+    def link(self, row: Workload) -> None:
+        """Put the row that leads from an announcement to its workload, and list it no more. Raises ConditionFailed."""
+        key = workloads_key("announcement", row.id)
+        listed = Update(key, removes=("shard", "at"), if_=RowExists())
+        self.table.transact([Put(workload_row(row), RowAbsent(), "state"), listed])
 
 
 def announcements(dependencies: Dependencies) -> Announcements:
@@ -193,8 +239,6 @@ def headers(size: int, sha256: str) -> dict[str, str]:
 # announcement to it.
 
 
-VALID: Final = timedelta(minutes=15)
-"""The time for which an upload URL can be used."""
 LARGEST_PUT: Final = 5 << 30
 """Bytes of one PutObject (https://docs.aws.amazon.com/AmazonS3/latest/userguide/upload-objects.html)."""
 MOST_OF_SUMMARY: Final = 256 << 10
@@ -292,7 +336,7 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
         return  # its producer chose the key
     row = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
     with suppress(ConditionFailed):  # a link is never changed
-        yield from perform(Effect.LINK, partial(dependencies.workloads.create, row))
+        yield from perform(Effect.LINK, partial(announcements(dependencies).link, row))
 
 
 def has_landed(dependencies: Dependencies, announcement: Announcement) -> bool:

@@ -227,7 +227,7 @@ class Api:
         found, sections = list[DeliveryStatus](), None
         for page in self._pages(f"{contract_path(contract)}/workload"):
             found += (decode(DeliveryStatus, each["details"]) for each in page["workloads"])
-            sections = page["details"] if sections is None else sections
+            sections = page.get("details", {}) if sections is None else sections
             if len(found) >= limit:
                 break
         return tuple(found[:limit]), sections or {}

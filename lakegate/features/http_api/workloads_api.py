@@ -13,16 +13,16 @@ from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, page_of
+from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, ListPosition, page_of
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.http_messages import (
     STATUSES,
-    AnnouncedWorkload,
     HttpAnswer,
     HttpProblem,
     HttpRequest,
+    announced_body,
     asked_for,
     body_of,
     contract_named,
@@ -53,13 +53,10 @@ def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, obje
 
 
 def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> DeliveryStatus:
-    from lakegate.described_deliveries import announced_status, delivery_status  # noqa: PLC0415 - likewise
+    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - likewise
     from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415 - plans are read, for this parameter alone
 
-    if isinstance(row, Workload):
-        return delivery_status(dependencies, named(dependencies, row.id, 0))
-    expired = row.has_expired(dependencies.clock.now())
-    return announced_status(row.id, row.contract, row.version, expired=expired, refusals=row.refusals)
+    return delivery_status(dependencies, named(dependencies, row.id, 0))
 
 
 # ---- Workloads of a contract ----
@@ -67,16 +64,16 @@ def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> De
 
 PAGE: Final = 50
 DETAILED_PAGE: Final = 20
-LINE_AND_HEIGHT: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})")
-"""A place in the list, as the cursor of a page has it."""
+PLACE: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})|\n([0-9TZ:.-]{20,30}#[0-9a-f]{64})", re.ASCII)
+"""A place in the list, as the cursor of a page has it: below a height of a line, or among announcements."""
 
 
 def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """GET /api/v1/workload, GET /api/v1/data-contract/{id}/workload: the deliveries to a contract, one page of them.
 
     Without their results, which each has at its own address. With `line`, only those to this dataset. With the parameter
-    `details` each has what commands print of it, which is read for each: such a page is shorter, and has what features say about
-    the datasets.
+    `details` each has what commands print of it, which is read for each: such a page is shorter, and the first one has what
+    features say about the datasets.
     """
     name = request.path.get("id") or contract_named(dependencies, request.query.get("dataContractId", ""))[0]
     seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
@@ -92,14 +89,15 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         lines = {wanted}
     routes = [each for each in seen.routes if each.line in lines]
     limit = DETAILED_PAGE if request.flag("details") else PAGE
-    listed, after = page_of(dependencies, lines, routes, _place(request), limit)
+    place = _place(request)
+    listed, after = page_of(dependencies, lines, routes, place, limit)
     ids = {each.version: each.id for each in seen.versions}
     shown = [
         _summary(dependencies, each, name, ids) | _details(request, partial(_described, dependencies, each))
         for each in listed
     ]
-    page: dict[str, object] = {"workloads": shown, "cursor": cursor_of(f"{after.line}\n{after.below}" if after else "")}
-    if request.flag("details"):
+    page: dict[str, object] = {"workloads": shown, "cursor": cursor_of(_cursor(after) if after else "")}
+    if request.flag("details") and place == ListPosition():
         from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - as below
 
         page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
@@ -114,16 +112,24 @@ def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus
 
 def _place(request: HttpRequest) -> ListPosition:
     written = place_of(request)
-    found = LINE_AND_HEIGHT.fullmatch(written)
+    found = PLACE.fullmatch(written)
     if written and found is None:
         raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")
-    return ListPosition(found[1], int(found[2])) if found else ListPosition()
+    if found is None or found[3]:
+        return ListPosition(announced=found[3] if found else "")
+    return ListPosition(found[1], int(found[2]))
+
+
+def _cursor(place: ListPosition) -> str:
+    return f"{place.line}\n{place.announced or place.below}"
 
 
 def _summary(
     dependencies: Dependencies, delivery: Delivery, contract: str, ids: Mapping[str, str]
 ) -> dict[str, object]:
     """A delivery in DCM's representation, without its result; without its row, what its block has. `ids`: of the versions."""
+    if (announced := delivery.announced) is not None:
+        return announced_body(announced, ids.get(announced.version, contract), dependencies.clock.now())
     row, block = delivery.row, delivery.block
     if row is not None:
         state, verdict = row.state, row.decision.verdict if row.decision else None

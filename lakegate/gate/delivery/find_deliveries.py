@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from heapq import merge, nlargest
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
@@ -30,9 +31,68 @@ from lakegate.text import counted, did_you_mean, listed
 # ---- One delivery with its row, block and result ----
 
 
+class AnnouncedWorkload(Protocol):
+    """A workload that a producer has announced, and that nothing has landed for."""
+
+    @property
+    def id(self) -> str:
+        """The id, as that of a workload."""
+
+    @property
+    def contract(self) -> str:
+        """The contract that it was announced for."""
+
+    @property
+    def version(self) -> str:
+        """The version of the contract."""
+
+    @property
+    def line(self) -> str:
+        """The dataset."""
+
+    @property
+    def key(self) -> str:
+        """The key at which its data lands."""
+
+    @property
+    def at(self) -> datetime:
+        """The time when it was announced."""
+
+    @property
+    def place(self) -> str:
+        """The place in the list of its contract's: by that time, and unique."""
+
+    @property
+    def data_summary(self) -> object:
+        """The statements about the data, as a document."""
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """The reasons for which nothing is to be sent."""
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether its time is over."""
+        ...
+
+
+class AnnouncedWorkloads(Protocol):
+    """What the feature of announcements registers at the point `rows`."""
+
+    def get(self, announcement: str, /) -> AnnouncedWorkload | None:
+        """The announcement with this id, also one whose data has landed; strongly consistent."""
+        ...
+
+    def latest(self, contract: str, now: datetime, limit: int, until: str) -> tuple[tuple[AnnouncedWorkload, ...], str]:
+        """Some of those of a contract of the last days, the newest first, from a place on; empty: from the first one.
+
+        And the place where the others begin; empty: there are no more. By an index that lags: data may have landed.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One upload and what is known of it."""
+    """One upload and what is known of it; or an announced one, that nothing has landed for."""
 
     id: str
     key: str
@@ -45,6 +105,8 @@ class Delivery:
     """None: it landed, and nobody has claimed it yet."""
     block: Block | None = None
     """None: it is neither published nor quarantined."""
+    announced: AnnouncedWorkload | None = None
+    """None: it has landed."""
 
 
 def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
@@ -104,6 +166,11 @@ def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
     return Delivery(row.id, landed.key, (row.parts or landed).size, _latest(row, block), row, block)
 
 
+def delivery_of_announcement(announced: AnnouncedWorkload) -> Delivery:
+    """An announced one, which has no landing key as long as nothing is there."""
+    return Delivery(announced.id, "", 0, announced.at, announced=announced)
+
+
 def _latest(row: Workload, block: Block | None) -> datetime | None:
     if block is not None:
         return datetime.fromisoformat(block.system_time)
@@ -117,6 +184,8 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 # * An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by the gate.
 # * Of a FAILED one whose landed version was deleted by others the staged copy is left.
 # * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
+#
+# * An announced one has a row of its own kind, which an index lists by contract until its data is taken in.
 #
 # A workload that is GONE, because its producer deleted the version and no staged copy is left, is found by its id alone.
 
@@ -144,12 +213,15 @@ class Wanted:
     chains: frozenset[str] = frozenset()
     day: date | None = None
     """UTC, of the delivery's latest time."""
+    announced: bool = False
+    """Whether also those of the contracts of these chains that were announced, and that nothing has landed for."""
 
     def admits(self, delivery: Delivery) -> bool:
         """Whether it is one of those."""
         row, block = delivery.row, delivery.block
         decided = block.verdict if block else row.decision.verdict if row and row.decision else NO_VERDICT
-        chain = block.chain if block else row.pin.chain if row and row.pin else ""
+        pinned = row.pin.chain if row and row.pin else ""
+        chain = block.chain if block else delivery.announced.line if delivery.announced else pinned
         day = delivery.at.date() if delivery.at else None
         return (
             decided in (self.verdicts or {decided}) and chain in (self.chains or {chain}) and day == (self.day or day)
@@ -162,6 +234,8 @@ EVERY: Final = Wanted()
 def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tuple[Delivery, ...]:
     """The latest of the deliveries that are wanted, newest first."""
     known: dict[str, Delivery] = {}
+    of = sorted({each.partition("/")[0] for each in wanted.chains}) if wanted.announced else ()
+    announced = [each for contract in of for each in _announced(dependencies, contract, "", limit)[0]]
     rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
     for delivery in (*_at_rest(dependencies, limit, wanted), *_landed(dependencies, rows), *_open(dependencies, rows)):
         known.setdefault(delivery.id, delivery)
@@ -169,6 +243,7 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
         known.setdefault(failed.id, failed)
     for replayed in _replays(dependencies, tuple(known.values())):
         known.setdefault(replayed.id, replayed)
+    known |= {each.id: delivery_of_announcement(each) for each in _not_among(announced, known.values())}
     return tuple(nlargest(limit, filter(wanted.admits, known.values()), key=lambda each: each.at or ALWAYS))
 
 
@@ -177,24 +252,34 @@ class ListPosition:
     """A place in the list of the deliveries to some lines: below a height of a line, or at its top."""
 
     line: str = ""
-    """Empty: the beginning."""
+    """Empty: before all lines."""
     below: int | None = None
+    announced: str = ""
+    """Before all lines: the place among announcements; empty: the beginning of the list."""
 
 
 def page_of(
     dependencies: Dependencies, lines: Iterable[str], routes: Iterable[Route], place: ListPosition, limit: int
 ) -> tuple[tuple[Delivery, ...], ListPosition | None]:
-    """A page of the deliveries to some lines: first those that are not finished, then line by line, the newest first.
+    """A page of the deliveries to some lines of a contract: first those that are not finished, then those that were announced
+    and that nothing has landed for, then line by line, the newest first.
 
     And where the next page begins; None after the last one. `routes`: below them unfinished ones have landed.
     """
     ordered = sorted(lines, reverse=True)
     found: list[Delivery] = []
     if not place.line:
-        wanted = Wanted(chains=frozenset(ordered))
-        landed = (_landed(dependencies, SEARCHED_OPEN, each.prefix) for each in routes)
-        unfinished = _open(dependencies, SEARCHED_OPEN), failed_and_staged(dependencies), *landed
-        found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
+        wanted, contract = Wanted(chains=frozenset(ordered)), ordered[0].partition("/")[0]
+        announced, others = _announced(dependencies, contract, place.announced, limit)
+        if not place.announced:
+            landed = (_landed(dependencies, SEARCHED_OPEN, each.prefix) for each in routes)
+            unfinished = _open(dependencies, SEARCHED_OPEN), failed_and_staged(dependencies), *landed
+            found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
+        shown = [each for each in _not_among(announced, found) if each.line in wanted.chains]
+        room = max(limit - len(found), 0)
+        found += map(delivery_of_announcement, shown[:room])
+        if rest := shown[room].place if len(shown) > room else others:
+            return tuple(found), ListPosition(announced=rest)
     for line in ordered:
         if place.line and line > place.line:
             continue
@@ -206,6 +291,23 @@ def page_of(
                 return tuple(found), ListPosition(line, block.height + 1)
             found.append(at_rest(dependencies, block))
     return tuple(found), None
+
+
+def _announced(
+    dependencies: Dependencies, contract: str, until: str, limit: int
+) -> tuple[list[AnnouncedWorkload], str]:
+    """The announcements of a contract that nothing has landed for, of at most `limit` from a place on; and that of the others."""
+    rows: AnnouncedWorkloads | None = dependencies.rows("announcements")
+    if rows is None:
+        return [], ""
+    listed, others = rows.latest(contract, dependencies.clock.now(), limit, until)
+    return [each for each in listed if readable_row(dependencies, each.id) is None], others
+
+
+def _not_among(announced: Iterable[AnnouncedWorkload], found: Iterable[Delivery]) -> Iterator[AnnouncedWorkload]:
+    """Those whose data is in no delivery that was read since."""
+    keys = {each.key for each in found}
+    return (each for each in announced if each.key not in keys)
 
 
 def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
@@ -338,6 +440,10 @@ def _original(dependencies: Dependencies, delivery: Delivery) -> Delivery:
 def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
     row = row_of(dependencies, identity)
     if row is None:
+        rows: AnnouncedWorkloads | None = dependencies.rows("announcements")
+        with suppress(AccessDenied):  # owners of contracts read those of theirs over the API
+            if rows is not None and (announced := rows.get(identity)) is not None:
+                return delivery_of_announcement(announced)
         raise InputError("no workload has this id")
     if row.joined:
         return _by_id(dependencies, row.joined)

@@ -155,6 +155,17 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     assert may == reads | objects | announces | transitions | approves
 
 
+def test_the_role_lists_open_workloads_and_announcements_alone(built: Path) -> None:
+    """Of the index: no messages, pauses, or schedules."""
+    stack = Stack.read(built)
+    (policy,) = stack.resources("AWS::IAM::Role")["ApiRole"]["Policies"]
+    index = f"{stack.resolve({'Fn::GetAtt': ['WorkloadsTable', 'Arn']})}/index/agenda"
+    shards = ("due#1", "announced#orders", "message#1", "pause#1", "held#orders/lines_v1", "revalidation#1")
+    asked = [Call("dynamodb:Query", index, {"dynamodb:LeadingKeys": [each]}) for each in shards]
+
+    assert allowed_by([policy["PolicyDocument"]], asked) == [True, True, False, False, False, False]
+
+
 def test_the_role_starts_validations_where_there_is_a_judge_function(built: Path) -> None:
     """It lists versions, writes requests and invokes that function; without one it may only list."""
     asked = [

@@ -336,17 +336,17 @@ def test_an_announcement_has_no_verdict(server: Server) -> None:
 
     assert fresh == [
         f"  workload  {announced}",
-        "  contract  orders 1.0.0",
+        "  contract  orders/lines_v1 1.0.0",
         "     state  announced: nothing has landed yet",
         "   verdict  none yet",
-        "      time  not known",
+        "      time  2026-01-05 12:00:00 UTC",
     ]
     assert (as_json["state"], as_json["verdict"], as_json["size"]) == (None, None, 0)
     assert late[2:] == [
         "     state  expired: nothing has landed",
         "   verdict  none yet",
         "   problem  announcement-expired (docs/operator.md)",
-        "      time  not known",
+        "      time  2026-01-05 12:00:00 UTC",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import Request
@@ -15,7 +16,10 @@ from jsonschema import Draft202012Validator
 from infra.site.command_schemas import FILE, text
 from infra.site.published_schemas import derived
 from lakegate.cli.main import app
+from lakegate.contract.file_formats import Format
 from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+from lakegate.features.announcements.announced_delivery import SummaryRefused, announce
+from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.features.pull.pull_task import tick
 from lakegate.features.pull.pulled_line import PulledLine
 from lakegate.gate.effects import run
@@ -120,11 +124,22 @@ def accepted(lakegate: Lakegate) -> str:
     return lakegate.delivered()
 
 
+def announced(lakegate: Lakegate) -> tuple[str, ...]:
+    """One that waits, one that is refused, and a delivery."""
+    accepted(lakegate)
+    for identity, stated in (("a", None), ("b", DataSummary(4, (), Format.PARQUET))):
+        wanted = WantedDelivery("shop", summary=stated)
+        with suppress(SummaryRefused):
+            run(announce(lakegate.dependencies, wanted, identity * 64), lakegate.dependencies.clock)
+    return "status", "a" * 64
+
+
 CASES: dict[str, tuple[type, Callable[[Lakegate], tuple[str, ...]]]] = {
     "status, accepted": (DeliveryStatus, lambda lakegate: ("status", accepted(lakegate))),
     "status, rejected": (DeliveryStatus, lambda lakegate: ("status", rejected(lakegate))),
     "status, waiting": (DeliveryStatus, lambda lakegate: ("status", waiting(lakegate))),
     "status, failed": (DeliveryStatus, lambda lakegate: ("status", failed(lakegate)[1])),
+    "status, announced": (DeliveryStatus, announced),
     "replay": (StartedReplay, failed),
     "waive": (WaivedDelivery, lambda lakegate: ("waive", rejected(lakegate), *WAIVER)),
     "approve": (AnsweredDelivery, lambda lakegate: ("approve", waiting(lakegate))),
@@ -149,7 +164,7 @@ def test_a_command_prints_the_same_both_ways(lakegate: Lakegate, by_api: Callabl
     assert all(fits(json.loads(each), cls) for each in (first.stdout, here.stdout))
 
 
-@pytest.mark.parametrize("made", [accepted, pulling])
+@pytest.mark.parametrize("made", [accepted, pulling, announced])
 def test_the_list_of_a_contract_is_the_same_both_ways(
     lakegate: Lakegate, by_api: Callable[..., Any], over_http: Callable[..., Result], made: Callable[[Lakegate], object]
 ) -> None:
@@ -159,6 +174,19 @@ def test_the_list_of_a_contract_is_the_same_both_ways(
 
     assert json.loads(lakegate(*words, "--json").stdout) == by_api(*words)
     assert lakegate(*words).stdout == printed(over_http(*words))
+
+
+def test_announcements_are_in_the_list_of_their_contract(lakegate: Lakegate) -> None:
+    """What becomes of each is in its row; without the contract, nobody can tell whose they are."""
+    announced(lakegate)
+    rows = lakegate.ok("status", "--contract", "orders").splitlines()
+    shown = {each.split()[0]: each for each in rows}
+    listed = lakegate.json("status", "--contract", "shop", "--verdict", "none")["deliveries"]
+
+    assert (" announced " in shown["a" * 12], " refused " in shown["b" * 12]) == (True, True)
+    assert sorted(each["workload"][0] for each in listed) == ["a", "b"]
+    assert {each["contract"]["line"] for each in listed} == {"shop/orders_v1"}
+    assert [each["key"] for each in lakegate.json("status")["deliveries"]] == ["orders/day.csv"]
 
 
 @pytest.mark.parametrize("case", ["replay", "waive", "approve", "decline"])
