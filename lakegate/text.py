@@ -157,3 +157,8 @@ def lasting(seconds: Fraction) -> str:
     units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
     size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
     return limited(f"{float(seconds / size):.4g}", name)
+
+
+def for_python(pattern: str) -> str:
+    r"""A pattern of plans as Python's `re` reads it: the end of the text is `\Z`. A backslash is never written as two."""
+    return pattern.replace(r"\z", r"\Z")

@@ -11,14 +11,14 @@ from lakegate.contract.documents.document_tree import Document, address, steps_o
 from lakegate.contract.documents.schema_validation import server_messages
 from lakegate.lints.findings import Finding, fields_of
 from lakegate.rules.field_constraints import TEXT_FORMS
-from lakegate.text import did_you_mean, shown
+from lakegate.text import did_you_mean, for_python, shown
 
 # ---- Keys, links, tags, servers, team and price ----
 
 
 LINK = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:\S+|\$\{.*)")
 LINK_KEYS = ("url", "migration_guide", "invitationUrl", "endpointUrl")
-EMAIL = re.compile(TEXT_FORMS["email"].pattern.replace(r"\z", r"\Z"))
+EMAIL = re.compile(for_python(TEXT_FORMS["email"].pattern))
 TRANSFORMATIONS = {
     "DIRECT": ("IDENTITY", "TRANSFORMATION", "AGGREGATION"),
     "INDIRECT": ("JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"),

@@ -10,6 +10,8 @@ from re import _constants as op  # type: ignore[attr-defined]  # the parser of t
 from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
 
+from lakegate.text import for_python
+
 # ---- Sets of characters ----
 
 
@@ -150,7 +152,7 @@ def parse(pattern: str) -> Items:
 def parsed(pattern: str) -> Any:  # noqa: ANN401 -- the tree of the standard library's parser
     """The syntax tree of the standard library; NoPatternError if the pattern is invalid."""
     try:
-        return _parser.parse(pattern.replace(r"\z", r"\Z"))
+        return _parser.parse(for_python(pattern))
     except (re.error, OverflowError, RecursionError) as error:
         raise NoPatternError from error
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 from lakegate.contract.logical_types import SCALE, LogicalType, literal
 from lakegate.json_codec import DECIMAL, Bounds, Count, Name
+from lakegate.text import for_python
 
 # ---- Row conditions ----
 # **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,
@@ -218,7 +219,7 @@ def holds(predicate: Predicate, logical: LogicalType, written: str, scale: int =
         case JsonForm():
             return True
         case Matches(_, pattern):
-            return len(written) > LONGEST_JUDGED or re.search(pattern.replace(r"\z", r"\Z"), written) is not None
+            return len(written) > LONGEST_JUDGED or re.search(for_python(pattern), written) is not None
         case _:
             value = literal(logical, written, scale)
             return not isinstance(predicate, Typed) if value is None else _compared(predicate, logical, value)

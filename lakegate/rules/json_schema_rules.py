@@ -17,7 +17,7 @@ from lakegate.patterns.matching_cost import parts_of
 from lakegate.plan.check import Check
 from lakegate.plan.predicates import JsonForm
 from lakegate.rules.check_builder import argument, brief, refuse, rows, skipped
-from lakegate.text import shown
+from lakegate.text import for_python, shown
 
 LONGEST: Final = 1 << 16
 """Characters of a schema."""
@@ -185,4 +185,4 @@ def _pattern(written: str) -> str:
         raise UnusableSchemaError(f"its pattern {shown(brief(written))}: {error}") from None
     if not all(each.is_bounded for each in parts_of(pattern)):
         raise UnusableSchemaError(f"its pattern {shown(brief(written))} could take very long: repeat less in it")
-    return rf"(?a:{pattern})".replace(r"\z", r"\Z")
+    return for_python(rf"(?a:{pattern})")
