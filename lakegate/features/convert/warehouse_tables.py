@@ -29,17 +29,33 @@ class Warehouse:
     has_keys: bool = False
     """Whether tables declare `UNIQUE` and `PRIMARY KEY` of columns of any type."""
 
+    def __call__(self, _contract: Contract, dataset: Dataset) -> Converted:
+        """The table of a dataset."""
+        dialect, promises = self.dialect, ExpressedPromises(dataset)
+        lines = []
+        for each in dataset.fields:
+            null = " NOT NULL" if promises.has(each.name, "required") else ""
+            unique = " UNIQUE" if self.has_keys and promises.has(each.name, "unique") else ""
+            lines.append(f"{dialect.name(each.name)} {dialect.type(each)}{null}{unique}")
+        if self.has_keys and (key := promises.key()):
+            lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
+        body = ",\n  ".join(lines)
+        text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
+        return Converted(text, (*dialect.unread(dataset.fields), *promises.omitted()))
+
 
 def _of_scalars(types: Mapping[LogicalType, str], text: str, parts: str, native: str = "") -> DdlDialect:
     """A system that has one type for all values with parts."""
     return DdlDialect('"', {**_COMMON, **types}, text, parts, parts, parts, "", native)
 
 
-POSTGRES = Warehouse(_of_scalars({LogicalType.BINARY: "BYTEA"}, "TEXT", "JSONB"), has_keys=True)
-REDSHIFT = Warehouse(
+postgres = Warehouse(_of_scalars({LogicalType.BINARY: "BYTEA"}, "TEXT", "JSONB"), has_keys=True)
+"""Values with parts are JSONB."""
+redshift = Warehouse(
     _of_scalars({LogicalType.BINARY: "VARBYTE"}, "VARCHAR(65535)", "SUPER", "redshiftType"), has_keys=True
 )
-SNOWFLAKE = Warehouse(
+"""Values with parts are SUPER."""
+snowflake = Warehouse(
     _of_scalars(
         {LogicalType.TIMESTAMP: "TIMESTAMP_NTZ", LogicalType.BINARY: "BINARY"},
         "VARCHAR",
@@ -48,7 +64,8 @@ SNOWFLAKE = Warehouse(
     ),
     has_keys=True,
 )
-SQLSERVER = Warehouse(
+"""Values with parts are VARIANT."""
+sqlserver = Warehouse(
     _of_scalars(
         {
             LogicalType.NUMBER: "FLOAT(53)",
@@ -61,7 +78,8 @@ SQLSERVER = Warehouse(
         "sqlserverType",
     )
 )
-BIGQUERY = Warehouse(
+"""No text without a length can be a key; values with parts are texts."""
+bigquery = Warehouse(
     DdlDialect(
         "`",
         _COMMON
@@ -81,7 +99,8 @@ BIGQUERY = Warehouse(
         is_escaped=True,
     )
 )
-DATABRICKS = Warehouse(
+"""Maps are JSON."""
+databricks = Warehouse(
     DdlDialect(
         "`",
         _COMMON | {LogicalType.NUMBER: "DOUBLE", LogicalType.TIME: "STRING", LogicalType.BINARY: "BINARY"},
@@ -93,47 +112,4 @@ DATABRICKS = Warehouse(
         "databricksType",
     )
 )
-
-
-def postgres(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of PostgreSQL; values with parts are JSONB."""
-    return _table(dataset, POSTGRES)
-
-
-def redshift(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of Redshift; values with parts are SUPER."""
-    return _table(dataset, REDSHIFT)
-
-
-def snowflake(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of Snowflake; values with parts are VARIANT."""
-    return _table(dataset, SNOWFLAKE)
-
-
-def sqlserver(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of SQL Server, where no text without a length can be a key; values with parts are texts."""
-    return _table(dataset, SQLSERVER)
-
-
-def bigquery(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of BigQuery; maps are JSON."""
-    return _table(dataset, BIGQUERY)
-
-
-def databricks(_contract: Contract, dataset: Dataset) -> Converted:
-    """A table of Databricks; times of day are texts."""
-    return _table(dataset, DATABRICKS)
-
-
-def _table(dataset: Dataset, system: Warehouse) -> Converted:
-    dialect, promises = system.dialect, ExpressedPromises(dataset)
-    lines = []
-    for each in dataset.fields:
-        null = " NOT NULL" if promises.has(each.name, "required") else ""
-        unique = " UNIQUE" if system.has_keys and promises.has(each.name, "unique") else ""
-        lines.append(f"{dialect.name(each.name)} {dialect.type(each)}{null}{unique}")
-    if system.has_keys and (key := promises.key()):
-        lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
-    body = ",\n  ".join(lines)
-    text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
-    return Converted(text, (*dialect.unread(dataset.fields), *promises.omitted()))
+"""Times of day are texts."""
