@@ -168,13 +168,26 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         elif form is not CheckFormat.TEXT:
             write(form, [CheckAnswer(tuple(asked), error=error)])
         raise
-    outcomes = [outcome for report, _ in judged for outcome in report.judgement.outcomes]
-    found = progress(before.findings, outcomes) if before is not None else None
+    return _result(form, inputs, judged, written, before, show_all=show_all)
+
+
+def _result(  # noqa: PLR0913 - what the command has found
+    form: CheckFormat,
+    inputs: check_result.Inputs,
+    judged: list[tuple[Report, tuple[str, ...]]],
+    written: list[str],
+    before: check_result.Earlier | None,
+    *,
+    show_all: bool,
+) -> CommandResult[CheckDocument | CheckTablesDocument]:
+    """The result of all tables in a form, compared with an earlier one. `written`: the files, in words."""
     reports = [report for report, _ in judged]
+    outcomes = [outcome for report in reports for outcome in report.judgement.outcomes]
+    found = progress(before.findings, outcomes) if before is not None else None
 
     def answer() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
-        judged = check_result.judged_tables(inputs, reports)
-        return replace(judged, against=against(before, found)) if before and found else judged
+        document = check_result.judged_tables(inputs, reports)
+        return replace(document, against=against(before, found)) if before and found else document
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
