@@ -35,6 +35,17 @@ MAX_BYTES = (1 << 20) + 1
 """One more than any contract may have: enough to refuse it."""
 
 
+def _fetched(url: str) -> bytes:
+    from lakegate.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
+
+    return fetched(url, MAX_BYTES)
+
+
+def not_fetched(url: str) -> bytes:
+    """Raise InputError: an address is not read. What `--offline` puts in the place of a request."""
+    raise InputError(f"{shown(url)} was not read: --offline fetches nothing")
+
+
 @dataclass(frozen=True, slots=True)
 class InputDocument:
     """A document to read."""
@@ -42,28 +53,30 @@ class InputDocument:
     name: str
     found: bool = False
     """Whether a folder held it; then it may be no contract at all."""
+    fetch: Callable[[str], bytes] = _fetched
+    """Reads an address, of the document or of definitions that it uses. Raises InputError."""
 
     def read(self) -> bytes:
         """Its first bytes, enough to judge it; InputError where it cannot be read."""
         if self.name == STANDARD_INPUT:
             return _beginning(sys.stdin.buffer)
         if is_url(self.name):
-            return _at_url(self.name)
+            return _at_url(self.name, self.fetch)
         try:
             with Path(self.name).open("rb") as file:
-                return with_definitions(_beginning(file), below(Path(self.name).parent))
+                return with_definitions(_beginning(file), below(Path(self.name).parent), self.fetch)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the name holds a NUL character"
             raise InputError(f"{self.name} cannot be read: {reason}.") from error
 
 
-def sources(names: list[str]) -> Iterator[InputDocument]:
-    """The documents that files, folders and `-` name; InputError for a folder that holds none."""
+def sources(names: list[str], fetch: Callable[[str], bytes] = _fetched) -> Iterator[InputDocument]:
+    """The documents that files, folders and `-` name; InputError for a folder that holds none. `fetch`: as theirs."""
     for name in names:
         if name != STANDARD_INPUT and _is_folder(name):
-            yield from _inside(Path(name))
+            yield from _inside(Path(name), fetch)
         else:
-            yield InputDocument(name)
+            yield InputDocument(name, fetch=fetch)
 
 
 def _is_folder(name: str) -> bool:
@@ -73,7 +86,7 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def _inside(folder: Path) -> Iterator[InputDocument]:
+def _inside(folder: Path, fetch: Callable[[str], bytes]) -> Iterator[InputDocument]:
     """The files of a folder and of those below it, hidden ones (`.git`, `.venv`) left out."""
     found = False
     for path, folders, files in os.walk(folder):
@@ -86,12 +99,12 @@ def _inside(folder: Path) -> Iterator[InputDocument]:
             elif not Path(name).resolve().is_relative_to(folder.resolve()):
                 sys.stderr.write(f"lakegate: {printable(name)} is a link that leaves the folder, passed over\n")
             else:
-                yield InputDocument(name, found=True)
+                yield InputDocument(name, found=True, fetch=fetch)
     if not found:
         raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
 
 
-def with_definitions(text: bytes, read: Callable[[str], bytes]) -> bytes:
+def with_definitions(text: bytes, read: Callable[[str], bytes], fetch: Callable[[str], bytes] = _fetched) -> bytes:
     """A contract document with the definitions of files that it uses (`lakegate.contract.documents.ref_definitions`)."""
     if b"$ref" not in text:
         return text
@@ -99,20 +112,14 @@ def with_definitions(text: bytes, read: Callable[[str], bytes]) -> bytes:
     from lakegate.contract.documents.ref_definitions import bundled  # noqa: PLC0415 -- yaml, for such documents alone
 
     def read_or_fetch(name: str) -> bytes:
-        return _fetched(name) if is_url(name) else read(name)
+        return fetch(name) if is_url(name) else read(name)
 
     return bundled(text, read_or_fetch) if declares_format(text) else text
 
 
-def _at_url(url: str) -> bytes:
+def _at_url(url: str, fetch: Callable[[str], bytes] = _fetched) -> bytes:
     """A document by its address, with the definitions of files beside it there."""
-    return with_definitions(_fetched(url), lambda name: _fetched(urljoin(url, name)))
-
-
-def _fetched(url: str) -> bytes:
-    from lakegate.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
-
-    return fetched(url, MAX_BYTES)
+    return with_definitions(fetch(url), lambda name: fetch(urljoin(url, name)), fetch)
 
 
 def is_url(name: str) -> bool:
@@ -158,27 +165,27 @@ class StackRegistry:
 
     stack: str
     local: bool
-    _fault: str = field(default="", init=False)
-    """The reason why it cannot be read: it is not asked again."""
+    fault: str = ""
+    """The reason why it cannot be read: it is not asked, or not again."""
 
     def parents(self, text: bytes) -> Parents:
         """Finds the parents of a document as `lakegate publish` does. InputError where the registry cannot be read."""
 
         def find(contract: str, line: int) -> ParentDocument | None:
             try:
-                if not self._fault:
+                if not self.fault:
                     from lakegate.gate.registry.publish_contract import referred_of  # noqa: PLC0415 - for such parents alone
 
                     with opened(self.stack, local=self.local) as there:
                         return referred_of(there.dependencies(), text).parents(contract, line)
             except LakegateError as error:
-                self._fault = str(error)
+                self.fault = str(error)
             except ModuleNotFoundError as error:
-                self._fault = advice(error) or ""
-                if not self._fault:
+                self.fault = advice(error) or ""
+                if not self.fault:
                     raise
             raise InputError(
-                f"no file has it, and the registry of the stack {self.stack} cannot be read ({self._fault}):"
+                f"no file has it, and the registry of the stack {self.stack} cannot be read ({self.fault}):"
                 " give its file with --parents, or name another stack with --stack"
             )
 
@@ -193,15 +200,18 @@ class ParentPlaces:
     """Files and folders; if there are any, the folder of the document is not searched."""
     registry: StackRegistry | None = None
     """The registry, for a parent that no file has."""
+    fetch: Callable[[str], bytes] = _fetched
+    """Reads addresses, as that of `InputDocument`."""
     _found: dict[str, list[tuple[tuple[str, str], InputDocument]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The contracts of the files, or of each folder, with id and version: a command reads them once."""
 
     @staticmethod
-    def of(paths: list[Path] | None, stack: str, *, local: bool) -> ParentPlaces:
-        """The places of a command's options."""
-        return ParentPlaces(tuple(paths or ()), StackRegistry(stack, local))
+    def of(paths: list[Path] | None, stack: str, *, local: bool, offline: bool = False) -> ParentPlaces:
+        """The places of a command's options. `offline`: of files alone."""
+        registry = StackRegistry(stack, local, "--offline asks none" if offline else "")
+        return ParentPlaces(tuple(paths or ()), registry, not_fetched if offline else _fetched)
 
     def parents(self, document: str, text: bytes) -> Parents:
         """Finds the highest release of a major number, first in the files; they are read when a document inherits."""
@@ -225,15 +235,16 @@ class ParentPlaces:
         """The contracts of the files, or beside a document, with id and version; what is not a contract is left out."""
         place = "" if self.paths else str(folder)
         if place not in self._found:
-            documents = sources([str(each) for each in self.paths]) if self.paths else _beside(folder)
+            paths = [str(each) for each in self.paths]
+            documents = sources(paths, self.fetch) if paths else _beside(folder, self.fetch)
             self._found[place] = [(found, each) for each in documents if (found := _identity(each)) is not None]
         return self._found[place]
 
 
-def _beside(folder: Path) -> Iterator[InputDocument]:
+def _beside(folder: Path, fetch: Callable[[str], bytes]) -> Iterator[InputDocument]:
     files = folder.iterdir() if folder.is_dir() else ()
     names = sorted(str(each) for each in files if each.suffix in SUFFIXES and each.is_file())
-    return (InputDocument(each, found=True) for each in names)
+    return (InputDocument(each, found=True, fetch=fetch) for each in names)
 
 
 def _identity(document: InputDocument) -> tuple[str, str] | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
-from lakegate import contract_urls
+from lakegate import contract_files, contract_urls
 from lakegate.cli.main import app
 from lakegate.contract_files import MAX_BYTES, InputDocument, is_file_name, read_text, url_of, with_definitions
 from lakegate.contract_urls import fetched
@@ -103,6 +104,36 @@ def test_commands_take_an_address(receiver: Receiver) -> None:
 
     assert (linted.exit_code, planned.exit_code) == (0, 0), (linted.output, planned.output)
     assert "at most 3 characters" in planned.stdout
+
+
+def test_offline_lint_asks_no_host(receiver: Receiver, tmp_path: Path) -> None:
+    """A reference is an error at its line, beside all others; a document by its address cannot be read."""
+    (tmp_path / "orders.yaml").write_bytes(CONTRACT.replace(b"shared.yaml", url(receiver).encode()))
+    (tmp_path / "own.yaml").write_bytes(CONTRACT)
+    (tmp_path / "shared.yaml").write_bytes(SHARED)
+    linted = CliRunner().invoke(app, ["lint", str(tmp_path), "--only-contracts", "--offline"])
+    remote = CliRunner().invoke(app, ["lint", url(receiver), "--offline"])
+
+    assert (linted.exit_code, remote.exit_code, receiver.requests) == (1, 2, [])
+    assert f"{tmp_path}/orders.yaml:7: error external-reference" in linted.stdout
+    assert "was not read: --offline fetches nothing" in " ".join(linted.stdout.split())
+    assert f"{tmp_path}/own.yaml: valid" in linted.stdout
+    assert "was not read: --offline fetches nothing" in remote.stderr
+
+
+def test_offline_lint_asks_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parent that a file has is read; one that no file has is an error, and its own reference to the web another."""
+    monkeypatch.setattr(contract_files, "opened", Mock(side_effect=AssertionError("a stack is asked")))
+    child = CONTRACT.replace(b"info:", b"config: {lakegate: {inherits: base@1}}\ninfo:")
+    parent = CONTRACT.replace(b"id: x", b"id: base").replace(b"shared.yaml", b"https://localhost/shared.yaml")
+    (tmp_path / "child.yaml").write_bytes(child.replace(b"$ref: 'shared.yaml#/definitions/code'", b"type: text"))
+    alone = CliRunner().invoke(app, ["lint", str(tmp_path / "child.yaml"), "--offline"])
+    (tmp_path / "base.yaml").write_bytes(parent)
+    both = CliRunner().invoke(app, ["lint", str(tmp_path / "child.yaml"), "--offline"])
+
+    assert (alone.exit_code, both.exit_code) == (1, 1), (alone.output, both.output)
+    assert "--offline asks none" in " ".join(alone.stdout.split())
+    assert "--offline fetches nothing" in " ".join(both.stdout.split())
 
 
 def test_check_takes_an_address(receiver: Receiver, tmp_path: Path) -> None:

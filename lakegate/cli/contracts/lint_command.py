@@ -52,6 +52,9 @@ def lint(  # noqa: PLR0913 - a command has these options
         bool, Option("--only-contracts", help="Skip files that declare no contract format.")
     ] = False,
     strict: Annotated[bool, Option("--strict", help="Refuse documents that have warnings too.")] = False,
+    offline: Annotated[
+        bool, Option("--offline", help="Ask no host and no stack: what a document refers to there is an error.")
+    ] = False,
 ) -> CommandResult[LintReport]:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.
 
@@ -64,7 +67,8 @@ def lint(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
-    judged, unreadable = _judge(files, ParentPlaces.of(parents, stack, local=local), only_contracts=only_contracts)
+    places = ParentPlaces.of(parents, stack, local=local, offline=offline)
+    judged, unreadable = _judge(files, places, only_contracts=only_contracts)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
     exit_code = _exit_code(judged, unreadable, strict=strict)
@@ -82,7 +86,7 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
     judged: dict[str, Examined] = {}
     unreadable: dict[str, str] = {}
     products: dict[str, bytes] = {}
-    found = _found(files, unreadable)
+    found = _found(files, places, unreadable)
     for each in found:
         try:
             text = each.read()
@@ -107,11 +111,11 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
     return judged, unreadable
 
 
-def _found(files: list[str], unreadable: dict[str, str]) -> list[InputDocument]:
+def _found(files: list[str], places: ParentPlaces, unreadable: dict[str, str]) -> list[InputDocument]:
     found: list[InputDocument] = []
     for name in files:
         try:
-            found += sources([name])
+            found += sources([name], places.fetch)
         except InputError as error:
             unreadable[name] = str(error)
     return found
