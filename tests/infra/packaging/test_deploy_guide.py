@@ -58,7 +58,7 @@ def test_the_guide_lists_the_metrics_that_are_paid_for() -> None:
     counted = {
         name
         for path in (ROOT / "lakegate/aws/lambda_runtime.py", *(ROOT / "functions").glob("*.py"))
-        for name in re.findall(r'(?:add_metric|log_failures|single_metric)\("(\w+)"', path.read_text())
+        for name in re.findall(r'(?:add_metric|log_failures|count_once)\("(\w+)"', path.read_text())
     }
     counted |= {end.metric for end in RevalidationEnd}
 

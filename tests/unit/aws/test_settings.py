@@ -102,7 +102,7 @@ def test_the_guide_names_every_metric() -> None:
     """The metrics of docs/functions.md are those that the code counts."""
     handlers = (ROOT / f"functions/{name}_handler.py" for name in ("sweep", "notify", "api", "anchor"))
     code = "".join(path.read_text() for path in (ROOT / "lakegate/aws/lambda_runtime.py", *handlers))
-    counted = set(re.findall(r'(?:add_metric|log_failures|single_metric)\("(\w+)"', code))
+    counted = set(re.findall(r'(?:add_metric|log_failures|count_once)\("(\w+)"', code))
     counted |= {
         f"{name}{state.capitalize()}" for name in re.findall(r'add_metric\(f"(\w+){', code) for state in END_STATES
     }
