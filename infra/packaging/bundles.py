@@ -266,7 +266,9 @@ class Bundle:
 
 FUNCTIONS = Bundle(
     "lambda",
-    tuple(f"functions.{name}_handler" for name in ("intake", "completion", "sweep", "notify", "api", "anchor")),
+    tuple(
+        f"functions.{name}_handler" for name in ("intake", "completion", "sweep", "notify", "api", "anchor", "naming")
+    ),
     frozenset({"dynamodb", "emr-serverless", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "sts"}),
 )
 """The services of lakegate/aws/wiring.py and of what features register for it."""

@@ -90,6 +90,16 @@ output "require_approval" {
   value       = lookup(aws_cloudformation_stack.this.outputs, "RequireApproval", null)
 }
 
+output "named_queue_url" {
+  description = "For senders: messages that name objects"
+  value       = lookup(aws_cloudformation_stack.this.outputs, "NamedQueueUrl", null)
+}
+
+output "dead_letter_queue_arn" {
+  description = "The same queue, for the queues of tenant.yaml"
+  value       = lookup(aws_cloudformation_stack.this.outputs, "DeadLetterQueueArn", null)
+}
+
 output "dead_letter_queue_url" {
   description = "Messages that could not be handled"
   value       = lookup(aws_cloudformation_stack.this.outputs, "DeadLetterQueueUrl", null)

@@ -245,6 +245,28 @@ variable "pull_secret_prefix" {
   }
 }
 
+variable "naming_events" {
+  type        = list(string)
+  description = "ARNs of buckets of S3, and of rules of EventBridge, whose events name objects that contracts pull, separated by commas"
+  default     = null
+
+  validation {
+    condition     = var.naming_events == null ? true : alltrue([for each in var.naming_events : can(regex("^(?:arn:aws[a-z-]*:(s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]|events:[a-z0-9-]+:[0-9]{12}:rule/[A-Za-z0-9._/-]+))$", each))])
+    error_message = "naming_events: see AllowedPattern, MinValue, MaxValue or AllowedValues of NamingEvents in template.yaml."
+  }
+}
+
+variable "naming_senders" {
+  type        = list(string)
+  description = "Accounts, and ARNs of roles and users, that may send messages naming objects, for every contract, separated by commas"
+  default     = null
+
+  validation {
+    condition     = var.naming_senders == null ? true : alltrue([for each in var.naming_senders : can(regex("^(?:([0-9]{12}|arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]*[A-Za-z0-9+=.@_-]))$", each))])
+    error_message = "naming_senders: see AllowedPattern, MinValue, MaxValue or AllowedValues of NamingSenders in template.yaml."
+  }
+}
+
 variable "validator_hosts" {
   type        = list(string)
   description = "Hosts of services that may be registered to measure rules, and get the data of deliveries, separated by commas; empty means none"
@@ -599,6 +621,8 @@ locals {
     PullHosts              = var.pull_hosts == null ? null : join(",", var.pull_hosts)
     PullObjects            = var.pull_objects == null ? null : join(",", var.pull_objects)
     PullSecretPrefix       = var.pull_secret_prefix
+    NamingEvents           = var.naming_events == null ? null : join(",", var.naming_events)
+    NamingSenders          = var.naming_senders == null ? null : join(",", var.naming_senders)
     ValidatorHosts         = var.validator_hosts == null ? null : join(",", var.validator_hosts)
     ValidatorApis          = var.validator_apis == null ? null : join(",", var.validator_apis)
     ValidatorSecretPrefix  = var.validator_secret_prefix

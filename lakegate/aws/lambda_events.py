@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
+from urllib.parse import unquote_plus
+
+from lakegate.contract.contract_model import is_usable
 
 # ---- Decoded events, and reasons of refusal ----
 
@@ -24,6 +27,7 @@ class RefusalReason(StrEnum):
     FOREIGN_SOURCE = "foreign-source"
     UNKNOWN_KIND = "unknown-kind"
     UNKNOWN_VERSION = "unknown-version"
+    UNKNOWN_KEY = "unknown-key"
     MISSING_FIELD = "missing-field"
     WRONG_TYPE = "wrong-type"
     BAD_BUCKET = "bad-bucket"
@@ -60,6 +64,19 @@ class InvocationEnded:
     workload: str
     attempt: int
     failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsNamed:
+    """Objects in buckets of producers that a message names as deliveries. Whether they are is the contract's to say."""
+
+    objects: tuple[ObjectSeen, ...]
+    contract: str = ""
+    """The one that the sender means; empty: each whose folder has the object."""
+    queue: str = ""
+    """ARN of the queue that the message was in, by Lambda, which says whose contracts it is for."""
+    sender: str = ""
+    """Its sender as SQS knows it, or the service that sent it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +127,36 @@ def decode(body: str) -> Decoded:
     except UnintelligibleError as refused:
         return Unintelligible(refused.reason, refused.path)
     return Unintelligible(RefusalReason.UNKNOWN_KIND, "$")
+
+
+def decode_named(body: str) -> ObjectsNamed | Unintelligible:
+    """What a message of a queue of named objects names; nothing for the test event of S3.
+
+    These queues have senders outside of the stack: events of S3, which S3 or EventBridge sends, and claim checks.
+    """
+    try:
+        message = _parsed(body)
+        if "object" in message:
+            return _claim(message)
+        if "Records" in message:
+            return _notification(message["Records"])
+        if "detail-type" in message:
+            _require(message, "version", {"0"}, RefusalReason.UNKNOWN_VERSION)
+            _require(message, "source", {S3}, RefusalReason.FOREIGN_SOURCE)
+            return ObjectsNamed((_landed(message),))
+        if message.get("Event") == "s3:TestEvent":
+            return ObjectsNamed(())
+    except UnintelligibleError as refused:
+        return Unintelligible(refused.reason, refused.path)
+    return Unintelligible(RefusalReason.UNKNOWN_KIND, "$")
+
+
+def named_in(record: Mapping[str, Any]) -> ObjectsNamed | Unintelligible:
+    """The same of a record of SQS. The body is its sender's; queue and sender are stated by Lambda and SQS."""
+    named = decode_named(record["body"])
+    if isinstance(named, Unintelligible):
+        return named
+    return replace(named, queue=record["eventSourceARN"], sender=record.get("attributes", {}).get("SenderId", ""))
 
 
 def _parsed(body: str) -> dict[str, Any]:
@@ -188,27 +235,82 @@ S3: Final = "aws.s3"
 def _landed(event: dict[str, Any]) -> ObjectSeen:
     _require(event, "detail-type", {"Object Created"}, RefusalReason.UNKNOWN_KIND)
     _require(event, "detail.version", {"0"}, RefusalReason.UNKNOWN_VERSION)
-    key = _text(event, "detail.object.key")
+    key = _key(_text(event, "detail.object.key"), "$.detail.object.key")
+    bucket = _bucket(_text(event, "detail.bucket.name"), "$.detail.bucket.name")
+    return ObjectSeen(bucket, key, *_version_of(event["detail"]["object"], "version-id"))
+
+
+def _key(key: str, path: str) -> str:
     try:
         size = len(key.encode())
     except UnicodeEncodeError:
         size = 0
     if not 0 < size <= MAX_KEY_BYTES:
-        raise UnintelligibleError(RefusalReason.BAD_KEY, "$.detail.object.key")
-    bucket = _text(event, "detail.bucket.name")
-    if not _BUCKET.fullmatch(bucket):
-        raise UnintelligibleError(RefusalReason.BAD_BUCKET, "$.detail.bucket.name")
-    return ObjectSeen(bucket, key, *_version_of(event["detail"]["object"]))
+        raise UnintelligibleError(RefusalReason.BAD_KEY, path)
+    return key
 
 
-def _version_of(described: dict[str, object]) -> tuple[str, int]:
+def _bucket(name: str, path: str) -> str:
+    if not _BUCKET.fullmatch(name):
+        raise UnintelligibleError(RefusalReason.BAD_BUCKET, path)
+    return name
+
+
+def _version_of(described: dict[str, object], name: str) -> tuple[str, int]:
     """Version id and bytes of an object that an event describes; empty and 0 for what it lacks, or states in another form.
 
     Neither is necessary: which versions exist is read from the bucket.
     """
-    version, size = described.get("version-id"), described.get("size")
+    version, size = described.get(name), described.get("size")
     is_version = isinstance(version, str) and version != "null" and _VERSION.fullmatch(version)
     return str(version) if is_version else "", size if type(size) is int and size > 0 else 0
+
+
+# ---- Messages that name objects ----
+# A notification that S3 itself sends to a queue carries the key encoded as in a form.
+
+
+MAX_RECORDS: Final = 10
+"""Of a notification; S3 sends one."""
+_CLAIM: Final = frozenset({"object", "version", "contract"})
+
+
+def _notification(records: object) -> ObjectsNamed:
+    """The objects of a notification of S3 (S3 user guide, Event message structure)."""
+    if not isinstance(records, list) or not records:
+        raise UnintelligibleError(RefusalReason.WRONG_TYPE, "$.Records")
+    if len(records) > MAX_RECORDS:
+        raise UnintelligibleError(RefusalReason.TOO_LARGE, "$.Records")
+    return ObjectsNamed(tuple(_record(_object(each, "$.Records[*]")) for each in records))
+
+
+def _record(record: dict[str, Any]) -> ObjectSeen:
+    _require(record, "eventSource", {"aws:s3"}, RefusalReason.FOREIGN_SOURCE)
+    if not _text(record, "eventName").startswith("ObjectCreated:"):
+        raise UnintelligibleError(RefusalReason.UNKNOWN_KIND, "$.eventName")
+    bucket = _bucket(_text(record, "s3.bucket.name"), "$.s3.bucket.name")
+    try:
+        key = unquote_plus(_text(record, "s3.object.key"), errors="strict")
+    except UnicodeDecodeError:
+        raise UnintelligibleError(RefusalReason.BAD_KEY, "$.s3.object.key") from None
+    return ObjectSeen(bucket, _key(key, "$.s3.object.key"), *_version_of(record["s3"]["object"], "versionId"))
+
+
+def _claim(message: dict[str, Any]) -> ObjectsNamed:
+    """The object of a claim check: `{"object": "s3://BUCKET/KEY", "version": "…", "contract": "…"}`, the last two optional."""
+    if not message.keys() <= _CLAIM:
+        raise UnintelligibleError(RefusalReason.UNKNOWN_KEY, "$")
+    scheme, _, place = _text(message, "object").partition("://")
+    if scheme != "s3":
+        raise UnintelligibleError(RefusalReason.FOREIGN_SOURCE, "$.object")
+    bucket, _, key = place.partition("/")
+    version, contract = (_text({name: ""} | message, name) for name in ("version", "contract"))
+    if version and not _VERSION.fullmatch(version):
+        raise UnintelligibleError(RefusalReason.BAD_ID, "$.version")
+    if contract and not is_usable(contract):
+        raise UnintelligibleError(RefusalReason.BAD_ID, "$.contract")
+    seen = ObjectSeen(_bucket(bucket, "$.object"), _key(key, "$.object"), version)
+    return ObjectsNamed((seen,), contract)
 
 
 # ---- Events of EMR Serverless ----

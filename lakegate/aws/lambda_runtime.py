@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-from lakegate.aws.lambda_events import Decoded, InvocationEnded, JobMoved, ObjectSeen, Unintelligible, decode
+from lakegate.aws.lambda_events import (
+    Decoded,
+    InvocationEnded,
+    JobMoved,
+    ObjectSeen,
+    ObjectsNamed,
+    Unintelligible,
+    decode,
+    named_in,
+)
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, SetUpError, Unfinished
@@ -25,7 +34,7 @@ from lakegate.gate.dependencies import Dependencies
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    Wanted = type[Decoded] | UnionType
+    Wanted = type[Decoded | ObjectsNamed] | UnionType
     """The kinds of hints that a function acts on."""
 
 # ---- Log lines ----
@@ -175,7 +184,7 @@ def _is_done(
 ) -> bool:
     log.append_keys(message_id=record["messageId"])
     try:
-        hint = decode(record["body"])
+        hint = named_in(record) if wanted is ObjectsNamed else decode(record["body"])
         if not isinstance(hint, wanted):
             reason, at = (hint.reason, hint.path) if isinstance(hint, Unintelligible) else ("misrouted", "$")
             log.error("unintelligible", extra={"reason": str(reason), "at": at})
@@ -193,6 +202,8 @@ def _is_done(
 def _log_fields(hint: object) -> Mapping[str, str]:
     if isinstance(hint, ObjectSeen):
         return of_key(hint.key)
+    if isinstance(hint, ObjectsNamed):
+        return of_key(hint.objects[0].key) if hint.objects else {}
     if isinstance(hint, InvocationEnded):
         return {"workload": hint.workload, "invocation": "failed" if hint.failed else "answered"}
     return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}

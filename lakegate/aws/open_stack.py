@@ -226,6 +226,8 @@ HIDDEN_SECONDS: Final = 120
 EMPTY_ANSWERS: Final = 3
 """A queue whose answer is empty so often is empty: SQS asks a part of its servers only."""
 OTHER_SENDER = 3
+CAME_FROM: Final = "DeadLetterQueueSourceArn"
+"""What SQS says about a message that it has moved to a dead-letter queue."""
 
 
 @dataclass(slots=True)
@@ -243,7 +245,7 @@ def send_again(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
     dead = there.output("DeadLetterQueueUrl")
     result, kept, queues = Redriven(), [], dict[str, str]()
     for message in _messages(dead, limit):
-        reason, queue = _destination(message["Body"])
+        reason, queue = _destination(message, there.name)
         if reason:
             result.kept[reason] += 1
         else:
@@ -251,9 +253,10 @@ def send_again(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
         if reason or dry_run:
             kept.append(message["ReceiptHandle"])
             continue
-        address = queues.setdefault(queue, there.resource(queue))
+        if queue not in queues:
+            queues[queue] = _address(queue) if queue.startswith(f"{there.name}-named") else there.resource(queue)
         with port_errors():
-            client("sqs").send_message(QueueUrl=address, MessageBody=message["Body"])
+            client("sqs").send_message(QueueUrl=queues[queue], MessageBody=message["Body"])
             client("sqs").delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
     for handle in kept:
         with port_errors():
@@ -267,7 +270,10 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
     while count < limit and empty < EMPTY_ANSWERS:
         with port_errors():
             answer = client("sqs").receive_message(
-                QueueUrl=queue, MaxNumberOfMessages=min(BATCH, limit - count), VisibilityTimeout=HIDDEN_SECONDS
+                QueueUrl=queue,
+                MaxNumberOfMessages=min(BATCH, limit - count),
+                VisibilityTimeout=HIDDEN_SECONDS,
+                MessageSystemAttributeNames=[CAME_FROM],
             )
         found = answer.get("Messages", [])
         empty = 0 if found else empty + 1
@@ -275,12 +281,29 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
         yield from found
 
 
-def _destination(body: str) -> tuple[str, str]:
-    """The reason why a message goes nowhere, and the logical name of the queue that it goes to."""
-    from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode  # noqa: PLC0415 - for this command alone
+def _destination(message: dict[str, Any], stack: str) -> tuple[str, str]:
+    """The reason why a message goes nowhere, and the queue that it goes to: logical name, or that of a queue of named objects.
 
-    hint = decode(body)
+    What such a queue's message may name depends on the queue, so that it goes to no other one, and only SQS says which.
+    """
+    from lakegate.aws.lambda_events import (  # noqa: PLC0415 - for this command alone
+        QUEUE_OF_HINT,
+        Unintelligible,
+        decode,
+        decode_named,
+    )
+
+    queue = str(message.get("Attributes", {}).get(CAME_FROM, "")).rpartition(":")[2]
+    if queue == f"{stack}-named" or queue.startswith(f"{stack}-named-"):
+        named = decode_named(message["Body"])
+        return (str(named.reason), "") if isinstance(named, Unintelligible) else ("", queue)
+    hint = decode(message["Body"])
     return (str(hint.reason), "") if isinstance(hint, Unintelligible) else ("", QUEUE_OF_HINT[type(hint)])
+
+
+def _address(queue: str) -> str:
+    with port_errors():
+        return str(client("sqs").get_queue_url(QueueName=queue)["QueueUrl"])
 
 
 # ---- The region of every client ----

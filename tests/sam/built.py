@@ -177,7 +177,9 @@ class Stack:
     def _substituted(self, argument: Any) -> str:
         text, own = (argument, {}) if isinstance(argument, str) else argument
         values = {name: self.resolve(value) for name, value in own.items()}
-        return re.sub(r"\$\{([\w:.]+)\}", lambda found: values.get(found[1]) or self._named(found[1]), text)
+        return re.sub(
+            r"\$\{([\w:.]+)\}", lambda found: values[found[1]] if found[1] in values else self._named(found[1]), text
+        )
 
     def _named(self, name: str) -> Any:
         return self._attribute(name.split(".")) if "." in name else self._ref(name)

@@ -20,6 +20,8 @@ OTHER_VALUES = {
     "PullHosts": "data.example.com,files.example.org",
     "PullObjects": "arn:aws:s3:::partner-exports/*,arn:aws:s3:::other-exports/daily/*",
     "PullSecretPrefix": "theirs-",
+    "NamingEvents": "arn:aws:s3:::partner-exports,arn:aws:events:eu-west-1:000000000000:rule/theirs/landed",
+    "NamingSenders": "000000000000,arn:aws:iam::000000000001:role/exporter",
     "ValidatorHosts": "gx.example.com",
     "ValidatorApis": "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/*",
     "ValidatorSecretPrefix": "rules-",

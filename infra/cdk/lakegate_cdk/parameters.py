@@ -57,6 +57,10 @@ class LakegateParameters:
     """ARNs of objects of other buckets that contracts may pull, such as arn:aws:s3:::partner-exports/*, separated by commas; empty means none."""
     pull_secret_prefix: str | None = None
     """How the names of secrets begin that pulls may use as credentials (default lakegate-source-)."""
+    naming_events: Sequence[str] | None = None
+    """ARNs of buckets of S3, and of rules of EventBridge, whose events name objects that contracts pull, separated by commas."""
+    naming_senders: Sequence[str] | None = None
+    """Accounts, and ARNs of roles and users, that may send messages naming objects, for every contract, separated by commas."""
     validator_hosts: Sequence[str] | None = None
     """Hosts of services that may be registered to measure rules, and get the data of deliveries, separated by commas; empty means none."""
     validator_apis: Sequence[str] | None = None
@@ -168,6 +172,8 @@ NAMES: Final[dict[str, str]] = {
     "pull_hosts": "PullHosts",
     "pull_objects": "PullObjects",
     "pull_secret_prefix": "PullSecretPrefix",
+    "naming_events": "NamingEvents",
+    "naming_senders": "NamingSenders",
     "validator_hosts": "ValidatorHosts",
     "validator_apis": "ValidatorApis",
     "validator_secret_prefix": "ValidatorSecretPrefix",
@@ -211,6 +217,8 @@ PATTERNS: Final[dict[str, str]] = {
     "PullHosts": "([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
     "PullObjects": "(arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[^\\s,]+(,(?!$)|$))*",
     "PullSecretPrefix": "[A-Za-z0-9_-]{1,64}",
+    "NamingEvents": "(arn:aws[a-z-]*:(s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]|events:[a-z0-9-]+:[0-9]{12}:rule/[A-Za-z0-9._/-]+)(,(?!$)|$))*",
+    "NamingSenders": "(([0-9]{12}|arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]*[A-Za-z0-9+=.@_-])(,(?!$)|$))*",
     "ValidatorHosts": "([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
     "ValidatorApis": "(arn:aws[a-z-]*:execute-api:[a-z0-9-]+:[0-9]{12}:[^\\s,]+(,(?!$)|$))*",
     "ValidatorSecretPrefix": "[A-Za-z0-9_-]{1,64}",
@@ -296,6 +304,8 @@ OUTPUTS: Final[tuple[str, ...]] = (
     "NotifyFunction",
     "IgnoredKeys",
     "RequireApproval",
+    "NamedQueueUrl",
+    "DeadLetterQueueArn",
     "DeadLetterQueueUrl",
     "StewardPolicy",
     "ApproverPolicy",

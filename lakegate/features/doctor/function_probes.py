@@ -16,7 +16,7 @@ from lakegate.features.doctor.examination import CAUSES, DENIED, MINUTES, CauseF
 from lakegate.features.doctor.queue_probes import metric
 
 FUNCTIONS: Final = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
-OPTIONAL: Final = ("AnchorFunction", "PullFunction")
+OPTIONAL: Final = ("AnchorFunction", "PullFunction", "NamingFunction")
 """Functions that a stack has by a parameter."""
 PATTERN: Final = '?failed ?unintelligible ?StepFailures ?Unsent ?errorType ?"Task timed out"'
 """Log lines of failures: an unstructured filter pattern of CloudWatch Logs, any of these words."""
@@ -75,6 +75,11 @@ RIGHTS: Final = {
         ("dynamodb:Query", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}/index/agenda"),
         ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
         ("s3:PutObject", "arn:{partition}:s3:::{landing}/a"),
+    ),
+    "NamingFunction": (
+        ("dynamodb:Scan", "arn:{partition}:dynamodb:{region}:{account}:table/{registry_table}"),
+        ("dynamodb:PutItem", "arn:{partition}:dynamodb:{region}:{account}:table/{workloads_table}"),
+        ("s3:GetObject", "arn:{partition}:s3:::{lake}/plans/a"),
     ),
 }
 """Rights that the role of each function needs, on a resource of each kind; the job's are below."""

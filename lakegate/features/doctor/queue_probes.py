@@ -15,6 +15,8 @@ SCHEDULES: Final = {"SweepEvery": "SweepFunction", "NotifyEvery": "NotifyFunctio
 OPTIONAL: Final = {"AnchorEvery": "AnchorFunction", "PullEvery": "PullFunction", "DriftEvery": "DriftFunction"}
 """Schedules that a stack has by a parameter."""
 READERS: Final = {"IntakeFunction": "LandedQueue", "CompletionFunction": "MovedQueue"}
+NAMED: Final = "NamedQueue"
+"""The queue that a stack has where objects are named by messages."""
 OLD_MINUTES: Final = 15
 """Longer than a message waits while its function works: a burst is read within minutes."""
 UNSENT_MINUTES: Final = 10
@@ -60,8 +62,8 @@ def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def mappings(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Intake and completion read their queues."""
-    for part in READERS:
+    """Every queue is read by its function."""
+    for part in readers(examined):
         function = examined.name(part)
         found = examined.ask("lambda", "list_event_source_mappings", FunctionName=function)["EventSourceMappings"]
         if not found:
@@ -73,7 +75,7 @@ def mappings(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def queues(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Queues are there, nothing waits for long, and nothing is in the dead-letter queue."""
-    for part in ("LandedQueue", "MovedQueue", "DeadLetterQueue"):
+    for part in (*readers(examined).values(), "DeadLetterQueue"):
         try:
             count = waiting(examined, part)
         except PortError as error:
@@ -87,7 +89,7 @@ def queues(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def ages(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """No queue has old messages: the metric of SQS, because its attributes have no age."""
-    for part in READERS.values():
+    for part in readers(examined).values():
         name = queue_name(examined, part)
         values = metric(examined, "AWS/SQS", "ApproximateAgeOfOldestMessage", "Maximum", QueueName=name)
         count = waiting(examined, part)
@@ -135,6 +137,11 @@ def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
     topic = examined.stack.output("AlarmTopic")
     if not examined.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]:
         yield CAUSES["alarms-unheard"].found(topic=topic)
+
+
+def readers(examined: ExaminedStack) -> dict[str, str]:
+    """The queue of each function that reads one."""
+    return READERS | ({"NamingFunction": NAMED} if examined.there(NAMED) else {})
 
 
 def queue_name(examined: ExaminedStack, part: str) -> str:

@@ -431,7 +431,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
     if found is None:
         return None
     snapshot, (_, version, digest) = found
-    policy = _policy(dependencies, line, digest)
+    policy = policy_of(dependencies, line, digest)
     assert policy.pull is not None  # as its plan was found by it
     routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
     return PullPlan(
@@ -448,7 +448,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
 def pull_of(dependencies: Dependencies, line: str) -> Pull | None:
     """The pull of a dataset by the version that is current now; None: it is not pulled any more."""
     found = current(dependencies, line, PULL)
-    return None if found is None else _policy(dependencies, line, found[1].plan).pull
+    return None if found is None else policy_of(dependencies, line, found[1].plan).pull
 
 
 def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
@@ -520,14 +520,15 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | 
         return None
     if row.plan == found.plan or is_retired(dependencies, found.line):
         return None
-    pull = _policy(dependencies, found.line, found.plan).pull
+    pull = policy_of(dependencies, found.line, found.plan).pull
     assert pull is not None  # likewise
     if pull.is_folder:  # its objects are named (`named_objects`)
         return unplanned(row) if row.plan else None
     return planned(row, pull, found.version.version, found.plan, now)
 
 
-def _policy(dependencies: Dependencies, line: str, digest: str) -> Policy:
+def policy_of(dependencies: Dependencies, line: str, digest: str) -> Policy:
+    """The policy of the plan of a dataset. Raises Alarm where the plan is damaged."""
     return Plan.from_bytes(dependencies.plan_at(digest, line)).policy
 
 

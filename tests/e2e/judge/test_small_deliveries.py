@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +16,7 @@ from botocore.exceptions import ClientError
 from infra.samples.demo import PARTNER
 from lakegate.aws.clients import client
 from lakegate.extension_points import ROOT
+from lakegate.features.pull.named_objects import named_objects
 from lakegate.features.pull.pull_task import run_now
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
@@ -281,6 +284,51 @@ def test_an_object_that_its_producer_names_is_delivered_once(stack: Deployed) ->
     assert (before, after["status"], after["latest"]["outcome"]) == (["Due", "Due"], "Done", "FETCHED")
     assert (row.state, stack.blocks(row), len(stack.destinations(row))) == (State.PUBLISHED, 1, 1)
     assert named() == after
+
+
+def test_an_object_that_a_message_names_is_delivered_once(stack: Deployed) -> None:
+    """By the deployed queue and function: an event of S3 and a claim check, repeated, beside a message that names nothing."""
+    s3, sqs, queue = client("s3"), client("sqs"), stack.resources["NamedQueue"]
+    with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
+        s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": s3.meta.region_name})
+    s3.put_bucket_versioning(Bucket=PARTNER, VersioningConfiguration={"Status": "Enabled"})
+    versions = [
+        s3.put_object(Bucket=PARTNER, Key="sent/day 1.csv", Body=f"id\n{number}\n".encode())["VersionId"]
+        for number in (11, 12)
+    ]
+    pulled = '{source: "SOURCE", schedule: rate(1 day), secret: e2e}'
+    body = PULLED.replace("e2e-pulled", "e2e-sent").replace(pulled, f'{{source: "s3://{PARTNER}/sent/"}}').encode()
+    compiled = compile_document(body, referred_of(stack.dependencies, body))
+    run(publish(stack.dependencies, compiled), stack.dependencies.clock)
+    run(add_route(stack.dependencies, "sent/", "e2e-sent", "rows", 1), stack.dependencies.clock)
+    described = {"bucket": {"name": PARTNER}, "object": {"key": "sent/day+1.csv", "versionId": versions[0]}}
+    event = {"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "s3": described}]}
+    claim = {"object": f"s3://{PARTNER}/sent/day 1.csv", "version": versions[1]}
+    bodies = ["no event at all", *(json.dumps(each) for each in (claim, event, claim, event))]
+    entries = [{"Id": str(number), "MessageBody": each} for number, each in enumerate(bodies)]
+    sqs.send_message_batch(QueueUrl=queue, Entries=entries)
+
+    def waiting() -> int:
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
+        return sum(map(int, found.values()))
+
+    until("what names an object is taken", lambda: waiting() == 1)
+    sqs.purge_queue(QueueUrl=queue)
+    for _ in range(2):
+        client("lambda").invoke(FunctionName=stack.resources["PullFunction"], Payload=b"{}")
+    rows = named_objects(stack.dependencies)
+    ends = [
+        rows.get(sha256(json.dumps(["e2e-sent/rows_v1", claim["object"], each]).encode()).hexdigest()).end
+        for each in versions
+    ]
+    ended = [stack.finished(_workload(each.key, "e2e-sent")) for each in ends if each]
+
+    assert [(row.state, stack.blocks(row), len(stack.destinations(row))) for row in ended] == [
+        (State.PUBLISHED, 1, 1),
+        (State.PUBLISHED, 1, 1),
+    ]
+    assert sorted(stack.body(stack.destinations(row)[0]) for row in ended) == [b"id\n11\n", b"id\n12\n"]
 
 
 PROBED = """

@@ -36,6 +36,7 @@ NAMELESS: Final = {
     "AWS::ApiGatewayV2::Route",
     "AWS::ApiGatewayV2::Stage",
     "AWS::KMS::Key",
+    "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Permission",
     "AWS::S3::BucketPolicy",
     "AWS::SNS::TopicPolicy",

@@ -56,6 +56,8 @@ ACTIONS = {
 """What each call takes. Without `s3:ListBucket` S3 answers 403, and not 404, for what is not there."""
 PEOPLES = {"get_caller_identity", "get_public_key", "sign"}
 """What only the command line calls, with rights of its own, or only a stack that signs."""
+OF_NAMING = {"get_queue_url": "sqs:GetQueueUrl", "list_queue_tags": "sqs:ListQueueTags"}
+"""What only the function that receives named objects calls, in a stack that has it."""
 PLATFORM = {
     "logs:CreateLogStream",
     "logs:PutLogEvents",
@@ -181,9 +183,9 @@ def _covers(pattern: str, resource: str) -> bool:
 
 def test_what_the_adapters_call_is_what_the_functions_are_granted(stack: Stack) -> None:
     """A new call without its grant fails here, and so does a grant that no call needs any more."""
-    needed = {action for name in calls() - PEOPLES for action in ACTIONS[name]}
+    needed = {action for name in calls() - PEOPLES - set(OF_NAMING) for action in ACTIONS[name]}
 
-    assert set(ACTIONS) == calls() - PEOPLES
+    assert set(ACTIONS) | set(OF_NAMING) == calls() - PEOPLES
     assert needed | PLATFORM == {action for role in ROLES for action in granted(stack, role)}
 
 
@@ -521,7 +523,8 @@ def test_doctor_may_do_what_its_probes_do_and_nothing_else(stack: Stack) -> None
 
 def test_doctor_examines_only_rights_that_roles_have(built: Path) -> None:
     """In a stack as deployed, with anchors and pulls, no right is reported as missing."""
-    stack = Stack.read(built, EmrApplicationId="00f1982r1uukb925", AnchorDays="30", PullHosts="a.example")
+    pulls = {"PullHosts": "a.example", "PullObjects": "arn:aws:s3:::p/*"}
+    stack = Stack.read(built, EmrApplicationId="00f1982r1uukb925", AnchorDays="30", **pulls)
     names = {"landing": "LandingBucket", "lake": "LakeBucket", "application": "00f1982r1uukb925", "partition": "aws"}
     names |= {f"{each}_table": f"{each.capitalize()}Table" for each in ("registry", "workloads", "ledger")}
     names |= {"region": "eu-west-1", "account": "123456789012", "bus": "EventBus"}
@@ -530,6 +533,39 @@ def test_doctor_examines_only_rights_that_roles_have(built: Path) -> None:
     for role, wanted in roles.items():
         for action, place in wanted:
             assert allowed(stack, role, action, place.format(**names)), (role, action, place)
+
+
+def test_naming_objects_is_all_that_the_function_of_messages_may(built: Path) -> None:
+    """It takes messages from strangers: it reads no object and no secret, writes rows of named objects, and no more (P16)."""
+    stack = Stack.read(built, PullObjects="arn:aws:s3:::p/*")
+    document = {"Statement": list(statements(stack, "NamingRole"))}
+    table = stack.resolve({"Fn::GetAtt": ["WorkloadsTable", "Arn"]})
+    puts = [
+        Call("dynamodb:PutItem", table, {"dynamodb:LeadingKeys": [key]})
+        for key in ("object#1", "pull#shop/orders_v1", "line#shop/orders_v1", "workload#1", "message#1:published:1")
+    ]
+    queues = [
+        Call("sqs:ReceiveMessage", f"arn:aws:sqs:eu-west-1:123456789012:{name}")
+        for name in (
+            "lakegate-named",
+            "lakegate-named-sales",
+            "lakegate-LandedQueue-1",
+            "lakegate-named2",
+            "other-named",
+        )
+    ]
+    objects = [
+        Call("s3:GetObject", f"arn:aws:s3:::{name}")
+        for name in ("LakeBucket/plans/1.json", "LakeBucket/accepted/a", "p/a")
+    ]
+
+    assert granted(stack, "NamingRole") - PLATFORM == {
+        *("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "s3:GetObject"),
+        *OF_NAMING.values(),
+    }
+    assert allowed_by([document], puts) == [True, False, False, False, False]
+    assert allowed_by([document], queues) == [True, True, False, False, False]
+    assert allowed_by([document], objects) == [True, False, False]
 
 
 def test_functions_hand_over_the_job_role_and_to_emr_alone(stack: Stack) -> None:

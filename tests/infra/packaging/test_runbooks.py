@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 from lakegate.extension_points import ROOT
 from tests.sam.built import Stack
@@ -14,7 +15,10 @@ MESSAGE = "Message workload failed"
 
 def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm(stack: Stack) -> None:
     """Anyone who is notified finds the section under the alarm's name."""
-    assert set(stack.resources("AWS::CloudWatch::Alarm")) | {MESSAGE} == set(sections("runbooks.md"))
+    of_every_stack = stack.template["Resources"].items()
+    alarms = {name for name, each in of_every_stack if each["Type"] == "AWS::CloudWatch::Alarm"}
+
+    assert alarms | {MESSAGE} == set(sections("runbooks.md"))
 
 
 def test_every_runbook_has_symptom_commands_and_remedy() -> None:
@@ -41,8 +45,8 @@ def test_runbooks_name_resources_of_the_template(stack: Stack) -> None:
     assert names <= set(stack.template["Resources"])
 
 
-def test_the_dashboard_shows_every_alarm_and_metrics_that_exist(stack: Stack) -> None:
-    """Its body is JSON; metrics of Lakegate are those that a function counts, with the dimensions that it gives them."""
+def test_the_dashboard_shows_every_alarm_and_metrics_that_exist(stack: Stack, built: Path) -> None:
+    """Its body is JSON, also with an option; metrics of Lakegate are those that a function counts, with its dimensions."""
     body = json.loads(stack.resources("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"])
     shown = [each["properties"] for each in body["widgets"]]
     metrics = [metric for each in shown for metric in each.get("metrics", ()) if isinstance(metric[0], str)]
@@ -51,7 +55,14 @@ def test_the_dashboard_shows_every_alarm_and_metrics_that_exist(stack: Stack) ->
     source = "".join(path.read_text() for path in files)
     counted = {re.sub(r"^Deliveries\w+", "Deliveries", metric[1]) for metric in own}
 
-    assert sum(len(each.get("alarms", ())) for each in shown) == len(stack.resources("AWS::CloudWatch::Alarm"))
+    every = Stack.read(built, PullObjects="arn:aws:s3:::p/*", NamingSenders="123456789012")
+    for each in (stack, every):
+        board = json.loads(each.resources("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"])["widgets"]
+        listed = [alarm for widget in board for alarm in widget["properties"].get("alarms", ())]
+        alarms = each.resources("AWS::CloudWatch::Alarm")
+
+        assert sorted(alarm.rpartition(":")[2] for alarm in listed) == sorted(alarms)
+    assert len(every.resources("AWS::CloudWatch::Alarm")) == len(stack.resources("AWS::CloudWatch::Alarm")) + 2
     assert {(metric[2], metric[4]) for metric in own} == {("stack", "service")}
     assert [name for name in counted if f'"{name}' not in source] == []
     assert {metric[0] for metric in metrics} == {"Lakegate", "AWS/Lambda", "AWS/SQS"}

@@ -30,7 +30,7 @@ OUTPUTS = (
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
     "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy ResponderPolicy DoctorPolicy DeployerPolicy "
     "DeployerServicesPolicy EnginePolicy KeyPolicy KeyArn "
-    "AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy"
+    "NamedQueueUrl DeadLetterQueueArn AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy"
 )
 FUNCTIONS = ("IntakeFunction", "CompletionFunction", "SweepFunction", "NotifyFunction", "ApiFunction")
 OF_ANCHORS = {"LAKEGATE_ANCHORS", "LAKEGATE_ANCHOR_DAYS"}
@@ -157,7 +157,7 @@ NOTHING_STORED = {
     *(f"AWS::ApiGatewayV2::{each}" for each in ("Api", "Authorizer", "Integration", "Route", "Stage")),
     *(f"AWS::CloudWatch::{each}" for each in ("Alarm", "Dashboard")),
     *(f"AWS::IAM::{each}" for each in ("ManagedPolicy", "Role")),
-    *("AWS::Events::Rule", "AWS::KMS::Key", "AWS::Lambda::Permission"),
+    *("AWS::Events::Rule", "AWS::KMS::Key", "AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission"),
     *("AWS::S3::BucketPolicy", "AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy"),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from infra.packaging.bundles import FUNCTIONS, PULL, own_files
+from lakegate.features.pull.naming_queues import TAG
 from lakegate.gate import table
 from tests.infra.packaging.iam import Call, allowed
 from tests.sam.built import ROOT, Stack
@@ -72,6 +73,44 @@ def test_other_accounts_become_a_role_of_this_one() -> None:
         policy, of_key = each["ManagedPolicyArns"]
         assert (name.removesuffix("Role") + "Policy" in policy, of_key) == (True, key)
         assert each["PermissionsBoundary"] == boundary
+
+
+def test_an_owner_has_a_queue_of_its_own_on_request(built: Path) -> None:
+    """Its senders and buckets alone may send, encrypted; its tag has the contracts that a message may be about."""
+    prefix, contract = OWNERS["sales"]
+    bucket, rule = "arn:aws:s3:::sales-exports", "arn:aws:events:eu-west-1:111111111111:rule/landed"
+    sender = "arn:aws:iam::111111111111:role/exporter"
+
+    def made(of: str = contract, **given: str) -> Stack:
+        return Stack.read(ROOT / "tenant.yaml", Prefix=prefix, Contract=of, **{"AWS::StackName": "sales"}, **given)
+
+    both = made(NamingEvents=f"{bucket},{rule}", NamingSenders=f"222222222222,{sender}")
+    (queue,), (policy,) = (both.resources(f"AWS::SQS::{kind}").values() for kind in ("Queue", "QueuePolicy"))
+    (mapping,) = both.resources("AWS::Lambda::EventSourceMapping").values()
+    main = Stack.read(built, PullObjects="arn:aws:s3:::p/*")
+    deny, events, senders = policy["PolicyDocument"]["Statement"]
+    patterns = {"sales.*": "sales./", "*": "/", contract: contract, OWNER_TAG + ".*": OWNER_TAG + "./"}
+
+    assert made().resources("AWS::SQS::Queue") == made().resources("AWS::Lambda::EventSourceMapping") == {}
+    assert queue["QueueName"] == "lakegate-named-sales"
+    assert queue["RedrivePolicy"] == {"deadLetterTargetArn": "lakegate-DeadLetterQueueArn", "maxReceiveCount": 5}
+    assert (deny["Effect"], deny["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+    assert events["Principal"] == {"Service": ["s3.amazonaws.com", "events.amazonaws.com"]}
+    assert events["Condition"] == {"ArnEquals": {"aws:SourceArn": [bucket, rule]}}
+    assert (senders["Principal"], senders["Action"]) == ({"AWS": ["222222222222", sender]}, "sqs:SendMessage")
+    assert (
+        len(
+            made(NamingSenders=sender).resources("AWS::SQS::QueuePolicy")["NamedQueuePolicy"]["PolicyDocument"][
+                "Statement"
+            ]
+        )
+        == 2
+    )
+    assert mapping["FunctionName"] == main.function("NamingFunction")["FunctionName"] == "lakegate-naming"
+    assert {
+        of: made(of, NamingSenders=sender).resources("AWS::SQS::Queue")["NamedQueue"]["Tags"] for of in patterns
+    } == {of: [{"Key": TAG, "Value": value}] for of, value in patterns.items()}
+    assert queue["VisibilityTimeout"] == 6 * main.function("NamingFunction")["Timeout"]
 
 
 def objects(owner: str) -> dict[str, str]:

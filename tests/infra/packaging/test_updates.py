@@ -38,10 +38,16 @@ TOGETHER = {
     "JwtIssuer": "JwtAudience",
     "ReplacedSigningKey": "SigningKey",
     "PullSecretPrefix": "PullHosts",
+    "NamingEvents": "PullObjects",
+    "NamingSenders": "PullObjects",
     "ValidatorApis": "ValidatorHosts",
     "ValidatorSecretPrefix": "ValidatorHosts",
 }
 """Parameters that only have an effect together."""
+NAMES_OBJECTS = (
+    "+NamingFunction +NamingLog +NamingRole +NamingUnintelligible +PullEvery +PullFunction +PullLog +PullRole Dashboard "
+    "DoctorPolicy ResponderPolicy SchedulerRole"
+)
 EXPECTED = {
     "BucketKeys": "+KeyPolicy ApiRole CompletionRole IntakeRole JobRole NotifyRole SweepRole",
     "ExistingRegistryTable": (
@@ -72,7 +78,9 @@ EXPECTED = {
     "BatchSeconds": "Functions",
     "ChannelPrefix": "NotifyRole",
     "PullHosts": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
-    "PullObjects": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
+    "NamingEvents": f"{NAMES_OBJECTS} +NamedMapping +NamedQueue +NamedQueuePolicy +NamedWaits",
+    "NamingSenders": f"{NAMES_OBJECTS} +NamedMapping +NamedQueue +NamedQueuePolicy +NamedWaits",
+    "PullObjects": NAMES_OBJECTS,
     "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": (

@@ -54,6 +54,8 @@ REFUSED: dict[str, Any] = {
     "pull_hosts": ["a.example", "b example"],
     "pull_objects": ["arn:aws:s3:::b"],
     "pull_secret_prefix": "",
+    "naming_events": ["arn:aws:s3:::b/key"],
+    "naming_senders": ["*"],
     "validator_hosts": ["a/b"],
     "validator_apis": ["arn:aws:lambda:eu-west-1:123456789012:x"],
     "validator_secret_prefix": "",

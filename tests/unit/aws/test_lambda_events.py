@@ -20,6 +20,7 @@ from lakegate.aws.lambda_events import (
     Unintelligible,
     decode,
 )
+from tests.unit.aws.test_named_messages import REFUSED
 
 DATA = Path(__file__).parent
 CORPUS: dict[str, dict[str, Any]] = {
@@ -91,11 +92,13 @@ def test_the_corpus_is_as_large_as_promised() -> None:
 
 
 def test_every_reason_has_a_document() -> None:
-    """No reason is listed that no document of the corpus, and no bomb, can show."""
+    """No reason is listed that no document of the corpus, no bomb and no message that names objects can show."""
     decoded = map(expected, CORPUS.values())
     shown = {each.reason for each in decoded if isinstance(each, Unintelligible)}
 
-    assert set(RefusalReason) == shown | {reason for _, reason in BOMBS.values()}
+    assert set(RefusalReason) == shown | {reason for _, reason in BOMBS.values()} | set(
+        map(RefusalReason, REFUSED.values())
+    )
 
 
 @pytest.mark.parametrize(("text", "reason"), BOMBS.values(), ids=BOMBS)

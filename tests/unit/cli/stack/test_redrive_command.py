@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import boto3
 import pytest
 
 from functions import completion_handler, intake_handler
+from lakegate.aws import open_stack
 from lakegate.aws.lambda_events import decode
 from tests.fakes.quick_moto import REGION
 from tests.simulation.environment import Environment
@@ -90,6 +92,46 @@ def test_a_message_goes_to_the_queue_whose_function_takes_it(
     handler.handler({"Records": [{"messageId": "m", "body": message}]}, context)  # type: ignore[arg-type]
 
     assert taken == [decode(message)]
+
+
+NAMED = {
+    "own": ("queues-named", json.dumps({"object": "s3://partner-exports/out/rows.csv"}), "queues-named"),
+    "of an owner": ("queues-named-sales", json.dumps({"object": "s3://partner-exports/a"}), "queues-named-sales"),
+    "EventBridge": ("queues-named-sales", landed("out/rows.csv"), "queues-named-sales"),
+    "no object": ("queues-named-sales", "no document", ""),
+    "a run": ("queues-named-sales", MOVED, ""),
+    "of another queue": ("queues-LandedQueue-1", json.dumps({"object": "s3://partner-exports/a"}), ""),
+    "of no queue": ("", json.dumps({"object": "s3://partner-exports/a"}), ""),
+    "of another stack": ("queues-name", json.dumps({"object": "s3://partner-exports/a"}), ""),
+}
+"""The queue that SQS moved a message from, its body, and the queue that it goes back to."""
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_message_that_names_an_object_goes_back_to_its_own_queue(
+    case: str, lakegate: Lakegate, queues: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what SQS says, and never by its text: the queue decides whose objects it may name."""
+    came_from, body, wanted = NAMED[case]
+    sqs = boto3.client("sqs", region_name=REGION)
+    addresses = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("queues-named", "queues-named-sales")}
+    send(queues["DeadLetterQueue"], body)
+    right = open_stack._messages  # noqa: SLF001 - moto does not say where a message came from
+
+    def messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
+        for each in right(queue, limit):
+            arn = f"arn:aws:sqs:{REGION}:123456789012:{came_from}"
+            yield each | ({"Attributes": {"DeadLetterQueueSourceArn": arn}} if came_from else {})
+
+    monkeypatch.setattr(open_stack, "_messages", messages)
+    result = lakegate("redrive", "--stack", "queues", "--json")
+
+    assert json.loads(result.stdout)["moved"] == ({wanted: 1} if wanted else {})
+    assert {name: bodies(address) for name, address in addresses.items()} == {
+        name: [body] * (name == wanted) for name in addresses
+    }
+    assert bodies(queues["LandedQueue"]) == bodies(queues["MovedQueue"]) == []
+    assert bodies(queues["DeadLetterQueue"]) == [body] * (not wanted)
 
 
 def test_what_nobody_understands_stays(lakegate: Lakegate, queues: dict[str, str]) -> None:

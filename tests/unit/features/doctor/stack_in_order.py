@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SESSION = botocore.session.get_session()
 REAL = frozenset({"s3", "dynamodb"})
 """Services that moto answers, unless a test replaces an answer."""
-QUEUES = ("LandedQueue", "MovedQueue", "DeadLetterQueue")
+QUEUES = ("LandedQueue", "MovedQueue", "NamedQueue", "DeadLetterQueue")
 FUNCTIONS = (
     "IntakeFunction",
     "CompletionFunction",
@@ -37,12 +37,13 @@ FUNCTIONS = (
     "ApiFunction",
     "AnchorFunction",
     "PullFunction",
+    "NamingFunction",
     "DriftFunction",
 )
 NAMED = (
     *("LandedRule", "MovedRule", "SweepEvery", "NotifyEvery", "DeadLetters", "SweepStopped"),
     *("IntakeLog", "CompletionLog", "SweepLog", "NotifyLog", "ApiLog"),
-    *("AnchorEvery", "AnchorLog", "PullEvery", "PullLog", "DriftEvery"),
+    *("AnchorEvery", "AnchorLog", "PullEvery", "PullLog", "NamingLog", "DriftEvery"),
 )
 TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:alarms"
 CODE = f"s3://{LAKE}/code/current/validate.py"

@@ -1,0 +1,117 @@
+"""Messages that name objects: the queue says whose contracts a message is for, and the folders of contracts say which.
+
+Nothing in a message proves who sent it. The queue of the stack is for senders that are believed for every contract, and for
+events that only S3 can send. A queue that `tenant.yaml` makes for one owner has the contracts of that owner in a tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from lakegate.aws.clients import port_errors
+from lakegate.aws.lambda_events import ObjectsNamed
+from lakegate.contract.contract_model import PULL, parts_of
+from lakegate.errors import InputError
+from lakegate.features.pull.named_objects import lines_of, name_object
+from lakegate.features.pull.pull_task import policy_of
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Alarm, Steps
+from lakegate.gate.scheduled_tasks import labelled
+
+TAG: Final = "lakegate:contract"
+"""Of a queue of one owner: the id of its contract, or the beginning of its ids and a slash, because no tag has a star."""
+KEPT: Final = timedelta(minutes=1)
+"""The owner of a queue, and the folders of all contracts, are read again after so long."""
+KEPT_FOR_NOTHING: Final = timedelta(seconds=5)
+"""Folders, where none has the object: a contract may just have been published."""
+_QUEUE: Final = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,80})")
+
+
+@dataclass(slots=True)
+class NamingQueues:
+    """The queues of a stack in which objects are named."""
+
+    stack: str
+    account: str
+    client: Any
+    """Of SQS."""
+    _owners: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+    _folders: tuple[datetime, tuple[tuple[str, str], ...]] | None = None
+    """Folder and dataset of each contract that has one."""
+
+    def name(self, dependencies: Dependencies, named: ObjectsNamed) -> Steps[None]:
+        """Let every dataset whose folder has an object of the message deliver it, once.
+
+        Raises InputError where there is none among the contracts of the queue.
+        """
+        contracts = self._contracts(named.queue, dependencies.clock.now())
+        for seen in named.objects:
+            source, is_named = f"s3://{seen.bucket}/{seen.key}", False
+            for line in self._datasets(dependencies, contracts, named.contract, source):
+                with suppress(InputError):  # its contract has given up the folder meanwhile
+                    yield from name_object(dependencies, line, source, seen.version)
+                    is_named = True
+            if not is_named:
+                raise InputError("no contract that the queue is for has a folder with the object")
+
+    def _contracts(self, queue: str, now: datetime) -> str:
+        """The contracts that a queue is for: an id, or the beginning of ids and a star."""
+        found = _QUEUE.fullmatch(queue)
+        own = f"{self.stack}-named"
+        if found is None or found["account"] != self.account:
+            raise InputError("the queue is none of this stack")
+        if found["name"] == own:
+            return "*"
+        if not found["name"].startswith(f"{own}-"):
+            raise InputError("the queue is none of this stack")
+        read, contracts = self._owners.get(queue, (datetime.min.replace(tzinfo=now.tzinfo), ""))
+        if now - read > KEPT:
+            with port_errors():
+                address = self.client.get_queue_url(QueueName=found["name"])["QueueUrl"]
+                contracts = self.client.list_queue_tags(QueueUrl=address).get("Tags", {}).get(TAG, "")
+            self._owners[queue] = (now, contracts)
+        if not contracts:
+            raise InputError(f"the queue has no tag {TAG}")
+        return f"{contracts[:-1]}*" if contracts.endswith("/") else contracts
+
+    def _datasets(self, dependencies: Dependencies, contracts: str, contract: str, source: str) -> Iterator[str]:
+        """Datasets whose folder has an object, of one contract if there is only one to look at."""
+        wanted = contract or contracts
+        if not wanted.endswith("*"):
+            return lines_of(dependencies, wanted, source) if _is_among(wanted, contracts) else iter(())
+        return iter([each for each in self._with_folder(dependencies, source) if _is_among(parts_of(each)[0], wanted)])
+
+    def _with_folder(self, dependencies: Dependencies, source: str) -> list[str]:
+        now = dependencies.clock.now()
+        for kept in (KEPT, KEPT_FOR_NOTHING):
+            if self._folders is None or now - self._folders[0] > kept:
+                self._folders = now, tuple(_folders(dependencies))
+            found = [line for folder, line in self._folders[1] if source.startswith(folder)]
+            if found:
+                break
+        return found
+
+
+def _is_among(contract: str, contracts: str) -> bool:
+    return contract.startswith(contracts[:-1]) if contracts.endswith("*") else contract == contracts
+
+
+def _folders(dependencies: Dependencies) -> Iterator[tuple[str, str]]:
+    """Folder and dataset of each contract whose objects are named; one whose plan is damaged is left to the tick to report."""
+    after = ""
+    while True:
+        page = dependencies.registry.page(after)
+        for snapshot in page.contracts:
+            for found in labelled(snapshot, PULL):
+                with suppress(Alarm):
+                    pull = policy_of(dependencies, found.line, found.plan).pull
+                    if pull is not None and pull.is_folder:
+                        yield pull.source, found.line
+        after = page.after
+        if not after:
+            return
