@@ -40,11 +40,15 @@ from lakegate.features.pull.pull_task import (
     TimeIsUp,
     Work,
     has_time,
+    message_of,
     plan_of,
     pull_of,
     pulled_lines,
+    pulls,
     verify_size,
+    with_named,
 )
+from lakegate.features.pull.pull_task import TASK as OF_LINES
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -191,7 +195,19 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
     else:
         row = _taken(work, row)
         end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.key, size)
+    yield from _report(work, row, end)
     return row.after(leased="", next="", failures=0, end=end)
+
+
+def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
+    """Tell who has to know, and list the end with its dataset. A tick that dies before its row is written does both again."""
+    line = pulls(work.dependencies).get(row.dataset)
+    if not line.plan:  # the contract was published within five minutes, or is not pulled any more
+        return
+    if message := message_of(work.dependencies, line, end, row.end, f"{row.next}:{row.line[:12]}"):
+        yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
+    listed = replace(end, object=row.source, version=row.version)
+    yield from change_row(work.dependencies, OF_LINES, row.dataset, lambda before: with_named(before, listed))
 
 
 def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:

@@ -20,7 +20,7 @@ from lakegate.features.pull.pulled_line import (
     PulledLine,
     PullStatus,
     end_of,
-    latest_end,
+    in_past,
     present_state,
     pulled_line,
     status_of,
@@ -34,6 +34,8 @@ from lakegate.json_codec import decode
 if TYPE_CHECKING:
     from lakegate.stack import Ask, StackFacade
 
+SHOWN: Final = 5
+"""Objects of a line that were named last."""
 app = CommandGroup(help="Data that is fetched by a schedule.")
 
 
@@ -50,7 +52,7 @@ def list_pulls(
     there: DeployedStack,
     contract: OfLines = None,
 ) -> CommandResult[PulledLines]:
-    """List the lines that are pulled: when next, from where, and how the latest pulls ended.
+    """List the lines that are pulled: when next, from where, and how the latest pulls, or objects that were named, ended.
 
     Example: lakegate pull list
     """
@@ -160,6 +162,6 @@ class DeliverNamed:
 
 def _lines(row: PullingLine) -> Iterator[str]:
     yield f"{row.line} {row.version}: {row.source}"
-    yield f"  {row.schedule}: {present_state(row)}"
-    if row.ends:
-        yield f"  last {latest_end(row)}"
+    yield f"  {f'{row.schedule}: ' if row.schedule else ''}{present_state(row)}"
+    for end in row.ends[: 1 if row.schedule else SHOWN]:
+        yield f"  last {in_past(end)}"

@@ -93,6 +93,10 @@ class PullEnd:
     """Bytes of what was fetched."""
     reason: str = ""
     """A code, of what failed."""
+    object: str = ""
+    """The address of an object that its producer has named; empty: of what is fetched by schedule."""
+    version: str = ""
+    """Of that object; empty: whatever is at its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +132,19 @@ class PullingLine:
 
 
 def planned(line: PullingLine, pull: Pull, version: str, plan: str, now: str) -> PullingLine:
-    """The line under another plan: due as before if the schedule is the same one; of another source nothing is known."""
-    due = line.next if line.next and line.schedule == pull.schedule else following(pull.schedule, now)
+    """The line under another plan: due as before if the schedule is the same one; of another source nothing is known.
+
+    The objects of a folder are named: it is never due.
+    """
+    due = line.next if line.next and line.schedule == pull.schedule else _after(pull.schedule, now)
     known = line if line.source == pull.source else replace(line, fetch=None, seen=SourceIdentity(), failures=0)
     return replace(_next(known), plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
+
+
+def with_named(line: PullingLine, end: PullEnd) -> PullingLine:
+    """The line with the end of an object that its producer has named, in the place of an earlier one of the same version."""
+    others = (each for each in line.ends if (each.object, each.version) != (end.object, end.version))
+    return replace(_next(line), ends=(end, *others)[:MAX_ENDS])
 
 
 def unplanned(line: PullingLine) -> PullingLine:
@@ -164,7 +177,7 @@ def ended(line: PullingLine, end: PullEnd, seen: SourceIdentity | None = None) -
     """The line after a pull has ended: due again by its schedule."""
     return replace(
         _next(line),
-        next=following(line.schedule, end.at),
+        next=_after(line.schedule, end.at),
         leased="",
         failures=0,
         fetch=None,
@@ -175,7 +188,7 @@ def ended(line: PullingLine, end: PullEnd, seen: SourceIdentity | None = None) -
 
 def postponed(line: PullingLine, now: str) -> PullingLine:
     """The line when nothing is to be fetched this time."""
-    return replace(_next(line), next=following(line.schedule, now), leased="")
+    return replace(_next(line), next=_after(line.schedule, now), leased="")
 
 
 def key_of(prefix: str, line: PullingLine, source: SourceIdentity) -> str:
@@ -196,6 +209,10 @@ def _modified(source: SourceIdentity) -> str:
         return f"{parsedate_to_datetime(source.modified).astimezone(UTC):%Y%m%dT%H%M%SZ-}"
     except (ValueError, TypeError, OverflowError):
         return ""
+
+
+def _after(schedule: str, now: str) -> str:
+    return following(schedule, now) if schedule else ""
 
 
 def _next(line: PullingLine) -> PullingLine:
@@ -406,8 +423,6 @@ def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
 
 CURSOR: Final = "pulls"
 """The name of the place in the registry where the next tick goes on."""
-MAX_LISTED: Final = 10_000
-"""Lines."""
 
 
 class PullPlan(NamedTuple):
@@ -456,14 +471,25 @@ def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
 
 
+def _published_pulls(dependencies: Dependencies) -> Iterator[str]:
+    """The lines that contracts pull by their current versions."""
+    after: str | None = None
+    while after != "":
+        page = dependencies.registry.page(after or "")
+        yield from (found.line for each in page.contracts for found in labelled(each, PULL))
+        after = page.after
+
+
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
     """Let the next tick pull a line, unless one is fetching it, or it is due already.
 
-    Raises InputError for one that is not pulled.
+    Raises InputError for one that is not pulled, or whose objects are named.
     """
     now = present(dependencies)
 
     def wanted(row: PullingLine) -> PullingLine:
+        if row.plan and not row.schedule:
+            raise InputError(f"{line} is not pulled by schedule: its producer names objects of {row.source}")
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
         return row if row.leased > now or is_due(row, now) else asked(row, now)
@@ -472,8 +498,8 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
 
 
 def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
-    """The lines that are pulled, the next one first: of all lines, or of these."""
-    found = pulls(dependencies).due(datetime.max.replace(tzinfo=UTC), MAX_LISTED) if lines is None else lines
+    """The lines that are pulled, the next one first, and before it those whose objects are named: all, or of these lines."""
+    found = _published_pulls(dependencies) if lines is None else lines
     rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
     return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
 
@@ -493,13 +519,15 @@ class PullEvent:
     subscribers: tuple[EventSubscriber, ...]
 
 
-def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Message | None:
+def message_of(
+    dependencies: Dependencies, row: PullingLine, end: PullEnd, before: PullEnd | None, pull: str
+) -> Message | None:
     """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
 
-    It has no address and no text of the source.
+    It has no address and no text of the source. `pull` tells the pulls of a line apart.
     """
     failed = end.outcome is PullOutcome.FAILED
-    if not failed and not (row.ends and row.ends[0].outcome is PullOutcome.FAILED):
+    if not failed and not (before and before.outcome is PullOutcome.FAILED):
         return None
     body = PullEvent(
         line=row.line,
@@ -507,10 +535,10 @@ def message_of(dependencies: Dependencies, row: PullingLine, end: PullEnd) -> Me
         outcome=end.outcome,
         reason=end.reason or None,
         at=end.at,
-        next=following(row.schedule, end.at) or None,
+        next=_after(row.schedule, end.at) or None,
         subscribers=addressed(dependencies.lines.get(row.line), "pull"),
     )
-    identity = f"{row.line}:pull:{row.next}:{end.outcome.lower()}"
+    identity = f"{row.line}:pull:{pull}:{end.outcome.lower()}"
     return Message(identity, "", "pull", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
 
 
@@ -522,8 +550,6 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | 
         return None
     pull = policy_of(dependencies, found.line, found.plan).pull
     assert pull is not None  # likewise
-    if pull.is_folder:  # its objects are named (`named_objects`)
-        return unplanned(row) if row.plan else None
     return planned(row, pull, found.version.version, found.plan, now)
 
 
@@ -603,7 +629,7 @@ def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
 def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
     """The next step for a dataset that this run has leased."""
     plan = plan_of(work.dependencies, row.line)
-    if plan is None or plan.pull.is_folder:
+    if plan is None:
         yield from _abort(work, row)
         return unplanned(row)
     if plan.plan != row.plan:
@@ -613,7 +639,7 @@ def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
     if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
         yield from _abort(work, row)
         row = yield from write(work, fetching(row, None))
-    if plan.is_paused and row.fetch is None:
+    if plan.pull.is_folder or (plan.is_paused and row.fetch is None):
         return postponed(row, now)
     return (yield from _attempt(work, row, plan))
 
@@ -650,7 +676,7 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLi
 
 def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullingLine]:
     """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
-    if message := message_of(work.dependencies, row, end):
+    if message := message_of(work.dependencies, row, end, next(iter(row.ends), None), row.next):
         yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
     return ended(row, end, seen)
 

@@ -30,7 +30,7 @@ class PullStatus(StrEnum):
     DONE = "Done"
     """Of an object alone: `latest` says how it ended."""
     UNSCHEDULED = "Unscheduled"
-    """No tick has seen what was published, or the stack does not pull."""
+    """No tick has seen what was published, or the stack does not pull; objects that are named have no schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,10 @@ class EndOfPull:
     key: str | None
     size: int
     reason: str | None
+    object: str | None = None
+    """The address of an object that its producer has named; null: of what is pulled by schedule."""
+    version: str | None = None
+    """Of that object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class PulledLine:
     contract_version: str
     source: str
     schedule: str
+    """Empty: its producer names the objects of the source."""
     next: str
     """The time when it is due; empty: never."""
     failures: int
@@ -71,7 +76,15 @@ class PulledLine:
 
 def end_of(end: PullEnd) -> EndOfPull:
     """The end of a pull as it is printed."""
-    return EndOfPull(end.outcome.value, end.at, end.key or None, end.size, end.reason or None)
+    return EndOfPull(
+        end.outcome.value,
+        end.at,
+        end.key or None,
+        end.size,
+        end.reason or None,
+        end.object or None,
+        end.version or None,
+    )
 
 
 def pulled_line(row: PullingLine) -> PulledLine:
@@ -83,7 +96,7 @@ def pulled_line(row: PullingLine) -> PulledLine:
 
 def status_of(row: PullingLine) -> PullStatus:
     """Where a line is."""
-    if not row.plan:
+    if not (row.plan and row.schedule):
         return PullStatus.UNSCHEDULED
     return PullStatus.FETCHING if row.leased or row.fetch else PullStatus.DUE
 
@@ -103,20 +116,22 @@ def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterato
 
 def in_words(row: PullingLine) -> str:
     """The state of a pull, in one line without its source."""
-    return f"{latest_end(row)}; {present_state(row)}" if row.ends else present_state(row)
+    return f"{in_past(row.ends[0])}; {present_state(row)}" if row.ends else present_state(row)
 
 
 def present_state(row: PullingLine) -> str:
     """The present state of a pull, in words."""
+    if not row.schedule:
+        return "delivers the objects that its producer names"
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
     return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
 
 
-def latest_end(row: PullingLine) -> str:
-    """The end of the latest pull, in words; there is one."""
-    end = row.ends[0]
+def in_past(end: PullEnd) -> str:
+    """The end of a pull, in words."""
     what = f"{end.key}, {counted(end.size, 'byte')}" if end.key else end.reason
-    return f"{_time(end.at)}: {end.outcome.value}{f' ({what})' if what else ''}"
+    of = f" {end.object}{f' {end.version}' if end.version else ''}" if end.object else ""
+    return f"{_time(end.at)}:{of} {end.outcome.value}{f' ({what})' if what else ''}"
 
 
 def _time(at: str) -> str:

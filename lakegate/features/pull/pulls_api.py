@@ -81,7 +81,7 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
     from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
 
     row = pulls(dependencies).get(line)
-    if row.plan:
+    if row.plan and row.schedule:
         row = run(run_now(dependencies, line), dependencies.clock)
     return {
         "line": line,

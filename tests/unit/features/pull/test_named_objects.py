@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -182,6 +183,38 @@ def test_what_fails_is_tried_three_times_and_again_when_it_is_named_again() -> N
     assert stage.taken == Counter([b"id\n1"])
 
 
+def test_an_end_that_somebody_has_to_know_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure, and the first success of the same object after it, each once, also if the tick dies at the row's end."""
+    stage = Stage()
+    stage.tick()
+    stage.has(b"id\n2", "v2")
+    for version in ("v1", "v2"):
+        stage.name(version)
+    stage.env.memory.clock.sleep(60)
+    with monkeypatch.context() as patch:
+        patch.setattr(named_objects, "change_row", lambda *_: _dies())
+        stage.tick()
+    stage.tick(1)
+    stage.has(b"id\n1", "v1")
+    stage.name("v1")
+    stage.tick()
+    messages = [
+        (json.loads(each.body), each.line) for each in stage.env.memory.messages.values() if each.kind == "pull"
+    ]
+
+    assert [(body["outcome"], body["reason"], body["next"], line) for body, line in messages] == [
+        ("FAILED", "GetObject: NoSuchVersion", None, LINE),
+        ("FETCHED", None, None, LINE),
+    ]
+    assert all("partner-exports" not in json.dumps(body) for body, _ in messages)
+    assert [(end.version, end.outcome.value) for end in stage.row.ends] == [("v1", "FETCHED"), ("v2", "FETCHED")]
+
+
+def _dies() -> Steps[None]:
+    yield from ()
+    raise PortError("the function was ended")
+
+
 def test_an_object_that_is_gone_or_too_large_fails_at_once() -> None:
     """Another attempt would find the same."""
     stage = Stage()
@@ -322,6 +355,9 @@ def test_every_version_is_delivered_exactly_once(seed: int) -> None:
 
     assert stage.taken == ONCE
     assert [each.end.outcome.value for each in rows(stage) if each.end] == ["FETCHED"] * 3
+    assert sorted((end.object, end.version, end.outcome.value) for end in stage.row.ends) == [
+        (KEY, version, "FETCHED") for version in BODIES
+    ]
 
 
 def _forgets_that_it_completes(row: NamedObject, **changes: object) -> NamedObject:

@@ -7,11 +7,13 @@ import re
 import pytest
 
 from lakegate.errors import PortError
-from lakegate.features.pull.pull_task import leased, tick
+from lakegate.features.pull.named_objects import deliver_named
+from lakegate.features.pull.pull_task import S3LandingParts, leased, tick
 from lakegate.gate.datasets.dataset_lines import LineRows
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
 from tests.unit.cli.conftest import Lakegate
+from tests.unit.cli.deployed_stack import ACCOUNT, LANDING
 
 PULL = """\
 customProperties: [{property: lakegate, value: {pull: {source: "https://example.com/[red]day.csv", schedule: rate(1 day)}}}]
@@ -104,6 +106,44 @@ def test_the_status_of_a_line_has_its_latest_pull(scheduled: Lakegate) -> None:
     assert re.search(r"^pull of shop/orders_v1: \S+ \S+ UTC: FAILED \(host-refused\); next at ", after, re.MULTILINE)
     assert document["pulls"] == scheduled.json("pull", "list")["pulls"]
     assert (scheduled.json("status"), "pull of" in scheduled.ok("status")) == ({"deliveries": []}, False)
+
+
+FOLDER = """\
+customProperties: [{property: lakegate, value: {pull: {source: "s3://exports/out/"}}}]
+schema:
+"""
+HOSTILE = "s3://exports/out/\x1b[31m[red]\nday.csv"
+
+
+def test_objects_that_were_named_are_listed_with_their_ends(lakegate: Lakegate) -> None:
+    """By object and version, the latest first, in the list, in the status and over HTTP's command; keys are text."""
+    lakegate.ok("publish", lakegate.contract(**{"schema:\n": FOLDER}))
+    lakegate.ok("route", "add", "orders/", "shop")
+    landing, clock = S3LandingParts(lakegate.clients["s3"], LANDING, ACCOUNT), lakegate.dependencies.clock
+
+    def turn(source: MemorySource) -> None:
+        run(tick(lakegate.dependencies, source, landing, also=deliver_named), clock)
+
+    turn(MemorySource())
+    before = lakegate.ok("pull", "list")
+    lakegate.ok("pull", "run", "orders", "--object", HOSTILE)
+    turn(MemorySource(BODY, failure=PortError("GetObject: NoSuchKey")))
+    lakegate.ok("pull", "run", "orders", "--object", "s3://exports/out/day.csv", "--object-version", "v1")
+    turn(MemorySource(BODY, checks=False))
+    (found,) = lakegate.json("pull", "list")["pulls"]
+    fetched, failed = found["ends"]
+    words, refused = lakegate.ok("pull", "list"), lakegate("pull", "run", "orders")
+
+    assert before == "shop/orders_v1 1.0.0: s3://exports/out/\n  delivers the objects that its producer names\n"
+    assert (found["schedule"], found["next"]) == ("", "")
+    assert (fetched["outcome"], fetched["object"], fetched["version"]) == ("FETCHED", "s3://exports/out/day.csv", "v1")
+    assert (failed["outcome"], failed["object"], failed["reason"]) == ("FAILED", HOSTILE, "GetObject: NoSuchKey")
+    assert f" s3://exports/out/day.csv v1 FETCHED ({fetched['key']}, 14 bytes)" in words
+    assert " s3://exports/out/\\x1b[31m[red]\\nday.csv FAILED (GetObject: NoSuchKey)" in words
+    assert lakegate.json("status", "--contract", "shop")["pulls"] == [found]
+    assert "FETCHED" in lakegate.ok("status", "--contract", "shop")
+    assert refused.exit_code != 0
+    assert "is not pulled by schedule: its producer names objects of s3://exports/out/" in str(refused.exception)
 
 
 def test_only_what_is_pulled_can_be_run(lakegate: Lakegate) -> None:

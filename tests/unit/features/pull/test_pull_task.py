@@ -356,9 +356,8 @@ def test_the_message_of_a_pull_that_is_never_due_again() -> None:
     """The schedule names a year that is over."""
     stage = scheduled(SMALL)
     row = replace(stage.row, schedule="cron(0 0 1 1 ? 2026)")
-    message = message_of(
-        stage.dependencies, row, PullEnd(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
-    )
+    end = PullEnd(PullOutcome.FAILED, moment(stage.env.memory.clock.now()), reason="x")
+    message = message_of(stage.dependencies, row, end, None, row.next)
     assert message is not None
     validate("line-event", detail(message))
     what = noted(stage.dependencies, message)

@@ -126,6 +126,19 @@ def test_only_the_contracts_of_the_caller_are_pulled(serve: Callable[[Environmen
     assert ROUTES[ROUTE].scope == "lakegate/deliver"
 
 
+def test_a_line_whose_objects_are_named_is_not_pulled(serve: Callable[[Environment], Api]) -> None:
+    """Without `object` the answer has how the latest one ended, and changes nothing."""
+    stage = Stage()
+    stage.has(b"id\n1")
+    stage.name()
+    stage.tick()
+    before = stage.row
+    (found,) = serve(stage.env).call(ROUTE, path="partner").body["pulls"]
+
+    assert (found["line"], found["status"], found["latest"]["outcome"]) == (LINE, "Unscheduled", "FETCHED")
+    assert stage.row == before
+
+
 def test_a_request_has_so_many_lines(serve: Callable[[Environment], Api], monkeypatch: pytest.MonkeyPatch) -> None:
     """Further ones are pulled one by one; nothing is done before."""
     stage = ended()
