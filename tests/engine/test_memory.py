@@ -214,7 +214,9 @@ LARGE: dict[str, Callable[[], tuple[Storage, bytes, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    "name", [each if "300" in each else pytest.param(each, marks=pytest.mark.full) for each in LARGE]
+)
 def test_what_is_just_no_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
     """Large values and packed files inside the bounds, or beyond them late: keys within the engine's limit, and little more."""
     storage, content, expected = LARGE[name]()

@@ -114,7 +114,7 @@ def expected(deliveries: list[list[Row]]) -> tuple[list[Row], list[tuple[int, in
 ROWS = st.lists(st.tuples(st.none() | st.integers(-3, 8), st.sampled_from([None, "a", "b"])), max_size=9)
 
 
-@sampled(15, 2_000)
+@sampled(8, 2_000)
 @given(st.lists(ROWS, max_size=5), st.sampled_from([1, 3, 2048]), st.sampled_from([2, 1 << 20]))
 def test_each_key_is_in_the_line_once(deliveries: list[list[Row]], bucket: int, rows_of_slice: int) -> None:
     """The first row of each key, in the order of the deliveries, and each row without one; others are known or changed."""

@@ -359,7 +359,7 @@ def test_no_damage_of_parquet_ends_the_process(file: int, changes: list[tuple[fl
 
 
 @given(file=st.integers(0, 2), changes=CHANGES)
-@sampled(10, 2_000)
+@sampled(5, 2_000)
 def test_no_damage_of_orc_ends_the_process(file: int, changes: list[tuple[float, int]], place: Path) -> None:
     """Arrow's reader of ORC is in a process of its own."""
     survives(Format.ORC, file, changes, place)

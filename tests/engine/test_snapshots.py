@@ -131,7 +131,7 @@ SNAPSHOT = st.dictionaries(st.integers(-2, 7), st.sampled_from([None, "a", "b", 
 )
 
 
-@sampled(10, 1_000)
+@sampled(5, 1_000)
 @given(
     st.lists(st.tuples(SNAPSHOT, st.sampled_from([1, 1, 1, 0, -1])), max_size=6),
     st.sampled_from([2, 3, 1 << 20]),

@@ -51,7 +51,7 @@ def test_every_value_survives_its_document(name: str, data: st.DataObject) -> No
 
 
 @INDEPENDENT
-@sampled(50, 4000)
+@sampled(20, 4000)
 @given(st.data())
 def test_decoding_accepts_what_the_schema_accepts(name: str, data: st.DataObject) -> None:
     """A valid document with random changes is decoded exactly if it still fits the schema, and never with another error."""

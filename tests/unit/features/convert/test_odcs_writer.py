@@ -202,8 +202,8 @@ def valid(each: Golden) -> bool:
 
 @pytest.mark.parametrize("family", FILES)
 def test_what_was_written_once_is_written_again_as_it_is(family: str) -> None:
-    """Of every golden document in any format: the written one has the model of the one that is written of it."""
-    for each in golden(family):
+    """Of golden documents in any format, per commit each fourth: the written one has the model of what is written of it."""
+    for each in list(golden(family))[:: 1 if "LAKEGATE_FULL" in os.environ else 4]:
         if not valid(each):
             continue
         try:
