@@ -94,12 +94,15 @@ OF_FILES = {
         *("tests/infra/packaging/test_linters.py", "tests/infra/packaging/conftest.py", "tests/sam/built.py"),
     ),
     HERE / "infra/packaging/test_release.py": (
-        *("infra/packaging", "infra/setup", "pyproject.toml", "setup.py", "lakegate"),
+        *("infra/packaging", "infra/setup", "pyproject.toml", "setup.py"),
         *("tests/infra/packaging/test_release.py", "tests/infra/packaging/conftest.py"),
     ),
     HERE / "mutation/test_runs.py": ("tests/mutation", "tests/mutation/test_runs.py", "infra/setup"),
 }
-"""Tests of files by programs of others (SAM, CloudFormation, checkov), and of a tool; all that they depend on: likewise."""
+"""Tests of files by programs of others (SAM, CloudFormation, checkov), and of a tool; what they depend on: likewise.
+
+Of the release it is not the code of `lakegate`, whose files tests/infra/packaging/test_wheel.py finds in the wheel.
+"""
 ONE_BY_ONE = HERE / "simulation"
 """Tests that share nothing: any process runs any of them."""
 

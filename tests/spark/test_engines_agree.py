@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.spark
-CASES = 300
+CASES = 100
 """`make nightly` compares 20,000, from a seed that it prints."""
 
 
 def test_both_engines_give_one_answer(spark: SparkSession) -> None:
-    """Generated contracts and damaged deliveries with every kind of 300: results, verdicts and both shares are the same."""
+    """Generated contracts and damaged deliveries with every kind of 100: results, verdicts and both shares are the same."""
     from lakegate.spark.spark_job import validate  # noqa: PLC0415 - Spark's settings must be made first
 
     assert list(map(str, disagreements(chosen(map(case_of, range(CASES))), validate, spark))) == []
@@ -57,7 +57,7 @@ def test_a_record_that_is_not_written_is_found(tmp_path: Path) -> None:
         answer = native(case, folder)
         return plan.storage.format.is_text and bool(answer.accepted and answer.rejected)
 
-    case = case_of(next(filter(is_split, count())))
+    case = case_of(next(filter(is_split, count(319))))  # the first one that is split
 
     (found,) = differences(case, losing, tmp_path / "losing")
     assert found.startswith(".accepted")
