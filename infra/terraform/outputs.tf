@@ -96,7 +96,7 @@ output "named_queue_url" {
 }
 
 output "dead_letter_queue_arn" {
-  description = "The same queue, for the queues of tenant.yaml"
+  description = "The queue of messages that could not be handled, for the queues of tenant.yaml"
   value       = lookup(aws_cloudformation_stack.this.outputs, "DeadLetterQueueArn", null)
 }
 

@@ -15,8 +15,9 @@ from botocore.exceptions import ClientError
 
 from infra.samples.demo import PARTNER
 from lakegate.aws.clients import client
+from lakegate.aws.open_stack import ACCOUNT
 from lakegate.extension_points import ROOT
-from lakegate.features.pull.named_objects import named_objects
+from lakegate.features.pull.named_objects import NamedObject, named_objects
 from lakegate.features.pull.pull_task import run_now
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
@@ -296,11 +297,7 @@ def test_an_object_that_a_message_names_is_delivered_once(stack: Deployed) -> No
         s3.put_object(Bucket=PARTNER, Key="sent/day 1.csv", Body=f"id\n{number}\n".encode())["VersionId"]
         for number in (11, 12)
     ]
-    pulled = '{source: "SOURCE", schedule: rate(1 day), secret: e2e}'
-    body = PULLED.replace("e2e-pulled", "e2e-sent").replace(pulled, f'{{source: "s3://{PARTNER}/sent/"}}').encode()
-    compiled = compile_document(body, referred_of(stack.dependencies, body))
-    run(publish(stack.dependencies, compiled), stack.dependencies.clock)
-    run(add_route(stack.dependencies, "sent/", "e2e-sent", "rows", 1), stack.dependencies.clock)
+    publish_folder(stack, "e2e-sent", f"s3://{PARTNER}/sent/")
     described = {"bucket": {"name": PARTNER}, "object": {"key": "sent/day+1.csv", "versionId": versions[0]}}
     event = {"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "s3": described}]}
     claim = {"object": f"s3://{PARTNER}/sent/day 1.csv", "version": versions[1]}
@@ -308,20 +305,11 @@ def test_an_object_that_a_message_names_is_delivered_once(stack: Deployed) -> No
     entries = [{"Id": str(number), "MessageBody": each} for number, each in enumerate(bodies)]
     sqs.send_message_batch(QueueUrl=queue, Entries=entries)
 
-    def waiting() -> int:
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
-        return sum(map(int, found.values()))
-
-    until("what names an object is taken", lambda: waiting() == 1)
+    until("what names an object is taken", lambda: waiting(queue) == 1)
     sqs.purge_queue(QueueUrl=queue)
     for _ in range(2):
         client("lambda").invoke(FunctionName=stack.resources["PullFunction"], Payload=b"{}")
-    rows = named_objects(stack.dependencies)
-    ends = [
-        rows.get(sha256(json.dumps(["e2e-sent/rows_v1", claim["object"], each]).encode()).hexdigest()).end
-        for each in versions
-    ]
+    ends = [named_row(stack, "e2e-sent/rows_v1", claim["object"], each).end for each in versions]
     ended = [stack.finished(_workload(each.key, "e2e-sent")) for each in ends if each]
 
     assert [(row.state, stack.blocks(row), len(stack.destinations(row))) for row in ended] == [
@@ -329,6 +317,61 @@ def test_an_object_that_a_message_names_is_delivered_once(stack: Deployed) -> No
         (State.PUBLISHED, 1, 1),
     ]
     assert sorted(stack.body(stack.destinations(row)[0]) for row in ended) == [b"id\n11\n", b"id\n12\n"]
+
+
+def test_a_queue_of_an_owner_names_objects_of_its_contracts_only(stack: Deployed) -> None:
+    """As tenant.yaml makes it, read by the function of the stack, in its VPC; another owner's object stays unnamed."""
+    for contract in ("e2e-owner-a", "e2e-other"):
+        publish_folder(stack, contract, f"s3://{PARTNER}/{contract}/")
+    given = {"Stack": stack.stack.name, "Prefix": "owner/", "Contract": "e2e-owner-*", "NamingSenders": ACCOUNT}
+    parameters: Any = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
+    formation, sqs = client("cloudformation"), client("sqs")
+    formation.create_stack(
+        StackName="owner",
+        TemplateBody=(ROOT / "tenant.yaml").read_text(),
+        Parameters=parameters,
+        Capabilities=["CAPABILITY_IAM"],
+    )
+
+    def made() -> str:
+        found = formation.describe_stacks(StackName="owner")["Stacks"][0]
+        assert "FAILED" not in found["StackStatus"], found
+        outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
+        return outputs["NamedQueueUrl"] if found["StackStatus"] == "CREATE_COMPLETE" else ""
+
+    queue = str(until("the owner's stack is made", made))
+    objects = {name: f"s3://{PARTNER}/{name}/day.csv" for name in ("e2e-other", "e2e-owner-a")}
+    for name in objects.values():
+        sqs.send_message(QueueUrl=queue, MessageBody=json.dumps({"object": name}))
+    until("the owner's own object is named", lambda: waiting(queue) == 1)
+    named = {name: named_row(stack, f"{name}/rows_v1", address).dataset for name, address in objects.items()}
+    sqs.purge_queue(QueueUrl=queue)
+
+    assert queue.endswith(f"/{stack.stack.name}-named-owner")
+    assert named == {"e2e-other": "", "e2e-owner-a": "e2e-owner-a/rows_v1"}
+
+
+def publish_folder(stack: Deployed, contract: str, folder: str) -> None:
+    """Publish a contract whose producer names objects of a folder, with a route."""
+    pulled = '{source: "SOURCE", schedule: rate(1 day), secret: e2e}'
+    body = PULLED.replace("e2e-pulled", contract).replace(pulled, f'{{source: "{folder}"}}').encode()
+    run(
+        publish(stack.dependencies, compile_document(body, referred_of(stack.dependencies, body))),
+        stack.dependencies.clock,
+    )
+    run(add_route(stack.dependencies, f"{contract}/", contract, "rows", 1), stack.dependencies.clock)
+
+
+def named_row(stack: Deployed, line: str, address: str, version: str = "") -> NamedObject:
+    """The row of an object that may be named."""
+    return named_objects(stack.dependencies).get(sha256(json.dumps([line, address, version]).encode()).hexdigest())
+
+
+def waiting(queue: str) -> int:
+    """Messages of a queue that nobody holds, and those that somebody does."""
+    names: Any = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"]
+    return sum(map(int, found.values()))
 
 
 PROBED = """

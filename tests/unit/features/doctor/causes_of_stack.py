@@ -108,9 +108,14 @@ def full(queue: str) -> Callable[[World], object]:
     return lambda world: world.say("sqs", "get_queue_attributes", count)
 
 
-def old(world: World) -> None:
-    full("LandedQueue")(world)
-    world.measure("ApproximateAgeOfOldestMessage", "the-LandedQueue", 7200.0)
+def old(queue: str) -> Callable[[World], object]:
+    """A queue with two messages of two hours."""
+
+    def inject(world: World) -> None:
+        full(queue)(world)
+        world.measure("ApproximateAgeOfOldestMessage", f"the-{queue}", 7200.0)
+
+    return inject
 
 
 def unsent(world: World) -> None:
@@ -265,12 +270,19 @@ CASES = (
     ),
     Case("mapping-missing", answers("lambda", "list_event_source_mappings", EventSourceMappings=[]), REVERT),
     Case("queue-missing", refused("sqs", "get_queue_attributes", "QueueDoesNotExist"), REVERT, blind=("queue-ages",)),
-    Case("queue-old", old, "read its log"),
+    Case("queue-old", old("LandedQueue"), "read its log"),
+    Case("queue-old", old("NamedQueue"), "read its log", name="of named objects"),
     Case("dead-letters", full("DeadLetterQueue"), "lakegate redrive"),
     Case(
         "message-poisoned",
         log("Intake", message="unintelligible", reason="not-json"),
         "do not send such a message back",
+    ),
+    Case(
+        "message-poisoned",
+        log("Naming", message="unintelligible", reason="unknown-key"),
+        "do not send such a message back",
+        name="naming",
     ),
     Case("bus-missing", refused("events", "describe_event_bus", "ResourceNotFoundException"), REVERT),
     Case("messages-unsent", unsent, "the messages are then sent"),
