@@ -10,6 +10,7 @@ from lakegate.aws.lambda_runtime import (
     batch,
     count_once,
     dependencies,
+    hints,
     log_failures,
     logger,
     metrics,
@@ -29,7 +30,7 @@ LOG, METRICS = logger("completion"), metrics("completion")
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Continue every workload whose run the messages name."""
     INVOCATION.set(context)
-    answer = batch(event, carry_on, JobMoved | InvocationEnded, LOG, METRICS)
+    answer = batch(event, carry_on, hints(JobMoved | InvocationEnded), LOG, METRICS)
     log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.lambda_events import ObjectSeen
-from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, logger, metrics, report_denied_deletions
+from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, hints, logger, metrics, report_denied_deletions
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 
@@ -20,7 +20,7 @@ LOG, METRICS = logger("intake"), metrics("intake")
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Take in every object that the messages name."""
     INVOCATION.set(context)
-    answer = batch(event, take, ObjectSeen, LOG, METRICS)
+    answer = batch(event, take, hints(ObjectSeen), LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 

@@ -8,9 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.clients import client
-from lakegate.aws.lambda_events import ObjectsNamed
 from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, logger, metrics
 from lakegate.aws.settings import read
+from lakegate.features.pull.naming_messages import ObjectsNamed, named_in
 from lakegate.features.pull.naming_queues import NamingQueues
 from lakegate.gate.effects import run
 
@@ -43,7 +43,7 @@ def queues() -> NamingQueues:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Let every object that the messages name be delivered."""
     INVOCATION.set(context)
-    return batch(event, name, ObjectsNamed, LOG, METRICS)
+    return batch(event, name, named_in, LOG, METRICS)
 
 
 def name(named: ObjectsNamed) -> None:

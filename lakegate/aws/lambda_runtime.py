@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-from lakegate.aws.lambda_events import (
-    Decoded,
-    InvocationEnded,
-    JobMoved,
-    ObjectSeen,
-    ObjectsNamed,
-    Unintelligible,
-    decode,
-    named_in,
-)
+from lakegate.aws.lambda_events import InvocationEnded, JobMoved, ObjectSeen, RefusalReason, Unintelligible, decode
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, SetUpError, Unfinished
@@ -34,8 +25,6 @@ from lakegate.gate.dependencies import Dependencies
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    Wanted = type[Decoded | ObjectsNamed] | UnionType
-    """The kinds of hints that a function acts on."""
 
 # ---- Log lines ----
 # Keys are the producer's text: they can hold line breaks, escape sequences, and names of people. A log line carries their shape
@@ -123,11 +112,25 @@ def metrics(function: str) -> Metrics:
     return made
 
 
+def hints(wanted: type | UnionType) -> Callable[[Mapping[str, Any]], object]:
+    """Decodes the messages of a queue of events that has hints of the wanted kinds."""
+
+    def hint_of(record: Mapping[str, Any]) -> object:
+        hint = decode(record["body"])
+        return hint if isinstance(hint, wanted | Unintelligible) else Unintelligible(RefusalReason.MISROUTED, "$")
+
+    return hint_of
+
+
 def batch(
-    event: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
+    event: Mapping[str, Any],
+    act: Callable[[Any], object],
+    hint_of: Callable[[Mapping[str, Any]], object],
+    log: Logger,
+    count: Metrics,
 ) -> dict[str, Any]:
-    """Process a batch of SQS: `act` on every hint of the wanted kind. Returns the ids of the messages to deliver again."""
-    failed = [record["messageId"] for record in event["Records"] if not _is_done(record, act, wanted, log, count)]
+    """Process a batch of SQS: `act` on the hint of each record. Returns the ids of the messages to deliver again."""
+    failed = [record["messageId"] for record in event["Records"] if not _is_done(record, act, hint_of, log, count)]
     count.add_metric("Messages", MetricUnit.Count, len(event["Records"]))
     count.add_metric("Failed", MetricUnit.Count, len(failed))
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
@@ -180,14 +183,17 @@ def count_once(name: str, service: str) -> None:
 
 
 def _is_done(
-    record: Mapping[str, Any], act: Callable[[Any], object], wanted: Wanted, log: Logger, count: Metrics
+    record: Mapping[str, Any],
+    act: Callable[[Any], object],
+    hint_of: Callable[[Mapping[str, Any]], object],
+    log: Logger,
+    count: Metrics,
 ) -> bool:
     log.append_keys(message_id=record["messageId"])
     try:
-        hint = named_in(record) if wanted is ObjectsNamed else decode(record["body"])
-        if not isinstance(hint, wanted):
-            reason, at = (hint.reason, hint.path) if isinstance(hint, Unintelligible) else ("misrouted", "$")
-            log.error("unintelligible", extra={"reason": str(reason), "at": at})
+        hint = hint_of(record)
+        if isinstance(hint, Unintelligible):
+            log.error("unintelligible", extra={"reason": str(hint.reason), "at": hint.path})
             count.add_metric("Unintelligible", MetricUnit.Count, 1)
             return False
         sanitize_errors(lambda: act(hint), log, count)
@@ -202,8 +208,6 @@ def _is_done(
 def _log_fields(hint: object) -> Mapping[str, str]:
     if isinstance(hint, ObjectSeen):
         return of_key(hint.key)
-    if isinstance(hint, ObjectsNamed):
-        return of_key(hint.objects[0].key) if hint.objects else {}
     if isinstance(hint, InvocationEnded):
         return {"workload": hint.workload, "invocation": "failed" if hint.failed else "answered"}
     return {"run": hint.job_run, "run_state": hint.state} if isinstance(hint, JobMoved) else {}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import client, port_errors
 from lakegate.aws.settings import DEFAULTS, Settings, read
 from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
-from lakegate.extension_points import ROOT
+from lakegate.extension_points import ROOT, loaded, names
 from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -282,21 +282,18 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
 
 
 def _destination(message: dict[str, Any], stack: str) -> tuple[str, str]:
-    """The reason why a message goes nowhere, and the queue that it goes to: logical name, or that of a queue of named objects.
+    """The reason why a message goes nowhere, and the queue that it goes to: logical name, or the name of a feature's queue.
 
-    What such a queue's message may name depends on the queue, so that it goes to no other one, and only SQS says which.
+    A feature registers, as one of `queues`, the reason why a message from `STACK-NAME` or `STACK-NAME-…` is refused. What such a
+    message means depends on its queue, so that it goes to no other one, and only SQS says which.
     """
-    from lakegate.aws.lambda_events import (  # noqa: PLC0415 - for this command alone
-        QUEUE_OF_HINT,
-        Unintelligible,
-        decode,
-        decode_named,
-    )
+    from lakegate.aws.lambda_events import QUEUE_OF_HINT, Unintelligible, decode  # noqa: PLC0415 - for this command alone
 
     queue = str(message.get("Attributes", {}).get(CAME_FROM, "")).rpartition(":")[2]
-    if queue == f"{stack}-named" or queue.startswith(f"{stack}-named-"):
-        named = decode_named(message["Body"])
-        return (str(named.reason), "") if isinstance(named, Unintelligible) else ("", queue)
+    for name in names("queues"):
+        if f"{queue}-".startswith(f"{stack}-{name}-"):
+            reason: str = loaded("queues", name)(message["Body"])
+            return reason, "" if reason else queue
     hint = decode(message["Body"])
     return (str(hint.reason), "") if isinstance(hint, Unintelligible) else ("", QUEUE_OF_HINT[type(hint)])
 

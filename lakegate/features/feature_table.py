@@ -72,6 +72,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("published plans", "external_validators", "lakegate.features.external_validators.external_rules:IN_PLANS"),
     ("published plans", "workflows", "lakegate.features.workflows.workflow_document:IN_PLANS"),
     ("publishers", "parquet", "lakegate.features.odf.odf_publisher:PUBLISHER"),
+    ("queues", "named", "lakegate.features.pull.naming_messages:refusal"),
     ("row conditions", "odf", "lakegate.features.odf.slice_turns:CONDITIONS"),
     ("row writers", "parquet", "lakegate.features.odf.slices.merge_strategies:WRITER"),
     ("rows", "announcements", "lakegate.features.announcements.announced_delivery:announcements"),

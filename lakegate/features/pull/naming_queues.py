@@ -14,10 +14,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.aws.lambda_events import ObjectsNamed
 from lakegate.contract.contract_model import PULL, parts_of
 from lakegate.errors import InputError
 from lakegate.features.pull.named_objects import lines_of, name_object
+from lakegate.features.pull.naming_messages import ObjectsNamed
 from lakegate.features.pull.pull_task import policy_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Steps

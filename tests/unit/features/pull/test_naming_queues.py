@@ -14,9 +14,9 @@ import pytest
 
 from functions import naming_handler
 from lakegate.aws import lambda_runtime
-from lakegate.aws.lambda_events import ObjectsNamed, named_in
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.named_objects import NamedObject
+from lakegate.features.pull.naming_messages import ObjectsNamed, named_in
 from lakegate.features.pull.naming_queues import TAG, NamingQueues
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
@@ -24,8 +24,8 @@ from tests.deliveries.delivery import plan_of
 from tests.fakes.quick_moto import REGION, quick_aws
 from tests.simulation.environment import LAKE, LANDING
 from tests.unit.aws.conftest import ACCOUNT
-from tests.unit.aws.test_named_messages import VERSION, claim, from_bridge, notified
 from tests.unit.features.pull.test_named_objects import FOLDER, KEY, Stage, rows
+from tests.unit.features.pull.test_naming_messages import VERSION, claim, from_bridge, notified
 from tests.unit.functions.test_handlers import CANARY, Context, failed
 
 STACK = "lakegate"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.aws.lambda_events import ObjectSeen, ObjectsNamed, Unintelligible, decode_named
+from lakegate.aws.lambda_events import ObjectSeen, Unintelligible
+from lakegate.features.pull.naming_messages import ObjectsNamed, decode_named
 
 VERSION = "3HL4kqtJlcpXroDTDmJ+rmSpXd3dIbrHY"
 
