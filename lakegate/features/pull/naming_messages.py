@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
@@ -41,6 +42,8 @@ class ObjectsNamed:
     """ARN of the queue that the message was in, by Lambda, which says whose contracts it is for."""
     sender: str = ""
     """Its sender as SQS knows it, or the service that sent it."""
+    sent: datetime | None = None
+    """The time when SQS got it; None: not known."""
 
 
 def decode_named(body: str) -> ObjectsNamed | Unintelligible:
@@ -63,11 +66,13 @@ def decode_named(body: str) -> ObjectsNamed | Unintelligible:
 
 
 def named_in(record: Mapping[str, Any]) -> ObjectsNamed | Unintelligible:
-    """The same of a record of SQS. The body is its sender's; queue and sender are stated by Lambda and SQS."""
+    """The same of a record of SQS. The body is its sender's; queue, sender and time are stated by Lambda and SQS."""
     named = decode_named(record["body"])
     if isinstance(named, Unintelligible):
         return named
-    return replace(named, queue=record["eventSourceARN"], sender=record.get("attributes", {}).get("SenderId", ""))
+    stated = record.get("attributes", {})
+    sent = datetime.fromtimestamp(int(stated["SentTimestamp"]) / 1000, UTC) if "SentTimestamp" in stated else None
+    return replace(named, queue=record["eventSourceARN"], sender=stated.get("SenderId", ""), sent=sent)
 
 
 def refusal(body: str) -> str:

@@ -27,8 +27,13 @@ TAG: Final = "lakegate:contract"
 """Of a queue of one owner: the id of its contract, or the beginning of its ids and a slash, because no tag has a star."""
 KEPT: Final = timedelta(minutes=1)
 """The owner of a queue, and the folders of all contracts, are read again after so long."""
-KEPT_FOR_NOTHING: Final = timedelta(seconds=5)
-"""Folders, where none has the object: a contract may just have been published."""
+PAUSE: Final = timedelta(seconds=5)
+"""Between two readings of the folders, where none has the object of a message that is newer than the first reading: its contract
+may just have been published, and a message that fails comes again after twelve minutes."""
+READINGS: Final = 3
+"""The most for one message."""
+SKEW: Final = timedelta(seconds=1)
+"""Between the clock of SQS and that of the function."""
 _QUEUE: Final = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,80})")
 
 
@@ -52,7 +57,7 @@ class NamingQueues:
         contracts = self._contracts(named.queue, dependencies.clock.now())
         for seen in named.objects:
             source, is_named = f"s3://{seen.bucket}/{seen.key}", False
-            for line in self._datasets(dependencies, contracts, named.contract, source):
+            for line in self._datasets(dependencies, contracts, named, source):
                 with suppress(InputError):  # its contract has given up the folder meanwhile
                     yield from name_object(dependencies, line, source, seen.version)
                     is_named = True
@@ -79,21 +84,26 @@ class NamingQueues:
             raise InputError(f"the queue has no tag {TAG}")
         return f"{contracts[:-1]}*" if contracts.endswith("/") else contracts
 
-    def _datasets(self, dependencies: Dependencies, contracts: str, contract: str, source: str) -> Iterator[str]:
+    def _datasets(self, dependencies: Dependencies, contracts: str, named: ObjectsNamed, source: str) -> Iterator[str]:
         """Datasets whose folder has an object, of one contract if there is only one to look at."""
-        wanted = contract or contracts
+        wanted = named.contract or contracts
         if not wanted.endswith("*"):
             return lines_of(dependencies, wanted, source) if _is_among(wanted, contracts) else iter(())
-        return iter([each for each in self._with_folder(dependencies, source) if _is_among(parts_of(each)[0], wanted)])
+        with_folder = self._with_folder(dependencies, source, named.sent)
+        return iter([each for each in with_folder if _is_among(parts_of(each)[0], wanted)])
 
-    def _with_folder(self, dependencies: Dependencies, source: str) -> list[str]:
-        now = dependencies.clock.now()
-        for kept in (KEPT, KEPT_FOR_NOTHING):
-            if self._folders is None or now - self._folders[0] > kept:
-                self._folders = now, tuple(_folders(dependencies))
-            found = [line for folder, line in self._folders[1] if source.startswith(folder)]
-            if found:
+    def _with_folder(self, dependencies: Dependencies, source: str, sent: datetime | None) -> list[str]:
+        clock = dependencies.clock
+        told, found = (sent or clock.now()) + SKEW, list[str]()
+        for _ in range(READINGS):
+            if self._folders is None or clock.now() - self._folders[0] > KEPT:
+                self._folders = clock.now(), tuple(_folders(dependencies))
+            read, folders = self._folders
+            found = [line for folder, line in folders if source.startswith(folder)]
+            if found or read > told:
                 break
+            clock.sleep(max(0.0, (read + PAUSE - clock.now()).total_seconds()))
+            self._folders = None
         return found
 
 

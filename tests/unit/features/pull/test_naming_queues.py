@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import boto3
@@ -17,10 +18,11 @@ from lakegate.aws import lambda_runtime
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.named_objects import NamedObject
 from lakegate.features.pull.naming_messages import ObjectsNamed, named_in
-from lakegate.features.pull.naming_queues import TAG, NamingQueues
+from lakegate.features.pull.naming_queues import PAUSE, TAG, NamingQueues
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.deliveries.delivery import plan_of
+from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.quick_moto import REGION, quick_aws
 from tests.simulation.environment import LAKE, LANDING
 from tests.unit.aws.conftest import ACCOUNT
@@ -38,10 +40,10 @@ def arn(name: str, account: str = ACCOUNT) -> str:
 OWN = arn(f"{STACK}-named")
 
 
-def record(message: str, body: str, queue: str = OWN) -> dict[str, Any]:
+def record(message: str, body: str, queue: str = OWN, sent: datetime = BEGINNING) -> dict[str, Any]:
     """A message as Lambda hands it over."""
-    sender = {"SenderId": "AROA1:exporter"}
-    return {"messageId": message, "body": body, "eventSourceARN": queue, "attributes": sender}
+    stated = {"SenderId": "AROA1:exporter", "SentTimestamp": str(round(sent.timestamp() * 1000))}
+    return {"messageId": message, "body": body, "eventSourceARN": queue, "attributes": stated}
 
 
 @dataclass
@@ -60,7 +62,8 @@ class Queues:
 
     def send(self, *bodies: str, queue: str = OWN) -> list[str]:
         """The ids of messages that are delivered again."""
-        records = [record(f"m{next(self.sent)}", body, queue) for body in bodies]
+        now = self.stage.dependencies.clock.now()
+        records = [record(f"m{next(self.sent)}", body, queue, now) for body in bodies]
         return failed(naming_handler.handler({"Records": records}, Context()))  # type: ignore[arg-type] # what it uses of it
 
     def lines(self) -> list[dict[str, Any]]:
@@ -283,17 +286,13 @@ def test_every_dataset_of_the_folder_delivers_the_object(queues: Queues) -> None
 
 
 def test_folders_and_owners_are_read_once_a_minute(queues: Queues, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A burst of messages does not read the registry for each; a contract that was just published is found soon."""
+    """A burst of messages does not read the registry for each."""
     pages, right = itertools.count(), type(queues.stage.dependencies.registry).page
     monkeypatch.setattr(
         type(queues.stage.dependencies.registry), "page", lambda *given: (next(pages), right(*given))[1]
     )
     queues.send(*[claim(KEY, version=f"v{each}") for each in range(20)])
     assert next(pages) == 1
-    publish(queues.stage, "shop", OWNERS["shop"])
-    late = [
-        queues.send(claim(f"{OWNERS['shop']}a.csv")) for _ in range(2) if not queues.stage.env.memory.clock.sleep(4)
-    ]  # type: ignore[func-returns-value]
     exact = queues.owner("exact", "shop")
     queues.send(claim(KEY), queue=exact)
     boto3.client("sqs", region_name=REGION).tag_queue(
@@ -303,8 +302,32 @@ def test_folders_and_owners_are_read_once_a_minute(queues: Queues, monkeypatch: 
     before = queues.send(claim(KEY), queue=exact)
     queues.stage.env.memory.clock.sleep(61)
 
-    assert [bool(each) for each in late] == [True, False]
     assert (bool(before), queues.send(claim(KEY), queue=exact)) == (True, [])
+
+
+def test_a_contract_that_was_just_published_is_found(queues: Queues) -> None:
+    """By the first message for its folder, which waits for the next reading of the folders instead of minutes."""
+    queues.send(claim(KEY))
+    publish(queues.stage, "shop", OWNERS["shop"])
+
+    assert queues.send(claim(f"{OWNERS['shop']}a.csv")) == []
+
+
+def test_messages_for_no_folder_cost_one_reading_and_one_wait(queues: Queues, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many were sent at once, and though no time of theirs is known."""
+    pages, right = itertools.count(), type(queues.stage.dependencies.registry).page
+    monkeypatch.setattr(
+        type(queues.stage.dependencies.registry), "page", lambda *given: (next(pages), right(*given))[1]
+    )
+    clock = queues.stage.dependencies.clock
+    began = clock.now()
+    refused = queues.send(*[claim(f"s3://nobody/{each}.csv") for each in range(20)])
+    untimed = [each | {"attributes": {}} for each in (record("n0", claim("s3://nobody/x.csv")),)]
+    naming_handler.handler({"Records": untimed}, Context())  # type: ignore[arg-type] # what it uses of it
+
+    assert len(refused) == 20
+    assert next(pages) == 3
+    assert clock.now() - began == 2 * PAUSE
 
 
 def test_a_contract_that_gave_up_its_folder_names_nothing(queues: Queues) -> None:
