@@ -76,7 +76,7 @@ class AnnouncedWorkload(Protocol):
 
 
 class AnnouncedWorkloads(Protocol):
-    """What the feature of announcements registers at the point `rows`."""
+    """The rows that the feature of announcements registers at the point `rows`."""
 
     def get(self, announcement: str, /) -> AnnouncedWorkload | None:
         """The announcement with this id, also one whose data has landed; strongly consistent."""
@@ -184,7 +184,6 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 # * An open, FAILED or not yet claimed one is still in the landing bucket: only what has a block is deleted there by the gate.
 # * Of a FAILED one whose landed version was deleted by others the staged copy is left.
 # * An open replay of a quarantined copy is on the agenda, and its id follows from the workload that it replays.
-#
 # * An announced one has a row of its own kind, which an index lists by contract until its data is taken in.
 #
 # A workload that is GONE, because its producer deleted the version and no staged copy is left, is found by its id alone.
@@ -268,6 +267,8 @@ def page_of(
     """
     ordered = sorted(lines, reverse=True)
     found: list[Delivery] = []
+    if not ordered:  # the contract has no dataset
+        return (), None
     if not place.line:
         wanted, contract = Wanted(chains=frozenset(ordered)), ordered[0].partition("/")[0]
         announced, others = _announced(dependencies, contract, place.announced, limit)

@@ -303,3 +303,14 @@ def test_deliveries_are_listed_of_contracts_that_the_caller_may_use(serve: Calla
 
     assert [each.status for each in asked] == [404, 404, 404, 400, 400, 200]
     assert {each["dataContractId"] for each in asked[-1].body["workloads"]} <= {"orders"}
+
+
+WITHOUT_DATASETS = "apiVersion: v3.1.0\nkind: DataContract\nid: plain\nversion: 1.0.0\nstatus: draft\nname: Plain\n"
+
+
+def test_a_contract_without_datasets_has_an_empty_list(serve: Callable[[Environment], Api]) -> None:
+    """A draft may have no schema yet."""
+    api = serve(Environment())
+    assert api.publish(WITHOUT_DATASETS).status == 200
+
+    assert api.call(OF_CONTRACT, path="plain").body == {"workloads": [], "cursor": None}
