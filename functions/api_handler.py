@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.metrics import MetricUnit
@@ -10,6 +10,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from lakegate.aws.lambda_runtime import (
     INVOCATION,
     HandlerError,
+    VerifiedCaller,
     dependencies,
     fingerprint,
     log_failures,
@@ -27,17 +28,6 @@ if TYPE_CHECKING:
 
 
 LOG, METRICS = logger("api"), metrics("api")
-
-
-@dataclass(frozen=True, slots=True)
-class RequestCaller:
-    """Identity: who sent the request, as API Gateway has verified it."""
-
-    name: str
-
-    def caller(self) -> str:
-        """The ARN, or issuer and subject of the token."""
-        return self.name
 
 
 @LOG.inject_lambda_context(clear_state=True)
@@ -68,7 +58,7 @@ def _answer(received: GatewayEvent) -> HttpAnswer:
 
 def _tried(request: HttpRequest) -> HttpAnswer:
     """The response of the route. A refusal by the use case, and a busy service, are responses and no defects."""
-    own = replace(dependencies(), identity=RequestCaller(request.caller))
+    own = replace(dependencies(), identity=VerifiedCaller(request.caller))
     try:
         endpoint = endpoint_of(request)
         return endpoint.answer(own, known_again(own, with_contract(own, request, endpoint.scope)))

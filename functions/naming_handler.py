@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.clients import client
-from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, logger, metrics
+from lakegate.aws.lambda_runtime import INVOCATION, VerifiedCaller, batch, dependencies, logger, metrics
 from lakegate.aws.settings import read
 from lakegate.features.pull.naming_messages import ObjectsNamed, named_in
 from lakegate.features.pull.naming_queues import NamingQueues
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
 
 LOG, METRICS = logger("naming"), metrics("naming")
-
-
-@dataclass(frozen=True, slots=True)
-class MessageSender:
-    """Identity: who sent a message, as SQS has verified it."""
-
-    name: str
-
-    def caller(self) -> str:
-        """The id of the sender's role or user, or of the service."""
-        return self.name
 
 
 @cache
@@ -48,5 +37,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 def name(named: ObjectsNamed) -> None:
     """Run the use case on one message."""
-    own = replace(dependencies(), identity=MessageSender(named.sender))
+    own = replace(dependencies(), identity=VerifiedCaller(named.sender))
     run(queues().name(own, named), own.clock)

@@ -8,6 +8,7 @@ import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -110,6 +111,17 @@ def metrics(function: str) -> Metrics:
     made = Metrics(namespace=NAMESPACE, service=function)
     made.set_default_dimensions(stack=os.environ.get(STACK, NAMESPACE))
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCaller:
+    """Identity: the caller of a function, as the AWS service that called it has verified it."""
+
+    name: str
+
+    def caller(self) -> str:
+        """The ARN, the issuer and subject of a token, the id of a role or user, or a service."""
+        return self.name
 
 
 def hints(wanted: type | UnionType) -> Callable[[Mapping[str, Any]], object]:

@@ -227,7 +227,7 @@ EMPTY_ANSWERS: Final = 3
 """A queue whose answer is empty so often is empty: SQS asks a part of its servers only."""
 OTHER_SENDER = 3
 CAME_FROM: Final = "DeadLetterQueueSourceArn"
-"""What SQS says about a message that it has moved to a dead-letter queue."""
+"""The attribute of a dead letter with the ARN of the queue that it was in."""
 
 
 @dataclass(slots=True)
@@ -254,7 +254,7 @@ def send_again(there: DeployedStack, limit: int, *, dry_run: bool) -> Redriven:
             kept.append(message["ReceiptHandle"])
             continue
         if queue not in queues:
-            queues[queue] = _address(queue) if queue.startswith(f"{there.name}-named") else there.resource(queue)
+            queues[queue] = _address(there, queue)
         with port_errors():
             client("sqs").send_message(QueueUrl=queues[queue], MessageBody=message["Body"])
             client("sqs").delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
@@ -298,7 +298,12 @@ def _destination(message: dict[str, Any], stack: str) -> tuple[str, str]:
     return (str(hint.reason), "") if isinstance(hint, Unintelligible) else ("", QUEUE_OF_HINT[type(hint)])
 
 
-def _address(queue: str) -> str:
+def _address(there: DeployedStack, queue: str) -> str:
+    """The URL of a queue as `_destination` names it."""
+    from lakegate.aws.lambda_events import QUEUE_OF_HINT  # noqa: PLC0415 - likewise
+
+    if queue in QUEUE_OF_HINT.values():
+        return there.resource(queue)
     with port_errors():
         return str(client("sqs").get_queue_url(QueueName=queue)["QueueUrl"])
 

@@ -22,8 +22,7 @@ Index `agenda` of workloads is sparse and sharded: `shard` (`due#<n>` for open w
 `notice#<n>` and `dead-notice#<n>` for notices with a message to send and for those that were given up, `promise#<n>` for lines
 with a service level to watch, `pull#<n>` for lines that are pulled, `object#<n>` for objects that were named and are not
 delivered, `revalidation#<n>` for lines that are measured by schedule, `announced#<contract>` for announcements that nothing has
-landed for) and `at`. A row leaves it by losing both. It holds keys
-only and lags: what is found is read again by key.
+landed for) and `at`. A row leaves it by losing both. It holds keys only and lags: what is found is read again by key.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ def event_of(stage: RevalidationStage, about: Run, *, failed: bool = False) -> I
     return Invocation(ended(stage, about, failed=failed), REPEATED, (PortError,))
 
 
-def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None], *, told: bool) -> int:
-    """One run from its beginning to its end, with faults. Returns how many effects there were. `told`: by its event."""
+def played(stage: RevalidationStage, fault_of: Callable[[int], Fault | None], *, by_event: bool) -> int:
+    """One run from its beginning to its end, with faults. Returns how many effects there were. `by_event`: not by a sweep."""
     stage.env.memory.clock.sleep(3_600)
     count = sweep_of(stage).played(fault_of)
     for each in stage.runs:
         stage.answer(each)
     stage.env.memory.clock.sleep(360)
-    last = event_of(stage, stage.runs[0]) if told and stage.runs else sweep_of(stage)
+    last = event_of(stage, stage.runs[0]) if by_event and stage.runs else sweep_of(stage)
     return last.played(fault_of, count)
 
 
@@ -97,19 +97,19 @@ def check(stage: RevalidationStage) -> None:
     assert len(messages) == len(runs), "a message lost or twice"
 
 
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("by_event", [False, True])
 @pytest.mark.parametrize("broken", [set(), {"once"}])
 @pytest.mark.parametrize("fault", Fault)
-def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str], *, told: bool) -> None:
+def test_every_effect_fails_in_every_way(fault: Fault, broken: set[str], *, by_event: bool) -> None:
     """Whatever happens to one effect, what was measured is recorded, marked and reported once."""
     whole = measured_hourly()
     whole.broken = broken
-    most = played(whole, lambda _: None, told=told)
+    most = played(whole, lambda _: None, by_event=by_event)
     assert len(whole.records) == 1
     for at in range(1, most + 1):
         stage = measured_hourly()
         stage.broken = broken
-        played(stage, lambda number, at=at: fault if number == at else None, told=told)
+        played(stage, lambda number, at=at: fault if number == at else None, by_event=by_event)
         for _ in range(3):
             for each in stage.runs:
                 stage.answer(each)

@@ -525,13 +525,8 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
 def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
     """The versions of contracts and workflows, a page of the registry at a time."""
     for prefix in ("", "_"):
-        after = ""
-        while True:
-            page = dependencies.registry.page(after, prefix)
+        for page in dependencies.registry.pages(prefix):
             yield [version for each in page.contracts for version in each.versions]
-            if not page.after:
-                break
-            after = page.after
 
 
 def _next(

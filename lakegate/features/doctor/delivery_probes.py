@@ -348,9 +348,8 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     there, now = examined.dependencies, examined.ask.now()
     there.registry.proposals()
     there.outbox.pending(STORED_ROWS)
-    after = there.registry.page("").after
-    while after:
-        after = there.registry.page(after).after
+    for _ in there.registry.pages():
+        pass
     batches = {each.row.batch for each in recent(there, STORED_ROWS) if each.row is not None} - {""}
     lines = chains(there)[:LINES]
     contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]

@@ -13,7 +13,7 @@ from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, ListPosition, page_of
+from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -44,7 +44,7 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     """
     row, announced = found(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
-    return HttpAnswer(200, body | _details(request, lambda: _status(dependencies, row)))
+    return HttpAnswer(200, body | _details(request, lambda: _described(dependencies, named(dependencies, row.id, 0))))
 
 
 def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, object]:
@@ -52,11 +52,10 @@ def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, obje
     return {"details": encode(made())} if request.flag("details") else {}
 
 
-def _status(dependencies: Dependencies, row: Workload | AnnouncedWorkload) -> DeliveryStatus:
-    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - likewise
-    from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415 - plans are read, for this parameter alone
+def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
+    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - plans are read, for this parameter alone
 
-    return delivery_status(dependencies, named(dependencies, row.id, 0))
+    return delivery_status(dependencies, delivery)
 
 
 # ---- Workloads of a contract ----
@@ -98,16 +97,10 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     ]
     page: dict[str, object] = {"workloads": shown, "cursor": cursor_of(_cursor(after) if after else "")}
     if request.flag("details") and place == ListPosition():
-        from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - as below
+        from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
 
         page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
     return HttpAnswer(200, page)
-
-
-def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
-    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - plans are read, for `details` alone
-
-    return delivery_status(dependencies, delivery)
 
 
 def _place(request: HttpRequest) -> ListPosition:

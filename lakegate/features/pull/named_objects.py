@@ -200,7 +200,7 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
 
 
 def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
-    """Tell who has to know, and list the end with its dataset. A tick that dies before its row is written does both again."""
+    """Send the message about an end, if one is due, and list it with its dataset; a tick that dies then does both again."""
     line = pulls(work.dependencies).get(row.dataset)
     if not line.plan:  # the contract was published within five minutes, or is not pulled any more
         return

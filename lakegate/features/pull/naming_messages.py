@@ -47,7 +47,7 @@ class ObjectsNamed:
 
 
 def decode_named(body: str) -> ObjectsNamed | Unintelligible:
-    """What the body of a message names; nothing for the test event of S3."""
+    """The objects that the body of a message names; none for the test event of S3."""
     try:
         message = parsed(body)
         if "object" in message:

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.contract.contract_model import PULL, parts_of
+from lakegate.contract.contract_model import parts_of
+from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import InputError
-from lakegate.features.pull.named_objects import lines_of, name_object
+from lakegate.features.pull.named_objects import is_in, lines_of, name_object
 from lakegate.features.pull.naming_messages import ObjectsNamed
-from lakegate.features.pull.pull_task import policy_of
+from lakegate.features.pull.pull_task import policy_of, published_pulls
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Steps
-from lakegate.gate.scheduled_tasks import labelled
 
 TAG: Final = "lakegate:contract"
 """Of a queue of one owner: the id of its contract, or the beginning of its ids and a slash, because no tag has a star."""
@@ -46,7 +46,7 @@ class NamingQueues:
     client: Any
     """Of SQS."""
     _owners: dict[str, tuple[datetime, str]] = field(default_factory=dict)
-    _folders: tuple[datetime, tuple[tuple[str, str], ...]] | None = None
+    _folders: tuple[datetime, tuple[tuple[Pull, str], ...]] | None = None
     """Folder and dataset of each contract that has one."""
 
     def name(self, dependencies: Dependencies, named: ObjectsNamed) -> Steps[None]:
@@ -94,13 +94,13 @@ class NamingQueues:
 
     def _with_folder(self, dependencies: Dependencies, source: str, sent: datetime | None) -> list[str]:
         clock = dependencies.clock
-        told, found = (sent or clock.now()) + SKEW, list[str]()
+        newest, found = (sent or clock.now()) + SKEW, list[str]()
         for _ in range(READINGS):
             if self._folders is None or clock.now() - self._folders[0] > KEPT:
                 self._folders = clock.now(), tuple(_folders(dependencies))
             read, folders = self._folders
-            found = [line for folder, line in folders if source.startswith(folder)]
-            if found or read > told:
+            found = [line for folder, line in folders if is_in(source, folder)]
+            if found or read > newest:
                 break
             clock.sleep(max(0.0, (read + PAUSE - clock.now()).total_seconds()))
             self._folders = None
@@ -111,17 +111,10 @@ def _is_among(contract: str, contracts: str) -> bool:
     return contract.startswith(contracts[:-1]) if contracts.endswith("*") else contract == contracts
 
 
-def _folders(dependencies: Dependencies) -> Iterator[tuple[str, str]]:
+def _folders(dependencies: Dependencies) -> Iterator[tuple[Pull, str]]:
     """Folder and dataset of each contract whose objects are named; one whose plan is damaged is left to the tick to report."""
-    after = ""
-    while True:
-        page = dependencies.registry.page(after)
-        for snapshot in page.contracts:
-            for found in labelled(snapshot, PULL):
-                with suppress(Alarm):
-                    pull = policy_of(dependencies, found.line, found.plan).pull
-                    if pull is not None and pull.is_folder:
-                        yield pull.source, found.line
-        after = page.after
-        if not after:
-            return
+    for found in published_pulls(dependencies):
+        with suppress(Alarm):
+            pull = policy_of(dependencies, found.line, found.plan).pull
+            if pull is not None and pull.is_folder:
+                yield pull, found.line

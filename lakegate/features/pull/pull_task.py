@@ -471,13 +471,10 @@ def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
 
 
-def _published_pulls(dependencies: Dependencies) -> Iterator[str]:
+def published_pulls(dependencies: Dependencies) -> Iterator[LabelledDataset]:
     """The lines that contracts pull by their current versions."""
-    after: str | None = None
-    while after != "":
-        page = dependencies.registry.page(after or "")
-        yield from (found.line for each in page.contracts for found in labelled(each, PULL))
-        after = page.after
+    for page in dependencies.registry.pages():
+        yield from (found for each in page.contracts for found in labelled(each, PULL))
 
 
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
@@ -499,7 +496,7 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
 
 def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
     """The lines that are pulled, the next one first, and before it those whose objects are named: all, or of these lines."""
-    found = _published_pulls(dependencies) if lines is None else lines
+    found = (each.line for each in published_pulls(dependencies)) if lines is None else lines
     rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
     return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
 
@@ -524,7 +521,7 @@ def message_of(
 ) -> Message | None:
     """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
 
-    It has no address and no text of the source. `pull` tells the pulls of a line apart.
+    It has no address and no text of the source. `pull` identifies it among those of its line.
     """
     failed = end.outcome is PullOutcome.FAILED
     if not failed and not (before and before.outcome is PullOutcome.FAILED):

@@ -181,6 +181,14 @@ class Registry:
         contracts = all_readable(self.table, (row for row in rows if is_among(row.key.identity, prefix)), _contract)
         return RegistryPage(tuple(contracts), following)
 
+    def pages(self, prefix: str = "") -> Iterator[RegistryPage]:
+        """Every page, read when it is asked for."""
+        page = self.page("", prefix)
+        yield page
+        while page.after:
+            page = self.page(page.after, prefix)
+            yield page
+
     def propose(self, proposal: Proposal, seen: Proposal | None) -> None:
         """Put a proposal in the place of the one that was seen.
 

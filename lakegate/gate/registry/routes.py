@@ -277,14 +277,8 @@ def _at(dependencies: Dependencies, prefix: str) -> Route | None:
 
 def _listed(dependencies: Dependencies, prefix: str) -> Route | None:
     """The route of a prefix whose own item is lost, as the list of its contract has it."""
-    after: str | None = ""
-    while after is not None:
-        page = dependencies.registry.page(after)
-        for each in (route for contract in page.contracts for route in contract.routes):
-            if each.prefix == prefix:
-                return each
-        after = page.after or None
-    return None
+    contracts = (contract for page in dependencies.registry.pages() for contract in page.contracts)
+    return next((route for each in contracts for route in each.routes if route.prefix == prefix), None)
 
 
 def _lost(contract: str, version: str) -> str:

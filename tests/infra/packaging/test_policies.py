@@ -57,7 +57,7 @@ ACTIONS = {
 PEOPLES = {"get_caller_identity", "get_public_key", "sign"}
 """What only the command line calls, with rights of its own, or only a stack that signs."""
 OF_NAMING = {"get_queue_url": "sqs:GetQueueUrl", "list_queue_tags": "sqs:ListQueueTags"}
-"""What only the function that receives named objects calls, in a stack that has it."""
+"""The calls of the function alone that receives named objects, in a stack that has it."""
 PLATFORM = {
     "logs:CreateLogStream",
     "logs:PutLogEvents",
