@@ -17,6 +17,7 @@ from lakegate.aws.lambda_runtime import (
     report_denied_deletions,
 )
 from lakegate.gate.delivery.advance import completion, invocation_ended
+from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ LOG, METRICS = logger("completion"), metrics("completion")
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Continue every workload whose run the messages name."""
+    """Continue every workload whose run the messages name; then start what waits."""
     INVOCATION.set(context)
     answer = batch(event, carry_on, hints(JobMoved | InvocationEnded), LOG, METRICS)
-    log_failures("StepFailures", dependencies().taken_out(), LOG, METRICS)
+    turn = run(start_waiting(dependencies()), dependencies().clock)
+    log_failures("StepFailures", [*turn.failures, *dependencies().taken_out()], LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lakegate.aws.lambda_events import ObjectSeen
-from lakegate.aws.lambda_runtime import INVOCATION, batch, dependencies, hints, logger, metrics, report_denied_deletions
+from lakegate.aws.lambda_runtime import (
+    INVOCATION,
+    batch,
+    dependencies,
+    hints,
+    log_failures,
+    logger,
+    metrics,
+    report_denied_deletions,
+)
+from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
 
@@ -18,9 +28,10 @@ LOG, METRICS = logger("intake"), metrics("intake")
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Take in every object that the messages name."""
+    """Take in every object that the messages name; then start what waits."""
     INVOCATION.set(context)
     answer = batch(event, take, hints(ObjectSeen), LOG, METRICS)
+    log_failures("StepFailures", run(start_waiting(dependencies()), dependencies().clock).failures, LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from lakegate.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
@@ -162,8 +162,14 @@ RESERVATIONS: Final = 3
 """Rounds in which both updates of a reservation are tried: each fails only if another worker reserves at that moment."""
 
 
+STARTS: Final = workloads_key("cursor", "starts")
+"""The row of the starts of job runs: `free`, and `led`, both in milliseconds."""
 SWEEP_UNTIL: Final = "sweep-until"
 """The cursor that says when the sweep which is under way ends at the latest."""
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,16 +224,30 @@ class Agenda:
         One atomic update: `free` is when all tokens will be there again, in milliseconds, and moves on by an interval. Of the
         two updates one fits, because a write knows no maximum; unless another worker comes between them.
         """
-        moment, step = int(now.timestamp() * 1000), int(interval.total_seconds() * 1000)
-        key = workloads_key("cursor", "starts")
-        later = Update(key, adds={"free": step}, if_=AtLeast("free", moment), reason="free")
+        moment, step = _milliseconds(now), int(interval.total_seconds() * 1000)
+        later = Update(STARTS, adds={"free": step}, if_=AtLeast("free", moment), reason="free")
         is_idle = AnyOf(Lacks("free"), Below("free", moment))
-        idle = Update(key, sets={"free": moment + step}, if_=is_idle, reason="free")
+        idle = Update(STARTS, sets={"free": moment + step}, if_=is_idle, reason="free")
         for each in (later, idle) * RESERVATIONS:
             with suppress(ConditionFailed):
                 wait = self.table.update(each).number("free") - burst * step - moment
                 return now + timedelta(milliseconds=max(wait, 0))
         raise Throttled("UpdateItem")
+
+    def last_start(self, interval: timedelta, burst: int) -> datetime:
+        """The latest time that was reserved; one that is long past where none had to wait."""
+        free = found(self.table, STARTS, lambda row: row.number("free") if row.has("free") else 0) or 0
+        return datetime.fromtimestamp(free / 1000, UTC) - burst * interval
+
+    def lead_starts(self, now: datetime, until: datetime) -> None:
+        """Become the worker that makes the reserved starts, until then. Raises ConditionFailed while another one is."""
+        nobody = AnyOf(Lacks("led"), Below("led", _milliseconds(now)))
+        self.table.write(Update(STARTS, sets={"led": _milliseconds(until)}, if_=nobody, reason="led"))
+
+    def end_lead(self, until: datetime) -> None:
+        """Let another worker make them, if this one still does, which said `until`."""
+        with suppress(ConditionFailed):
+            self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until)), reason="led"))
 
     def _cursor(self, name: str) -> str | None:
         key = workloads_key("cursor", name)

@@ -40,6 +40,8 @@ class Effect(StrEnum):
     JOIN_BATCH = "join a batch"
     CLOSE_BATCH = "close a batch"
     WRITE_BATCH = "write batch.json"
+    LEAD_STARTS = "become the worker that makes the reserved starts"
+    END_LEAD = "let another worker make them"
     START_JOB = "start the job run"
     MARK_BATCH = "store the run's id with its batch"
     START_VALIDATION = "start a validation by another service"
@@ -140,6 +142,17 @@ def perform(effect: Effect, do: Callable[[], T]) -> Steps[T]:
     """Hand one effect to the driver and pass on its answer."""
     answer: T = yield Call(effect, do)
     return answer
+
+
+def guarded(failures: list[LakegateError], at: str, steps: Steps[T]) -> Steps[T | None]:
+    """The steps of one of several rows; what they raise is added to `failures`, and stops none of the others."""
+    try:
+        return (yield from steps)
+    except LakegateError as failure:
+        failures.append(failure)
+    except Exception as error:  # noqa: BLE001 - likewise
+        failures.append(Defect(at, error))
+    return None
 
 
 RETRIES = 4

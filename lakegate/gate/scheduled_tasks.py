@@ -23,7 +23,7 @@ from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Defect, Effect, Steps, perform
+from lakegate.gate.effects import Effect, Steps, guarded, perform
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
 from lakegate.timestamps import instant_of, moment
@@ -130,13 +130,7 @@ class Turn:
 
     def guarded(self, at: str, steps: Steps[T]) -> Steps[T | None]:
         """The step of one row; an exception stops none of the others."""
-        try:
-            return (yield from steps)
-        except LakegateError as failure:
-            self.failures.append(failure)
-        except Exception as error:  # noqa: BLE001 - likewise
-            self.failures.append(Defect(at, error))
-        return None
+        return (yield from guarded(self.failures, at, steps))
 
 
 def run_due(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], also: Iterable[str] = ()) -> Steps[None]:

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +18,7 @@ from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of
 from lakegate.gate.delivery.delivery_objects import delete_object
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
+from lakegate.gate.delivery.due_deliveries import resume, start_waiting
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
@@ -53,7 +53,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
     listing continues where the last sweep stopped, so that several sweeps cover a large bucket. Attempts that were prepared
-    on the way are started in the end, after one pause for all of them.
+    on the way are started in the end, after one pause for all of them; then what waits for its time to start.
 
     What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
     some tries: whatever it does, everything else is done before.
@@ -85,6 +85,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
     yield from _retried(dependencies, swept, resumed)
     for _, identity in takewhile(lambda _: _has_time(dependencies), sorted(doubtful)):
         yield from _guarded(swept, identity, _tried_again(dependencies, swept, identity))
+    swept.failures += (yield from start_waiting(dependencies)).failures
     swept.failures += dependencies.taken_out()
     return swept
 
@@ -102,7 +103,7 @@ def _due(  # noqa: PLR0913, PLR0917 - what a sweep has found so far
         if not _has_time(dependencies):
             return False
         identity = due.popleft()
-        row = yield from _guarded(swept, identity, _resume(dependencies, identity))
+        row = yield from _guarded(swept, identity, resume(dependencies, identity))
         if row is not None and row.tries:
             doubtful.append((row.tries, identity))
         elif row is not None:
@@ -187,49 +188,14 @@ def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> 
     for identity in pauses:
         if not _has_time(dependencies):
             return
-        yield from _guarded(swept, identity, _resume(dependencies, identity))
-
-
-def _resume(dependencies: Dependencies, identity: str, *, again: bool = False) -> Steps[Workload | None]:
-    """Re-read by key, because the index lags; lease, so that two sweeps do not do one thing twice; advance.
-
-    A workload with tries is returned as it is, unless it is tried `again`.
-    """
-    workload = dependencies.workloads.get(identity)
-    now, timing = dependencies.clock.now(), dependencies.timing
-    if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
-        return None
-    if workload.tries and not again:
-        return workload
-    tries = workload.tries + 1
-    until = now + min(timing.lease * 4 ** max(tries - 2, 0), timing.aside)
-    try:
-        yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
-    except ConditionFailed:
-        return None
-    try:
-        after = yield from advance(dependencies, dependencies.workloads.get(identity))
-    except Exception:
-        yield from _came_back(dependencies, identity, until)
-        raise
-    yield from _came_back(dependencies, identity, until)
-    return after._replace(tries=0)
-
-
-def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> Steps[None]:
-    """Whatever came of it, it has not ended its worker."""
-    row = dependencies.workloads.get(identity)
-    if row.tries and row.due_at == until:
-        until = min(until, dependencies.clock.now() + dependencies.timing.lease)
-        with suppress(ConditionFailed):
-            yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, row, until))
+        yield from _guarded(swept, identity, resume(dependencies, identity))
 
 
 def _tried_again(dependencies: Dependencies, swept: Swept, identity: str) -> Steps[None]:
     """Take up what some worker did not finish; that it is set aside is told each time."""
     if dependencies.workloads.get(identity).tries >= dependencies.timing.tries:
         swept.failures.append(EndsWorkers(identity))
-    yield from _resume(dependencies, identity, again=True)
+    yield from resume(dependencies, identity, again=True)
 
 
 class Listing(NamedTuple):

@@ -221,6 +221,37 @@ def test_starts_beyond_the_burst_get_later_times(ports: Ports) -> None:
     assert again == [idle, idle, idle, idle + step]
 
 
+def test_the_last_start_is_the_latest_time_that_was_reserved(ports: Ports) -> None:
+    """Where nobody has to wait it is past."""
+    step = timedelta(seconds=2)
+    never = ports.agenda.last_start(step, 3)
+    lasts = []
+    for _ in range(5):
+        ports.agenda.reserve_start(NOW, step, 3)
+        lasts.append(ports.agenda.last_start(step, 3))
+
+    assert never < NOW - timedelta(days=365)
+    assert lasts == [NOW + each * step for each in (-2, -1, 0, 1, 2)]
+
+
+def test_one_worker_at_a_time_makes_the_starts(ports: Ports) -> None:
+    """Another one may when the first has ended, or said that it would by then; who says so late ends nobody else's turn."""
+    second, agenda = timedelta(seconds=1), ports.agenda
+    agenda.reserve_start(NOW, second, 3)
+    agenda.lead_starts(NOW, NOW + 9 * second)
+    with pytest.raises(ConditionFailed):
+        agenda.lead_starts(NOW + 8 * second, NOW + 20 * second)
+    agenda.end_lead(NOW + 9 * second)
+    agenda.lead_starts(NOW + 8 * second, NOW + 20 * second)
+    agenda.lead_starts(NOW + 21 * second, NOW + 30 * second)
+    agenda.end_lead(NOW + 20 * second)
+    with pytest.raises(ConditionFailed):
+        agenda.lead_starts(NOW + 21 * second, NOW + 30 * second)
+    agenda.reserve_start(NOW, second, 3)
+
+    assert agenda.last_start(second, 3) == NOW - second
+
+
 def test_a_sent_message_is_pending_no_more(ports: Ports) -> None:
     """Marking is idempotent, also for a message that expired long ago; the others are pending, the oldest first."""
     ports.workloads.create(ROW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 
 from lakegate.errors import AccessDenied, Archived, PortError
@@ -15,7 +15,7 @@ from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import UNSIGNED
 from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
-from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, Environment, Upload
+from tests.simulation.environment import ALONE, BATCHES, PREFIX, SIGNED, TIMING, Environment, Upload
 from tests.simulation.lifecycle import begin, command
 from tests.simulation.pauses import LINE
 from tests.simulation.promises import ATTEMPTS
@@ -79,6 +79,8 @@ class Scenario:
     """Whether the stack signs its ledger."""
     batch: BatchLimits = ALONE
     """The stack's setting."""
+    waits: bool = False
+    """Whether every run waits for its time to start."""
     beside: tuple[bytes, ...] = ()
     """Deliveries that land shortly before, under other keys."""
     line: str = ""
@@ -187,6 +189,8 @@ MORE = (
     ),
     Scenario("batch without event", b"good:1", "PUBLISHED", (Ending.SILENT,), batch=BATCHES, beside=(b"split:12",)),
     Scenario("function removed", b"good:1", "PUBLISHED", before=((Effect.START_JOB, _deploy),), judge=True),
+    Scenario("started at its time", b"good:1", "PUBLISHED", beside=(b"good:2",), waits=True),
+    Scenario("started again at its time", b"good:1", "PUBLISHED", (Ending.FAILED,), waits=True),
     Scenario("declined", b"good:1", "QUARANTINED", answers="decline"),
     Scenario("withdrawn before its time", b"good:1", "QUARANTINED", answers="decline", dated=True),
     Scenario("withdrawn after an approval", b"split:12", "QUARANTINED", answers="withdraw", dated=True),
@@ -268,6 +272,8 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
     env = Environment(
         list(scenario.endings), judge=scenario.judge, batch=scenario.batch, signing=(UNSIGNED, SIGNED)[scenario.signs]
     )
+    if scenario.waits:
+        env.dependencies = replace(env.dependencies, timing=replace(TIMING, start_burst=0))
     stage = Stage(env, fault_at, trace)
     for number, body in enumerate(scenario.earlier):
         env.upload(f"{PREFIX}{number}.csv", body)

@@ -24,12 +24,14 @@ from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import RETRIES, Alarm, Call, Defect, Effect, Steps, patiently
 from lakegate.gate.ports import JobState
+from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
-from lakegate.gate.sweep import Swept, sweep
+from lakegate.gate.sweep import sweep
 from lakegate.timestamps import moment
 from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
@@ -160,13 +162,19 @@ class Stage:
             failed = run.state is not JobState.SUCCESS
             self.start("completion", invocation_ended(self.env.dependencies, workload, attempt, failed=failed))
         else:
-            self.start("completion", completion(self.env.dependencies, what))
+            self.start("completion", self._ended(what))
 
-    def _taken_in(self, key: str, version: str) -> Steps[None]:
-        """Intake of an event; what it has looked for is remembered once it ends well."""
+    def _ended(self, run: str) -> Steps[Turn]:
+        """The end of a run; then what waits is started."""
+        yield from completion(self.env.dependencies, run)
+        return (yield from start_waiting(self.env.dependencies))
+
+    def _taken_in(self, key: str, version: str) -> Steps[Turn]:
+        """Intake of an event; what it has looked for is remembered once it ends well. Then what waits is started."""
         upload = self.env.by_version.get(version)
         yield from intake(self.env.dependencies, "landing", key, version, upload.version.size if upload else 0)
         self.env.looked_for.add(version)
+        return (yield from start_waiting(self.env.dependencies))
 
     def sweep(self, minutes: int) -> None:
         """Time passes, then the schedule fires."""
@@ -277,7 +285,8 @@ class Stage:
         if worker.barred and effect in OF_HELD:
             self._by_the_pause(worker)
         promises = self.promises
-        promises.barred = frozenset(worker.barred) if worker.barred else NOBODY
+        # whose lease was refused may ask for another one later, and moves nothing by it
+        promises.barred = frozenset(worker.barred) if worker.barred and effect is not Effect.LEASE else NOBODY
         DO[fault](self, worker)
         if effect is Effect.CANCEL_JOB:
             promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
@@ -359,7 +368,7 @@ class Stage:
             and all(value != line for _, line in self.env.memory.lines_written)
         ):
             raise Violation("P4", "a command was answered, and the line is another one")
-        if isinstance(value, Swept):
+        if isinstance(value, Turn):
             for failure in value.failures:
                 if isinstance(failure, Alarm | Defect) and not self._is_healed(failure):
                     raise Violation("P4", f"an alarm: {failure!r}")

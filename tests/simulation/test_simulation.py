@@ -12,6 +12,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import PUSH, Outcome, State
 from lakegate.gate.effects import Effect
 from tests.fakes.jobs import Ending
+from tests.simulation import environment, stage
 from tests.simulation.__main__ import PLANTED_LIMIT, caught, main, until_caught
 from tests.simulation.choices import Choices
 from tests.simulation.environment import BATCHES, LAKE, PREFIX, Environment
@@ -76,6 +77,14 @@ def test_random_schedules_break_no_promise(capsys: pytest.CaptureFixture[str]) -
     status = main([str(SCHEDULES), "--jobs", "1"])
 
     assert status == 0, capsys.readouterr().out
+
+
+def test_deliveries_that_wait_to_start_break_no_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no run may start at once: whoever makes the starts may end at any time, and the next sweep makes them."""
+    monkeypatch.setattr(environment, "TIMING", replace(environment.TIMING, start_burst=0))
+    monkeypatch.setattr(stage, "SWEEPS", stage.SWEEPS + 1)
+
+    assert [broken(Choices(seed)) for seed in range(300)] == [None] * 300
 
 
 @pytest.mark.full  # `make test` plants all bugs by the command

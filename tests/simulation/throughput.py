@@ -39,6 +39,7 @@ from lakegate.features.deployment.estimate_command import (
 from lakegate.features.deployment.parameter_values import PROFILES, DeploymentProfile
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.delivery_terms import BatchLimits
+from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import RETRIES, Call, Effect, Steps, run
@@ -54,6 +55,7 @@ from lakegate.gate.ports import (
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from lakegate.gate.table import TableName
+from tests.fakes import Memory
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json
 from tests.simulation.environment import LAKE, LANDING, PREFIX, SIGNED, Environment
@@ -94,6 +96,11 @@ class Times(NamedTuple):
     of_objects: float = 0.1
     others: float = 0.03
     """StartJobRun, GetJobRun, Invoke, PutEvents, Sign: assumed."""
+    of_index: float = 1.0
+    """By which an index stays behind its table: "within a fraction of a second, under normal conditions".
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+    """
 
 
 AT_ONCE: Final = Times(0.0, 0.0, 0.0)
@@ -347,8 +354,8 @@ class Simulation:
     def __post_init__(self) -> None:
         account, times = self.account, self.account.times
         self._random = Random(self.seed)
-        self.env = Environment(judge=account.judge, signing=SIGNED if account.signs else UNSIGNED)
-        memory = self.env.memory
+        memory = Memory.of(LANDING, LAKE, lag=times.of_index)
+        self.env = Environment(memory=memory, judge=account.judge, signing=SIGNED if account.signs else UNSIGNED)
         memory.objects.parts_above = GIB
         if not account.splits:
             self.env.publish("1.0.0", "active", replace(PLAN, policy=Policy()))
@@ -586,6 +593,14 @@ class Simulation:
             if left and not is_over:
                 self._received(queue, left, failed, since)
                 return
+            if left or is_over:
+                over()
+            else:
+                self._start(Worker(self._reported(start_waiting(self.env.dependencies)), since + FUNCTION_LIMIT, over))
+
+        def over(error: BaseException | None = None) -> None:
+            if error is not None:
+                self.failures.append(error)
             queue.busy -= 1
             self.executions -= 1
             again = [*failed, *left]

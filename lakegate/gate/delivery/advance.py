@@ -29,7 +29,7 @@ from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
 from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
 from lakegate.gate.dependencies import IDENTITY, Dependencies
-from lakegate.gate.effects import ConcurrentUpdate, Defect, Effect, Steps, perform
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guarded, perform
 from lakegate.gate.ports import names_invocation
 
 # ---- Observers, by state ----
@@ -238,15 +238,16 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[str | None]:
         for member in members:
             if dependencies.remaining() < ENOUGH:
                 raise Unfinished(batch)
-            try:
-                yield from step(dependencies, dependencies.workloads.get(member.workload))
-            except LakegateError as failure:
-                failures.append(failure)
-            except Exception as error:  # noqa: BLE001 - one member stops none of the others
-                failures.append(Defect(member.workload, error))
+            yield from guarded(failures, member.workload, _of_member(dependencies, member.workload, step))
     if failures:
         raise failures[0]
     return None
+
+
+def _of_member(
+    dependencies: Dependencies, member: str, step: Callable[[Dependencies, Workload], Steps[Workload]]
+) -> Steps[None]:
+    yield from step(dependencies, dependencies.workloads.get(member))
 
 
 def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[str | None]:
