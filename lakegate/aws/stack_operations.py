@@ -63,7 +63,7 @@ def pause_stack(there: DeployedStack, timeout: float, *, cancel: bool = False) -
         sweep = there.output("SweepFunction")
         asked("lambda", "put_function_concurrency", FunctionName=sweep, ReservedConcurrentExecutions=0)
     waits = "" if cancel else " (--cancel ends them)"
-    _until(lambda: _is_at_rest(there, cancel=cancel), timeout, f"a sweep or job runs have not ended{waits}")
+    _until(lambda: _is_at_rest(there, cancel=cancel), timeout, f"a sweep, starts or job runs have not ended{waits}")
 
 
 def open_runs(there: DeployedStack) -> int:
@@ -97,14 +97,15 @@ def resume_stack(there: DeployedStack) -> None:
 def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
     """Whether nothing submits runs any more, none is open, and the application is stopped; stops it where it can be.
 
-    A sweep that is under way may start runs until it ends. One run is cancelled each time: CancelJobRun has a quota of one call
-    a second ("Endpoints and quotas" of EMR Serverless).
+    A sweep that is under way may start runs until it ends, and so may who makes the starts of a burst. One run is cancelled
+    each time: CancelJobRun has a quota of one call a second ("Endpoints and quotas" of EMR Serverless).
     """
     application = {"applicationId": there.output("ApplicationId")}
     if any(mapping.get("State", "Disabled") != "Disabled" for mapping in event_source_mappings(there)):
         return False
     with suppress(NotFound, SetUpError):  # the rest of a deletion that failed has no table
-        if there.dependencies().agenda.is_sweeping(datetime.now(UTC)):
+        agenda, now = there.dependencies().agenda, datetime.now(UTC)
+        if agenda.is_sweeping(now) or agenda.is_led(now):
             return False
     runs = asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
     if runs:

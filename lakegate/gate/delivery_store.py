@@ -236,18 +236,24 @@ class Agenda:
 
     def last_start(self, interval: timedelta, burst: int) -> datetime:
         """The latest time that was reserved; one that is long past where none had to wait."""
-        free = found(self.table, STARTS, lambda row: row.number("free") if row.has("free") else 0) or 0
-        return datetime.fromtimestamp(free / 1000, UTC) - burst * interval
+        return datetime.fromtimestamp(self._of_starts("free") / 1000, UTC) - burst * interval
 
     def lead_starts(self, now: datetime, until: datetime) -> None:
         """Become the worker that makes the reserved starts, until then. Raises ConditionFailed while another one is."""
         nobody = AnyOf(Lacks("led"), Below("led", _milliseconds(now)))
         self.table.write(Update(STARTS, sets={"led": _milliseconds(until)}, if_=nobody, reason="led"))
 
+    def is_led(self, now: datetime) -> bool:
+        """Whether a worker makes the reserved starts."""
+        return self._of_starts("led") > _milliseconds(now)
+
     def end_lead(self, until: datetime) -> None:
         """Let another worker make them, if this one still does, which said `until`."""
         with suppress(ConditionFailed):
             self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until)), reason="led"))
+
+    def _of_starts(self, name: str) -> int:
+        return found(self.table, STARTS, lambda row: row.number(name) if row.has(name) else 0) or 0
 
     def _cursor(self, name: str) -> str | None:
         key = workloads_key("cursor", name)

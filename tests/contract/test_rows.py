@@ -238,7 +238,9 @@ def test_one_worker_at_a_time_makes_the_starts(ports: Ports) -> None:
     """Another one may when the first has ended, or said that it would by then; who says so late ends nobody else's turn."""
     second, agenda = timedelta(seconds=1), ports.agenda
     agenda.reserve_start(NOW, second, 3)
+    led = [agenda.is_led(NOW)]
     agenda.lead_starts(NOW, NOW + 9 * second)
+    led += [agenda.is_led(NOW + each * second) for each in (8, 9)]
     with pytest.raises(ConditionFailed):
         agenda.lead_starts(NOW + 8 * second, NOW + 20 * second)
     agenda.end_lead(NOW + 9 * second)
@@ -249,6 +251,7 @@ def test_one_worker_at_a_time_makes_the_starts(ports: Ports) -> None:
         agenda.lead_starts(NOW + 21 * second, NOW + 30 * second)
     agenda.reserve_start(NOW, second, 3)
 
+    assert led == [False, True, False]
     assert agenda.last_start(second, 3) == NOW - second
 
 

@@ -20,11 +20,15 @@ from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, PortError, Throttled, Unfinished
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import subscribed
-from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.delivery_row import workload_id, workload_row
+from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Workloads
+from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, Message
+from lakegate.gate.table import Put
 from tests.fakes import Memory
+from tests.simulation.environment import PREFIX, TIMING, Environment
 
 CANARY = "Erika.Mustermann@example.com"
 KEYS = json.loads((Path(__file__).parents[1] / "aws/keys.json").read_text())
@@ -182,6 +186,34 @@ def test_a_job_run_of_nobody_is_done(stand: Stand) -> None:
 
     assert failed(call(completion_handler.handler, sqs(moved("00f1"), moved(run.replace("-", ""))))) == []
     assert {"00f1", "run1"} == {line["run"] for line in stand.lines()}
+
+
+@pytest.mark.parametrize("function", ["intake", "completion", "sweep"])
+def test_what_waits_is_started_by_each_function_that_carries_on(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """A run whose start cannot be read is reported, makes no message fail, and stops none that waits after it."""
+    memory = Memory.of("landing", "lake")
+    env = Environment(memory=memory)
+    env.dependencies = replace(env.dependencies, timing=replace(TIMING, start_burst=0))
+    uploads = [env.upload(f"{PREFIX}{each}.csv", f"good:{each}".encode()) for each in (1, 2)]
+    for each in uploads:
+        run(intake(env.dependencies, "landing", each.version.key), memory.clock)
+    states = [memory.workloads[each.workload].state for each in uploads]
+    broken = memory.workloads[uploads[0].workload]._replace(request="{")
+    memory.table.write(Put(workload_row(broken)))
+    module, event = {
+        "intake": (intake_handler, sqs(created(f"{PREFIX}1.csv"))),
+        "completion": (completion_handler, sqs(moved("00f1"))),
+        "sweep": (sweep_handler, {}),
+    }[function]
+    monkeypatch.setattr(module, "dependencies", lambda: env.dependencies)
+    answer = call(module.handler, event)
+    after = [memory.workloads[each.workload].state for each in uploads]
+    reported = {line["detail"] for line in stand.lines() if line["message"] == "StepFailures"}
+
+    assert (states, after) == ([State.SUBMITTING] * 2, [State.SUBMITTING, State.VALIDATING])
+    assert (answer.get("batchItemFailures", []), reported) == ([], {f"JSONDecodeError @ {broken.id}"})
 
 
 def test_a_sweep_finds_what_no_event_announced(stand: Stand) -> None:

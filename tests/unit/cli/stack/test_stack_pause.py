@@ -69,9 +69,21 @@ def test_a_sweep_that_is_under_way_is_waited_for(lakegate: Lakegate, running: Ru
     agenda.note_sweep(now - timedelta(seconds=1))
     over = lakegate("stack", "pause", "--timeout", "1")
 
-    assert "a sweep or job runs have not ended (--cancel ends them) within 1 second" in str(waiting.exception)
+    assert "a sweep, starts or job runs have not ended (--cancel ends them) within 1 second" in str(waiting.exception)
     assert [each.exit_code for each in (ended, over)] == [0, 0]
     assert running.calls == ["no sweep", "no sweep", "stop", "no sweep"]
+
+
+def test_who_makes_the_starts_of_a_burst_is_waited_for(lakegate: Lakegate, running: Running) -> None:
+    """It starts one run after the other until it ends."""
+    agenda, now = lakegate.dependencies.agenda, datetime.now(UTC)
+    agenda.lead_starts(now, now + timedelta(minutes=3))
+    waiting = lakegate("stack", "pause", "--timeout", "1")
+    agenda.end_lead(now + timedelta(minutes=3))
+    ended = lakegate("stack", "pause", "--timeout", "1")
+
+    assert "a sweep, starts or job runs have not ended (--cancel ends them) within 1 second" in str(waiting.exception)
+    assert (ended.exit_code, running.calls) == (0, ["no sweep", "no sweep", "stop"])
 
 
 def test_the_end_of_a_sweep_leaves_the_note_of_another_one(lakegate: Lakegate) -> None:
