@@ -22,6 +22,7 @@ from lakegate.features.pull.naming_messages import ObjectsNamed
 from lakegate.features.pull.pull_task import policy_of, published_pulls
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Steps
+from lakegate.gate.registry.contract_owners import are_named
 
 TAG: Final = "lakegate:contract"
 """Of a queue of one owner: the id of its contract, or the beginning of its ids and a slash, because no tag has a star."""
@@ -86,11 +87,11 @@ class NamingQueues:
 
     def _datasets(self, dependencies: Dependencies, contracts: str, named: ObjectsNamed, source: str) -> Iterator[str]:
         """Datasets whose folder has an object, of one contract if there is only one to look at."""
-        wanted = named.contract or contracts
-        if not wanted.endswith("*"):
-            return lines_of(dependencies, wanted, source) if _is_among(wanted, contracts) else iter(())
+        wanted = named.contract or ("" if contracts.endswith("*") else contracts)
+        if wanted:
+            return lines_of(dependencies, wanted, source) if are_named((contracts,), wanted) else iter(())
         with_folder = self._with_folder(dependencies, source, named.sent)
-        return iter([each for each in with_folder if _is_among(parts_of(each)[0], wanted)])
+        return iter([each for each in with_folder if are_named((contracts,), parts_of(each)[0])])
 
     def _with_folder(self, dependencies: Dependencies, source: str, sent: datetime | None) -> list[str]:
         clock = dependencies.clock
@@ -105,10 +106,6 @@ class NamingQueues:
             clock.sleep(max(0.0, (read + PAUSE - clock.now()).total_seconds()))
             self._folders = None
         return found
-
-
-def _is_among(contract: str, contracts: str) -> bool:
-    return contract.startswith(contracts[:-1]) if contracts.endswith("*") else contract == contracts
 
 
 def _folders(dependencies: Dependencies) -> Iterator[tuple[Pull, str]]:

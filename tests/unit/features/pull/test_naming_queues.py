@@ -270,6 +270,16 @@ def test_a_claim_of_another_contract_names_nothing(queues: Queues) -> None:
     assert named(queues.stage) == []
 
 
+@pytest.mark.parametrize("contract", ["*", "p*", "partner*", "shop*"])
+def test_a_star_in_a_claim_is_a_letter(queues: Queues, contract: str) -> None:
+    """The contract of a message is an id, though the tag of a queue may be the beginning of ids."""
+    exact, beginning = queues.owner("exact", "shop"), queues.owner("beginning", "shop./")
+    kept = [queues.send(claim(KEY, contract=contract), queue=each) for each in (OWN, exact, beginning)]
+
+    assert all(kept)
+    assert named(queues.stage) == []
+
+
 def test_every_dataset_of_the_folder_delivers_the_object(queues: Queues) -> None:
     """As both would pull a source by schedule: two major versions, and another contract over a part of the folder."""
     publish(queues.stage, "partner", FOLDER.source, "2.0.0")
