@@ -34,6 +34,8 @@ MOST_DIRECTORY: Final = 4 << 20
 MOST_MEMBERS: Final = 100_000
 LONGEST_HEADER: Final = 1 << 16
 """Bytes of a tar archive's header with a long name."""
+MOST_HEADERS: Final = 16 << 20
+"""Bytes of all of these."""
 _PIECE: Final = 1 << 20
 _END, _ZIP64, _END_SIZE, _MOST_COMMENT = b"PK\x05\x06", b"PK\x06\x07", 22, 65_535
 _ENCRYPTED: Final = 1
@@ -193,7 +195,7 @@ def _of_tar(archive: IO[bytes], first: bytes, pattern: str) -> Iterator[ArchiveM
 
 def _entries(stream: IO[bytes]) -> Iterator[tuple[str, int, int]]:
     """The files of a tar archive: name, place and size. PortError beyond the bounds, ValueError where it is no archive."""
-    place, long_name, long_size = 0, "", -1
+    place, headers, long_name, long_size = 0, 0, "", -1
     for _ in range(MOST_MEMBERS):
         header = read_whole(stream.read, _BLOCK)
         if not header.strip(b"\0"):
@@ -201,7 +203,8 @@ def _entries(stream: IO[bytes]) -> Iterator[tuple[str, int, int]]:
         kind, name, size = _header(header)
         place += _BLOCK
         if kind in _LONG:
-            if size > LONGEST_HEADER:
+            headers += size
+            if size > LONGEST_HEADER or headers > MOST_HEADERS:
                 raise PortError("archive-refused")
             body = read_whole(stream.read, _padded(size))[:size]
             long_name, long_size = _pax(body, long_name) if kind == _PAX else (long_name, long_size)
@@ -265,18 +268,18 @@ def _header(header: bytes) -> tuple[bytes, str, int]:
 
 def _pax(body: bytes, name: str) -> tuple[str, int]:
     """Name and size that an extended header states; -1 where it states no size. ValueError where it is none."""
-    size = -1
-    while body:
-        length, _, _ = body.partition(b" ")
-        count = int(length)
-        if count <= len(length) or count > len(body):
+    size, at = -1, 0
+    while at < len(body):
+        blank = body.index(b" ", at)
+        end = at + int(body[at:blank])
+        if not blank < end <= len(body):
             raise ValueError
-        key, _, value = body[len(length) + 1 : count - 1].partition(b"=")
+        key, _, value = body[blank + 1 : end - 1].partition(b"=")
         if key == b"path":
             name = value.decode()
         elif key == b"size":
             size = int(value)
             if size < 0:
                 raise ValueError
-        body = body[count:]
+        at = end
     return name, size

@@ -195,6 +195,16 @@ def test_many_members_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         read(tarred({f"{each}": b"" for each in range(4)}, tarfile.USTAR_FORMAT))
 
 
+def test_headers_without_a_member_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are no member, and unpack to as much: some kilobytes were hours of work."""
+    monkeypatch.setattr(archive_members, "MOST_HEADERS", 1 << 17)
+    record = b"5 a=\n"
+    header = sized(len(record) * 12_000, tarfile.XHDTYPE) + (record * 12_000).ljust(60_416, b"\0")
+    with pytest.raises(PortError, match="archive-refused"):
+        read(gzip.compress(header * 3))
+    assert read(header * 2 + tarred()) == ROWS
+
+
 def test_a_contract_names_the_member() -> None:
     """In ASCII, and not without a text."""
     pull = {"source": SOURCE, "schedule": "rate(1 day)", "member": "data/*.csv"}
