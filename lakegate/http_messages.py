@@ -51,6 +51,8 @@ PREFIXES: Final = "lakegate_prefixes"
 """The claim that names the prefixes of the landing bucket below which the holder of a token may add routes."""
 HOLDER: Final = "lakegate_arn"
 """The claim that names the AWS identity of the person who has the token."""
+TOKEN: Final = re.compile(r"(?:bearer +)?[\w-]+\.(?P<payload>[\w-]+)\.[\w-]+", re.ASCII | re.IGNORECASE)
+"""The value of the header with a token: one, because of two nobody says which was verified."""
 ARN: Final = re.compile(r"arn:aws[a-z-]*:(iam::[0-9]{12}:user|sts::[0-9]{12}:assumed-role)/[!-~]{1,1000}", re.ASCII)
 
 
@@ -251,8 +253,8 @@ def _named(claim: object) -> tuple[str, ...]:
 
 def _claim_of(authorization: str, name: str) -> object:
     """A claim in the payload of a verified token; None where it cannot be read."""
-    _, _, payload = authorization.rpartition(" ")[2].partition(".")
-    text = payload.partition(".")[0]
+    token = TOKEN.fullmatch(authorization)
+    text = token["payload"] if token else ""
     try:
         return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))[name]
     except (ValueError, LookupError, TypeError):

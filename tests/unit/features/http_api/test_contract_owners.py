@@ -287,6 +287,20 @@ def test_a_claim_that_cannot_be_read_names_nothing(served: Api, header: str) -> 
     assert answer.status == 404
 
 
+@pytest.mark.parametrize("between", [",Bearer ", ", Bearer ", " ", ",", "\t", "."])
+def test_a_header_with_a_second_token_names_nothing(served: Api, between: str) -> None:
+    """API Gateway puts commas between the values of two headers, and has verified one of them at most."""
+    by_command(served, "shop", document({}), {})
+    verified, forged = (encoded({"lakegate_contracts": each}) for each in ("other", "*"))
+    authorizer = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "other"}}}
+    read = [
+        served.call(f"GET {CONTRACTS}/{{id}}", path="shop", authorizer=authorizer, headers={"authorization": header})
+        for header in (f"Bearer {verified}{between}{forged}", f"Bearer {forged}{between}{verified}")
+    ]
+
+    assert [each.status for each in read] == [404, 404]
+
+
 def test_a_star_ends_a_pattern() -> None:
     """Everywhere else it is a character."""
     assert [are_named([each], "a*b") for each in ("a*b", "a*", "a", "*", "*b", "")] == [
