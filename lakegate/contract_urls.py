@@ -39,15 +39,15 @@ def fetched(url: str, most: int, web: Web | None = None) -> bytes:
 def _fetched(url: str, most: int, web: Web) -> bytes:
     headers = {"Accept-Encoding": "identity", "User-Agent": "lakegate"}
     for _ in range(MAX_REDIRECTS + 1):
-        with web.get(url, headers) as answer:
-            if answer.status in REDIRECTS:
-                url = _followed(url, answer.getheader("Location") or "")
+        with web.get(url, headers) as response:
+            if response.status in REDIRECTS:
+                url = _followed(url, response.getheader("Location") or "")
                 continue
-            refuse_status(answer.status)
-            if (answer.getheader("Content-Encoding") or "identity").lower() != "identity":
+            refuse_status(response.status)
+            if (response.getheader("Content-Encoding") or "identity").lower() != "identity":
                 raise PortError("encoding-refused")
-            found = read_whole(answer.read, most)
-            if answer.length and len(found) < most:
+            found = read_whole(response.read, most)
+            if response.length and len(found) < most:
                 raise Unanswered("its connection broke before its end")
             return found
     raise PortError("too-many-redirects")

@@ -96,8 +96,8 @@ class HttpRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """An answer with a JSON document as its body."""
+class HttpResponse:
+    """A response with a JSON document as its body."""
 
     status: int
     body: object
@@ -126,8 +126,8 @@ class HttpProblem(LakegateError):  # noqa: N818 - RFC 9457 calls it a problem
         """Stable and public: the last part of `type`."""
         self.members = members
 
-    def answer(self, request: str) -> HttpAnswer:
-        """The answer; `instance` names the request, as the logs do."""
+    def response(self, request: str) -> HttpResponse:
+        """The response; `instance` names the request, as the logs do."""
         body = {
             "type": f"urn:lakegate:problem:{self.kind}",
             "title": TITLES[self.kind],
@@ -137,7 +137,7 @@ class HttpProblem(LakegateError):  # noqa: N818 - RFC 9457 calls it a problem
             **self.members,
         }
         headers = {"retry-after": "1"} if self.kind == "unavailable" else {}
-        return HttpAnswer(self.status, body, headers, PROBLEM)
+        return HttpResponse(self.status, body, headers, PROBLEM)
 
 
 TITLES: Final[Mapping[str, str]] = {
@@ -361,11 +361,11 @@ class Endpoint:
 
     name: str
     """Of the operation."""
-    answer: Callable[[Dependencies, HttpRequest], HttpAnswer]
+    respond: Callable[[Dependencies, HttpRequest], HttpResponse]
     scope: str
     """The scope that a token must have; with IAM the ARN of the route is granted. Empty: who has a token of a callback."""
     summary: str
-    answers: Mapping[int, str]
+    responses: Mapping[int, str]
     """By status, the definition of the body in docs/openapi.json."""
     problems: tuple[int, ...]
     """Statuses of its problem details, beside those of every route."""

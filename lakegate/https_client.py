@@ -21,7 +21,7 @@ API_SECONDS: Final = 60
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A redirect is an answer that is refused."""
+    """A redirect is a response that is refused."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
         """Nothing follows."""
@@ -41,15 +41,15 @@ def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
 # ---- Requests to public hosts ----
 # 1. The host's name is resolved once, and every address of it has to be public: a name may have several, and may change.
 # 2. The connection goes to one of these addresses, with the host's name in TLS: no second resolution can lead elsewhere.
-# 3. The whole exchange has one deadline. Of the answer to a POST only status and headers are read, which `http.client` limits.
+# 3. The whole exchange has one deadline. Of the response to a POST only status and headers are read, which `http.client` limits.
 #
-# A redirect is an answer like any other: it is never followed.
+# A redirect is a response like any other: it is never followed.
 #
 # The loopback, on any port, is allowed where the secrets come from the loopback, too: a stack on an embedded AWS.
 
 
 SECONDS: Final = 5.0
-"""From the beginning of the connection to the end of the answer's headers."""
+"""From the beginning of the connection to the end of the response's headers."""
 MAX_BODY: Final = 256 << 10
 """Bytes."""
 BUFFER: Final = 64 << 10
@@ -104,26 +104,26 @@ class Web:
     """Whether the loopback is allowed on every port, beside what is allowed anyway; asked at each request."""
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send a POST request once. Errors name the status or the kind of failure, never the address or the answer.
+        """Send a POST request once. Errors name the status or the kind of failure, never the address or the response.
 
-        Raises Throttled (429), Unanswered (5xx, no answer in time, a broken connection) and PortError (any other status,
+        Raises Throttled (429), Unanswered (5xx, no response in time, a broken connection) and PortError (any other status,
         an address that is not allowed).
         """
         if len(body) > self.most:
             raise PortError("too-large")
-        with self.request("POST", url, body, headers) as answer:
-            status = answer.status
+        with self.request("POST", url, body, headers) as response:
+            status = response.status
         refuse_status(status)
 
     @contextmanager
     def get(self, url: str, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
-        """The answer to one GET request, whose body may be read within the deadline. Raises as `post`, but for no status."""
-        with self.request("GET", url, None, headers) as answer:
-            yield answer
+        """The response to one GET request, whose body may be read within the deadline. Raises as `post`, but for no status."""
+        with self.request("GET", url, None, headers) as response:
+            yield response
 
     @contextmanager
     def request(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Iterator[HTTPResponse]:
-        """The answer to one request, whatever its status. Raises as `get`."""
+        """The response to one request, whatever its status. Raises as `get`."""
         parts, until = split(url, plain=self.plain), time.monotonic() + self.seconds
         host, port, is_plain = parts.hostname or "", parts.port or _PORT[parts.scheme], parts.scheme == "http"
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
@@ -141,9 +141,9 @@ class Web:
                 timed: Any = _Timed(secure, until, self.idle)
                 connection.sock = timed
                 _send(connection, method, target, body, {**headers, "Connection": "close"})
-                answer = HTTPResponse(timed, method=method)
-                answer.begin()
-                yield answer
+                response = HTTPResponse(timed, method=method)
+                response.begin()
+                yield response
         except ssl.SSLCertVerificationError:
             raise PortError("certificate-refused") from None
         except (OSError, HTTPException) as error:

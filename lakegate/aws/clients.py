@@ -123,8 +123,8 @@ BY_CODE: Final[Mapping[str, type[PortError]]] = {
     "NoSuchVersion": NotFound,
     "NoSuchUpload": NotFound,
     "ResourceNotFoundException": NotFound,
-    "400": AccessDenied,  # HEAD of an object whose key the producer has (SSE-C); its answer has no body either
-    "403": AccessDenied,  # HEAD: its answer has no body, so no other code
+    "400": AccessDenied,  # HEAD of an object whose key the producer has (SSE-C); its response has no body either
+    "403": AccessDenied,  # HEAD: its response has no body, so no other code
     "AccessDenied": AccessDenied,
     "AccessDeniedException": AccessDenied,
     "KMS.DisabledException": AccessDenied,

@@ -38,10 +38,10 @@ class KmsKey:
     def sign(self, text: bytes) -> bytes:
         """One request, which KMS answers in some ten milliseconds."""
         with _denials():
-            answer = self.client.sign(
+            response = self.client.sign(
                 KeyId=self.arn, Message=text, MessageType=MESSAGE_TYPE, SigningAlgorithm=ALGORITHM
             )
-        return bytes(answer["Signature"])
+        return bytes(response["Signature"])
 
 
 def kms_keys(client: Any, current: str, replaced: str) -> SigningKeys:  # noqa: ANN401 - as boto3 has it

@@ -80,8 +80,8 @@ class DeployedStack:
 
     def resource(self, logical: str) -> str:
         """The physical name of a resource; of a queue its address."""
-        answer = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
-        return str(answer["StackResources"][0]["PhysicalResourceId"])
+        response = asked("cloudformation", "describe_stack_resources", StackName=self.name, LogicalResourceId=logical)
+        return str(response["StackResources"][0]["PhysicalResourceId"])
 
     def dependencies(self) -> Dependencies:
         """The gate for everything that starts no job: the registry, the ledger, the rows."""
@@ -128,8 +128,8 @@ class DeployedStack:
 
     def working_dependencies(self) -> Dependencies:
         """The gate as the intake function itself has it, job included: its settings are read from its configuration."""
-        answer = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
-        return self._opened(read(answer.get("Environment", {}).get("Variables", {})))
+        response = asked("lambda", "get_function_configuration", FunctionName=self.output("IntakeFunction"))
+        return self._opened(read(response.get("Environment", {}).get("Variables", {})))
 
     def _opened(self, settings: Settings) -> Dependencies:
         from lakegate.aws.wiring import bootstrap  # noqa: PLC0415 - every command imports this module, few open a stack
@@ -269,13 +269,13 @@ def _messages(queue: str, limit: int) -> Iterator[dict[str, Any]]:
     count = empty = 0
     while count < limit and empty < EMPTY_ANSWERS:
         with port_errors():
-            answer = client("sqs").receive_message(
+            response = client("sqs").receive_message(
                 QueueUrl=queue,
                 MaxNumberOfMessages=min(BATCH, limit - count),
                 VisibilityTimeout=HIDDEN_SECONDS,
                 MessageSystemAttributeNames=[CAME_FROM],
             )
-        found = answer.get("Messages", [])
+        found = response.get("Messages", [])
         empty = 0 if found else empty + 1
         count += len(found)
         yield from found

@@ -32,17 +32,17 @@ KEPT: Final = (OF_COPIES, "SHA256", "SHA1")
 KNOWN: Final = (*KEPT, "CRC32", "CRC32C")
 
 
-def checksum_of(answer: Mapping[str, Any]) -> str:
+def checksum_of(response: Mapping[str, Any]) -> str:
     """`<algorithm>:<value>` of the whole object that S3 describes; empty where it only knows checksums of parts."""
-    if answer.get("ChecksumType") == "COMPOSITE":
+    if response.get("ChecksumType") == "COMPOSITE":
         return ""
-    return next((f"{name.lower()}:{value}" for name, value in _checksums(answer).items()), "")
+    return next((f"{name.lower()}:{value}" for name, value in _checksums(response).items()), "")
 
 
-def part_of(answer: Mapping[str, Any], number: int) -> dict[str, Any]:
+def part_of(response: Mapping[str, Any], number: int) -> dict[str, Any]:
     """A part that S3 describes, in the form in which CompleteMultipartUpload lists it."""
-    checksums = {f"Checksum{name}": value for name, value in _checksums(answer).items()}
-    return {"PartNumber": number, "ETag": answer["ETag"]} | checksums
+    checksums = {f"Checksum{name}": value for name, value in _checksums(response).items()}
+    return {"PartNumber": number, "ETag": response["ETag"]} | checksums
 
 
 def arrived_parts(client: Any, at: Mapping[str, Any]) -> Iterator[Any]:  # noqa: ANN401 - a client of boto3
@@ -57,8 +57,8 @@ def kept_algorithm(original: ObjectVersion) -> Any:  # noqa: ANN401 - the stubs 
     return name if name in KEPT else OF_COPIES
 
 
-def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: answer.get(f"Checksum{name}", "") for name in KNOWN}
+def _checksums(response: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: response.get(f"Checksum{name}", "") for name in KNOWN}
     return {name: value for name, value in found.items() if value and "-" not in value}
 
 
@@ -99,15 +99,15 @@ class S3Store:
     def head(self, address: Address) -> ObjectVersion:
         """HeadObject."""
         with port_errors():
-            answer = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
+            response = self.client.head_object(ChecksumMode="ENABLED", **self._at(address))
         return ObjectVersion(
             bucket=address.bucket,
             key=address.key,
-            version=answer.get("VersionId", "null"),
-            etag=answer["ETag"],
-            size=answer["ContentLength"],
-            checksum=checksum_of(answer),
-            modified=answer["LastModified"],
+            version=response.get("VersionId", "null"),
+            etag=response["ETag"],
+            size=response["ContentLength"],
+            checksum=checksum_of(response),
+            modified=response["LastModified"],
             current=address.version is None,
         )
 
@@ -131,14 +131,17 @@ class S3Store:
         """ListObjectVersions; `after` holds both of its markers."""
         markers = _markers(after or "{}")
         with port_errors():
-            answer = self.client.list_object_versions(
+            response = self.client.list_object_versions(
                 Bucket=bucket, Prefix=prefix, MaxKeys=limit, ExpectedBucketOwner=self.owner, **markers
             )
-        more = {"KeyMarker": answer.get("NextKeyMarker", ""), "VersionIdMarker": answer.get("NextVersionIdMarker", "")}
+        more = {
+            "KeyMarker": response.get("NextKeyMarker", ""),
+            "VersionIdMarker": response.get("NextVersionIdMarker", ""),
+        }
         return VersionPage(
-            versions=tuple(_listed(bucket, each) for each in answer.get("Versions", ())),
+            versions=tuple(_listed(bucket, each) for each in response.get("Versions", ())),
             after=json.dumps({name: marker for name, marker in more.items() if marker})
-            if answer["IsTruncated"]
+            if response["IsTruncated"]
             else None,
             last=more["KeyMarker"],
         )
@@ -160,12 +163,12 @@ class S3Store:
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
             with port_errors(reason):
-                answer = self.client.put_object(
+                response = self.client.put_object(
                     Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **options, **self._at(to)
                 )
         except NotFound:
             raise ConditionFailed(reason) from None
-        return self.head(to._replace(version=answer.get("VersionId")))
+        return self.head(to._replace(version=response.get("VersionId")))
 
     def copy(self, source: Address, etag: str, to: Address, *, absent: bool = False, tag: str = "") -> ObjectVersion:
         """CopyObject, or parts above the limit; what arrived is compared with what was meant."""
@@ -187,7 +190,7 @@ class S3Store:
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
     ) -> ObjectVersion:
         with port_errors("absent"):
-            answer = self.client.copy_object(
+            response = self.client.copy_object(
                 MetadataDirective="REPLACE",  # what a producer wrote beside the data does not enter the lake
                 TaggingDirective="REPLACE",
                 ChecksumAlgorithm=kept_algorithm(original),
@@ -196,7 +199,7 @@ class S3Store:
                 **self._from(original, source),
                 **self._at(to),
             )
-        return self.head(to._replace(version=answer.get("VersionId")))
+        return self.head(to._replace(version=response.get("VersionId")))
 
     def _copy_in_parts(
         self, original: ObjectVersion, source: Address, to: Address, condition: Mapping[str, Any], tag: str
@@ -206,7 +209,7 @@ class S3Store:
         try:
             with port_errors("absent"):
                 parts = self._parts(original, source, at)
-                answer = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
+                response = self.client.complete_multipart_upload(MultipartUpload={"Parts": parts}, **condition, **at)
         except (ConditionFailed, TransactionConflict):  # a conflict ends the upload, too: S3 wants another one
             self._abandon(at, to)
             raise
@@ -214,7 +217,7 @@ class S3Store:
             self.uploads.drop(to)
             return self._finished_by_another(source, to)
         self.uploads.drop(to)
-        return self.head(to._replace(version=answer.get("VersionId")))
+        return self.head(to._replace(version=response.get("VersionId")))
 
     def _finished_by_another(self, source: Address, to: Address) -> ObjectVersion:
         """The upload or the source is gone. NotFound may only mean the source: it makes a workload GONE."""
@@ -257,10 +260,10 @@ class S3Store:
         if self.remaining() < HAND_OVER:
             raise Unfinished(f"part {number}")
         last = min(first + self._part_size(original), original.size) - 1
-        answer = self.client.upload_part_copy(
+        response = self.client.upload_part_copy(
             PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
         )
-        return part_of(answer["CopyPartResult"], number)
+        return part_of(response["CopyPartResult"], number)
 
     def _part_size(self, original: ObjectVersion) -> int:
         return max(self.part, -(-original.size // MAX_PARTS))

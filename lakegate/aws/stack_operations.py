@@ -415,8 +415,8 @@ def _pages_of_versions(bucket: str) -> Iterator[list[dict[str, str]]]:
 
 def _delete_versions(bucket: str, versions: list[dict[str, str]]) -> list[str]:
     """The code of each version that could not be deleted."""
-    answer = asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
-    return [each.get("Code", "unknown") for each in answer.get("Errors", ())]
+    response = asked("s3", "delete_objects", Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
+    return [each.get("Code", "unknown") for each in response.get("Errors", ())]
 
 
 def _until(holds: Callable[[], bool], timeout: float, otherwise: str) -> None:

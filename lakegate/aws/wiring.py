@@ -70,7 +70,7 @@ class EventBridgeNotifier:
     def send(self, message: Message) -> None:
         """PutEvents of one entry. The status is 200 also for a refused entry: the count of failures decides."""
         with port_errors():
-            answer = self.client.put_events(
+            response = self.client.put_events(
                 Entries=[
                     {
                         "Source": SOURCE,
@@ -81,8 +81,8 @@ class EventBridgeNotifier:
                     }
                 ]
             )
-        if answer["FailedEntryCount"]:
-            code = answer["Entries"][0].get("ErrorCode", "")
+        if response["FailedEntryCount"]:
+            code = response["Entries"][0].get("ErrorCode", "")
             raise BY_CODE.get(code, PortError)(f"PutEvents: {code}")
 
 

@@ -49,8 +49,8 @@ def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: 
         try:
             parts: list[Any] = []
             while piece := body.read(max(PART, -(-size // MAX_PARTS))):
-                answer = client.upload_part(PartNumber=len(parts) + 1, Body=piece, **upload)
-                parts.append({"PartNumber": len(parts) + 1, "ETag": answer["ETag"]})
+                response = client.upload_part(PartNumber=len(parts) + 1, Body=piece, **upload)
+                parts.append({"PartNumber": len(parts) + 1, "ETag": response["ETag"]})
             client.complete_multipart_upload(MultipartUpload={"Parts": parts}, IfNoneMatch="*", **upload)
         except BaseException:
             client.abort_multipart_upload(**upload)
@@ -200,7 +200,7 @@ class Buckets:
 
 @contextmanager
 def _as_os_error(unmet: str = ANSWERED) -> Iterator[None]:
-    """S3's errors as the errors of files; only the code of S3's answer is logged.
+    """S3's errors as the errors of files; only the code of S3's response is logged.
 
     `unmet` is the message where the condition of the request is not met.
     """

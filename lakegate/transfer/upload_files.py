@@ -166,9 +166,9 @@ def send(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], who
 def _put(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]) -> str:
     checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
     body = local.path.read_bytes()
-    answer = s3.put_object(Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **to.request())
+    response = s3.put_object(Body=body, ChecksumAlgorithm="SHA256", ChecksumSHA256=checksum, **to.request())
     arrived(local.size)
-    return answer.get("VersionId", "null")
+    return response.get("VersionId", "null")
 
 
 def _in_parts(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None], size: int) -> str:
@@ -176,15 +176,15 @@ def _in_parts(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]
     upload: dict[str, Any] = {"UploadId": begun["UploadId"], **to.request()}
     try:
         parts = _sent(s3, local, upload, arrived, max(size, -(-local.size // MAX_PARTS)))
-        answer = s3.complete_multipart_upload(
+        response = s3.complete_multipart_upload(
             MultipartUpload={"Parts": parts}, MpuObjectSize=local.size, ChecksumType="FULL_OBJECT", **upload
         )
     except BaseException:
         s3.abort_multipart_upload(**upload)
         raise
-    if answer.get("ChecksumType") == "FULL_OBJECT" and answer.get("ChecksumCRC32") != _encoded(local.crc32):
+    if response.get("ChecksumType") == "FULL_OBJECT" and response.get("ChecksumCRC32") != _encoded(local.crc32):
         raise PortError("CompleteMultipartUpload: BadDigest")
-    return answer.get("VersionId", "null")
+    return response.get("VersionId", "null")
 
 
 def _sent(s3: S3Client, local: Local, upload: dict[str, Any], arrived: Callable[[int], None], size: int) -> list[Any]:
@@ -192,9 +192,9 @@ def _sent(s3: S3Client, local: Local, upload: dict[str, Any], arrived: Callable[
 
     def part(number: int, body: bytes) -> dict[str, Any]:
         checksum = _encoded(zlib.crc32(body))
-        answer = s3.upload_part(PartNumber=number, Body=body, ChecksumCRC32=checksum, **upload)
+        response = s3.upload_part(PartNumber=number, Body=body, ChecksumCRC32=checksum, **upload)
         arrived(len(body))
-        return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumCRC32": checksum}
+        return {"PartNumber": number, "ETag": response["ETag"], "ChecksumCRC32": checksum}
 
     crc, parts = 0, list[Any]()
     with local.path.open("rb") as file, ThreadPoolExecutor(AT_ONCE) as workers:

@@ -11,7 +11,7 @@ from lakegate.features.external_validators.registered_validators import Validato
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from tests.fakes.fault_injector import FaultInjector
 
-MAX_ANSWER = 1 << 20
+MAX_RESPONSE_BYTES = 1 << 20
 
 
 def results_of(validation: ExternalValidation, *, success: bool = True, **more: Any) -> list[dict[str, Any]]:
@@ -66,6 +66,6 @@ class MemoryValidators:
         found = self.answer(self.started[name])
         if isinstance(found, PortError):
             raise found
-        if len(found) > MAX_ANSWER:
+        if len(found) > MAX_RESPONSE_BYTES:
             raise PortError("too-large")
         return found

@@ -14,9 +14,9 @@ from lakegate.http_messages import (
     DELIVER,
     JSON,
     Endpoint,
-    HttpAnswer,
     HttpProblem,
     HttpRequest,
+    HttpResponse,
     asked_for,
     body_of,
     contract_wanted,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
 
 
-def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/workload, POST /api/v1/data-contract/{id}/workload: judge what is stated of the data, and where to put it."""
     from lakegate.features.announcements.announced_delivery import NO_CONTRACT, SummaryRefused, UnknownContract  # noqa: PLC0415 - what judges takes 100 ms to import
     from lakegate.features.announcements.announced_delivery import announce as keep  # noqa: PLC0415 - likewise
@@ -48,10 +48,10 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpA
         detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
         errors = [asdict(each) for each in refused.refusals]
         raise HttpProblem(422, "summary-refused", detail, errors=errors, workloadId=refused.identity) from None
-    return HttpAnswer(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
+    return HttpResponse(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
 
 
-def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def notify(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/workload/notify/{id}, and …/data-contract/{id}/workload/{workload}/notify: the data is there.
 
     Changes nothing once the data was taken in. Refused where nothing has landed.
@@ -67,7 +67,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         run(available(dependencies, there), dependencies.clock)
         # intake will have the hint in a moment
         body |= {"status": "DataTransferInProgress", "result": {"result": "Running", "info": None}}
-    return HttpAnswer(200, body)
+    return HttpResponse(200, body)
 
 
 def _bare_id(request: HttpRequest) -> str:
@@ -93,7 +93,7 @@ def _wanted(dependencies: Dependencies, request: HttpRequest) -> tuple[WantedDel
     contract, version = contract_wanted(dependencies, request, wanted.contract)
     if (wanted.size or 0) > LARGEST_PUT:
         detail = (
-            "Announce the file without size and checksum, and upload it in parts to the key of the answer, with rights of your "
+            "Announce the file without size and checksum, and upload it in parts to the key of the response, with rights of your "
             "own; or deliver several files."
         )
         errors = [{"path": "/size", "message": f"one upload URL takes {LARGEST_PUT:,} bytes"}]

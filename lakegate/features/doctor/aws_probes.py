@@ -222,8 +222,8 @@ def _leads_out(route: dict[str, Any]) -> bool:
 
 
 def _application(examined: ExaminedStack) -> dict[str, Any]:
-    answer = examined.ask("emr-serverless", "get_application", applicationId=examined.settings().application)
-    found: dict[str, Any] = answer["application"]
+    response = examined.ask("emr-serverless", "get_application", applicationId=examined.settings().application)
+    found: dict[str, Any] = response["application"]
     return found
 
 
@@ -281,8 +281,8 @@ def recovery(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Every table can be restored to a point in time."""
     for part in TABLES:
         name = examined.stack.output(part)
-        answer = examined.ask("dynamodb", "describe_continuous_backups", TableName=name)
-        described = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+        response = examined.ask("dynamodb", "describe_continuous_backups", TableName=name)
+        described = response["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
         if described.get("PointInTimeRecoveryStatus") != "ENABLED":
             yield CAUSES["recovery-off"].found(table=name)
 
@@ -309,8 +309,8 @@ def _state(examined: ExaminedStack, key: str) -> str:
 def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
     for part in BUCKETS:
         bucket = examined.stack.output(part)
-        answer = examined.ask("s3", "get_bucket_encryption", Bucket=bucket)
-        for rule in answer["ServerSideEncryptionConfiguration"]["Rules"]:
+        response = examined.ask("s3", "get_bucket_encryption", Bucket=bucket)
+        for rule in response["ServerSideEncryptionConfiguration"]["Rules"]:
             key = rule.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID")
             if key:
                 yield bucket, key

@@ -35,9 +35,9 @@ from lakegate.text import listed
 
 
 NEAR_THE_END: Final = timedelta(days=1)
-"""Of the time for an answer."""
+"""Of the time for a response."""
 DUE: Final = 200
-"""Workloads with a next step within a day, among which those that wait for an answer are looked for."""
+"""Workloads with a next step within a day, among which those that wait for a decision are looked for."""
 
 
 def pauses(examined: ExaminedStack) -> Iterator[CauseFinding]:

@@ -123,7 +123,7 @@ CAUSES: Final = _read()
 SECONDS: Final = 5.0
 """The usual time for all probes together."""
 CONNECT_SHARE, READ_SHARE = 0.3, 0.7
-"""The shares of that time after which a connection, and an answer, count as missing."""
+"""The shares of that time after which a connection, and a response, count as missing."""
 READ_SHARES: Final = {"emr-serverless": 0.25}
 """Of a service whose silence is a cause: both attempts end well within the time."""
 DENIED: Final = frozenset(
@@ -145,7 +145,7 @@ def code_of(error: PortError) -> str:
 
 
 class StackReader:
-    """Reads of AWS that no port has. An answer is kept, so that two probes may ask the same question.
+    """Reads of AWS that no port has. A response is kept, so that two probes may ask the same question.
 
     One request has the seconds of all probes together, because they run at once.
     """
@@ -156,18 +156,18 @@ class StackReader:
         self.skew = 0.0
         """Seconds that this machine's clock is ahead of AWS's, by the latest answer."""
         self._clients: dict[tuple[str, str | None], Any] = {}
-        self._answers: dict[str, tuple[threading.Lock, list[Any]]] = {}
+        self._responses: dict[str, tuple[threading.Lock, list[Any]]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - as boto3 has it
         """One read. Raises PortError."""
         with self._lock:
             key = json.dumps([service, operation, request], sort_keys=True, default=str)
-            alone, answers = self._answers.setdefault(key, (threading.Lock(), []))
+            alone, responses = self._responses.setdefault(key, (threading.Lock(), []))
         with alone:
-            if not answers:
-                answers.append(self._asked(service, operation, request))
-            return answers[0]
+            if not responses:
+                responses.append(self._asked(service, operation, request))
+            return responses[0]
 
     def in_region(self, region: str, service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - likewise
         """One read of another region. Raises PortError."""
@@ -180,15 +180,15 @@ class StackReader:
             from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
 
             try:
-                answer = getattr(client, operation)(**request)
+                response = getattr(client, operation)(**request)
             except ClientError as error:
                 self._note(error.response)
                 raise
-            self._note(answer)
-            return answer
+            self._note(response)
+            return response
 
-    def _note(self, answer: Mapping[str, Any]) -> None:
-        sent = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+    def _note(self, response: Mapping[str, Any]) -> None:
+        sent = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
         if sent:
             self.skew = (self.now() - parsedate_to_datetime(sent)).total_seconds()
 
@@ -244,8 +244,8 @@ class ExaminedStack:
 
     def settings(self) -> Settings:
         """The settings of intake. Raises SetUpError where they are wrong, NotFound without the function."""
-        answer = self.ask("lambda", "get_function_configuration", FunctionName=self.name("IntakeFunction"))
-        return read(answer.get("Environment", {}).get("Variables", {}))
+        response = self.ask("lambda", "get_function_configuration", FunctionName=self.name("IntakeFunction"))
+        return read(response.get("Environment", {}).get("Variables", {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,25 +279,25 @@ class Examination:
 def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) -> Examination:
     """Run all probes at once; one that has not answered after `seconds` is reported as unknown."""
     began = time.monotonic()
-    answers: queue.SimpleQueue[tuple[Probe, list[CauseFinding] | str]] = queue.SimpleQueue()
+    responses: queue.SimpleQueue[tuple[Probe, list[CauseFinding] | str]] = queue.SimpleQueue()
     for probe in probes:  # a thread that hangs must not keep the process
         threading.Thread(
-            target=lambda each: answers.put((each, _looked(each, examined))), args=(probe,), daemon=True
+            target=lambda each: responses.put((each, _looked(each, examined))), args=(probe,), daemon=True
         ).start()
     found: dict[str, list[CauseFinding] | str] = {}
     while len(found) < len(probes) and (left := began + seconds - time.monotonic()) > 0:
         try:
-            probe, answer = answers.get(timeout=left)
+            probe, response = responses.get(timeout=left)
         except queue.Empty:
             break
-        found[probe.name] = answer
-    late = f"no answer within {seconds:g} seconds"
+        found[probe.name] = response
+    late = f"no response within {seconds:g} seconds"
     results = [(probe.name, found.get(probe.name, late)) for probe in probes]
-    causes = [each for _, answer in results if isinstance(answer, list) for each in answer]
+    causes = [each for _, response in results if isinstance(response, list) for each in response]
     causes += map(unreadable, examined.dependencies.taken_out())
     return Examination(
         tuple(dict.fromkeys(causes)),
-        tuple(Unknown(name, answer) for name, answer in results if isinstance(answer, str)),
+        tuple(Unknown(name, response) for name, response in results if isinstance(response, str)),
         len(probes),
         time.monotonic() - began,
     )
@@ -312,8 +312,8 @@ def _looked(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
         return _why(probe, error)
     except LakegateError as error:
         return str(error)
-    except Exception as error:  # noqa: BLE001 - an answer in an unknown form must not hide what the others found
-        return f"the answer of AWS could not be read ({type(error).__name__})"
+    except Exception as error:  # noqa: BLE001 - a response in an unknown form must not hide what the others found
+        return f"the response of AWS could not be read ({type(error).__name__})"
 
 
 def unreadable(error: UnreadableItem) -> CauseFinding:

@@ -220,6 +220,6 @@ def _denied(
     for action, place in wanted:
         arn = place.format(**names)
         asked = {"PolicySourceArn": role, "ActionNames": [action], "ResourceArns": [arn], "ContextEntries": entries}
-        answer = examined.ask("iam", "simulate_principal_policy", **asked)
-        if answer["EvaluationResults"][0]["EvalDecision"] != "allowed":
+        response = examined.ask("iam", "simulate_principal_policy", **asked)
+        if response["EvaluationResults"][0]["EvalDecision"] != "allowed":
             yield CAUSES["right-missing"].found(who=who, action=action, place=arn)

@@ -111,7 +111,7 @@ def unsent(examined: ExaminedStack) -> Iterator[CauseFinding]:
     until = instant(examined.ask.now() - timedelta(minutes=UNSENT_MINUTES))
     found: list[str] = []
     for shard in shards("message"):
-        answer = examined.ask(
+        response = examined.ask(
             "dynamodb",
             "query",
             TableName=examined.stack.output("WorkloadsTable"),
@@ -121,7 +121,7 @@ def unsent(examined: ExaminedStack) -> Iterator[CauseFinding]:
             ExpressionAttributeValues={":shard": {"S": shard}, ":until": {"S": until}},
             Limit=100,
         )
-        found += [each["at"]["S"] for each in answer["Items"]]
+        found += [each["at"]["S"] for each in response["Items"]]
     if found:
         yield CAUSES["messages-unsent"].found(count=len(found), since=f"{min(found)[:19]}Z")
 
@@ -152,8 +152,8 @@ def queue_name(examined: ExaminedStack, part: str) -> str:
 def waiting(examined: ExaminedStack, part: str) -> int:
     """The approximate number of messages that wait in a queue."""
     name = "ApproximateNumberOfMessages"
-    answer = examined.ask("sqs", "get_queue_attributes", QueueUrl=examined.name(part), AttributeNames=[name])
-    return int(answer.get("Attributes", {}).get(name, 0))
+    response = examined.ask("sqs", "get_queue_attributes", QueueUrl=examined.name(part), AttributeNames=[name])
+    return int(response.get("Attributes", {}).get(name, 0))
 
 
 def metric(examined: ExaminedStack, namespace: str, name: str, statistic: str, **dimensions: str) -> list[float]:
@@ -164,7 +164,7 @@ def metric(examined: ExaminedStack, namespace: str, name: str, statistic: str, *
         "MetricName": name,
         "Dimensions": [{"Name": key, "Value": value} for key, value in dimensions.items()],
     }
-    answer = examined.ask(
+    response = examined.ask(
         "cloudwatch",
         "get_metric_data",
         MetricDataQueries=[{"Id": "m", "MetricStat": {"Metric": of, "Period": 300, "Stat": statistic}}],
@@ -172,4 +172,4 @@ def metric(examined: ExaminedStack, namespace: str, name: str, statistic: str, *
         EndTime=now + timedelta(minutes=1),
         ScanBy="TimestampDescending",
     )
-    return list(answer["MetricDataResults"][0]["Values"]) if answer["MetricDataResults"] else []
+    return list(response["MetricDataResults"][0]["Values"]) if response["MetricDataResults"] else []

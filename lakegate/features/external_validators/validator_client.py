@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The address of the data is signed here and goes into the request alone: it is a right to read, so nothing else has it.
 
 
-MAX_ANSWER: Final = 1 << 20
+MAX_RESPONSE_BYTES: Final = 1 << 20
 """Bytes."""
 PAUSE: Final = 60.0
 """Seconds for which a service is not polled that has used up its time, from the end of its first request."""
@@ -68,8 +68,8 @@ class HttpsValidators:
         if len(body) > self.web.most:
             raise PortError("too-large")
         headers = self._headers(service, "POST", to, body, {"Content-Type": "application/json"})
-        with self._answer(service, "POST", to, body, headers) as answer:
-            status = answer.status
+        with self._response(service, "POST", to, body, headers) as response:
+            status = response.status
         if status != CONFLICT:
             refuse_status(status)
 
@@ -83,27 +83,27 @@ class HttpsValidators:
             raise Unanswered("silent")
         url = f"{service.url}/v1/validation/{name}"
         headers = self._headers(service, "GET", url, b"", {"Accept": "application/json", "Accept-Encoding": "identity"})
-        with self._answer(service, "GET", url, None, headers) as answer:
-            if answer.status == NOT_FOUND:
+        with self._response(service, "GET", url, None, headers) as response:
+            if response.status == NOT_FOUND:
                 raise NotFound("http-404")
-            refuse_status(answer.status)
-            body = read_whole(answer.read, MAX_ANSWER + 1)
-            is_whole = not answer.length
-        if len(body) > MAX_ANSWER:
+            refuse_status(response.status)
+            body = read_whole(response.read, MAX_RESPONSE_BYTES + 1)
+            is_whole = not response.length
+        if len(body) > MAX_RESPONSE_BYTES:
             raise PortError("too-large")
         if not is_whole:
             raise Unanswered("IncompleteRead")
         return body
 
     @contextmanager
-    def _answer(
+    def _response(
         self, service: ValidatorService, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> Iterator[HTTPResponse]:
-        """The answer of a service; the time until it is read counts, whatever comes of it."""
+        """The response of a service; the time until it is read counts, whatever comes of it."""
         began = time.monotonic()
         try:
-            with self.web.request(method, url, body, headers) as answer:
-                yield answer
+            with self.web.request(method, url, body, headers) as response:
+                yield response
         finally:
             since, seconds = self._spent(service)
             self.spent[service.url] = since, seconds + time.monotonic() - began
@@ -158,7 +158,7 @@ class ExternalValidation(NamedTuple):
 class Validators(Protocol):
     """Services behind addresses that people registered. DCM's API has no operation that ends a validation.
 
-    Errors contain no address, no secret and nothing of an answer.
+    Errors contain no address, no secret and nothing of a response.
     """
 
     def start(self, service: ValidatorService, validation: ExternalValidation) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never
-# followed: an answer from elsewhere would get the token.
+# followed: a response from elsewhere would get the token.
 
 
 TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
@@ -49,7 +49,7 @@ LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
 CONTRACTS: Final = "/api/v1/data-contract"
 ROUTES: Final = "/api/v1/route"
-LARGEST_ANSWER: Final = 8 << 20
+MAX_RESPONSE_BYTES: Final = 8 << 20
 DONE: Final = frozenset({200, 202})
 NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 DETAILS: Final[Mapping[str, str]] = MappingProxyType({"details": "true"})
@@ -58,13 +58,13 @@ T = TypeVar("T")
 
 
 def sent(request: Request, what: str) -> tuple[int, bytes]:
-    """Status and body of the answer. Raises InputError where there is none; `what`: who was asked."""
+    """Status and body of the response. Raises InputError where there is none; `what`: who was asked."""
     try:
-        with OPENER.open(request, timeout=API_SECONDS) as answer:
-            return answer.status, answer.read(LARGEST_ANSWER)
+        with OPENER.open(request, timeout=API_SECONDS) as response:
+            return response.status, response.read(MAX_RESPONSE_BYTES)
     except HTTPError as refused:
         with refused:
-            return refused.code, refused.read(LARGEST_ANSWER)
+            return refused.code, refused.read(MAX_RESPONSE_BYTES)
     except (URLError, HTTPException, OSError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
@@ -101,7 +101,7 @@ class Api:
         key: str = "",
         query: Mapping[str, str] = NO_QUERY,
     ) -> Any:  # noqa: ANN401 - JSON
-        """The JSON answer, an object or a text. `document`: bytes are YAML. `key`: the API knows the request again by it.
+        """The JSON response, an object or a text. `document`: bytes are YAML. `key`: the API knows the request again by it.
 
         Raises Refused.
         """
@@ -113,9 +113,9 @@ class Api:
         url = self.url.rstrip("/") + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         headers |= _credentials(method, url, headers, body)
         request = Request(url, data=body or None, headers=headers, method=method)  # noqa: S310 - the scheme was checked
-        status, answer = sent(request, "the API")
+        status, response = sent(request, "the API")
         try:
-            found = json.loads(answer)
+            found = json.loads(response)
         except ValueError:
             found = None
         if status not in DONE or not isinstance(found, dict | str):
@@ -322,7 +322,7 @@ def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
     parts = urlsplit(url)
     if (parts.scheme, parts.hostname) not in {("http", "127.0.0.1"), ("http", "localhost")} and parts.scheme != "https":
         raise InputError("the API named an upload address that is not of HTTPS: the file was not sent")
-    request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's answer
+    request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's response
     status, _ = sent(request, "S3")
     if status != 200:  # noqa: PLR2004 - HTTP
         raise InputError(f"S3 refused the file with status {status}: has it changed, or is the URL's time over?")

@@ -17,7 +17,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.http_messages import JSON, VERSION, HttpAnswer, HttpProblem, HttpRequest, media_type
+from lakegate.http_messages import JSON, VERSION, HttpProblem, HttpRequest, HttpResponse, media_type
 from lakegate.json_codec import encode
 from lakegate.text import shown
 from lakegate.timestamps import beginning_of, moment
@@ -39,7 +39,7 @@ KEPT_DOCUMENTS: Final = 16
 """Whose actors a function remembers: reading one takes as long as everything else of the request."""
 
 
-def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/data-contract, PUT /api/v1/data-contract/{id}: lint, compile and publish; the contract's id, as DCM has it.
 
     Where the stack requires approval, a proposal is left (202).
@@ -83,9 +83,9 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     warned = _warned(found.warnings)
     if isinstance(found, published_contracts.NewProposal):
         waiting = {"id": compiled.id, "version": found.version, "proposal": found.proposal, **details}
-        return HttpAnswer(202, {**waiting, "expiresAt": found.expires_at}, warned)
+        return HttpResponse(202, {**waiting, "expiresAt": found.expires_at}, warned)
     place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
-    return HttpAnswer(200, {"id": compiled.id, **details} if details else compiled.id, {**place, **warned})
+    return HttpResponse(200, {"id": compiled.id, **details} if details else compiled.id, {**place, **warned})
 
 
 def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVersion) -> PublishedVersion:
@@ -126,7 +126,7 @@ def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
     return {WARNINGS: text} if warnings else {}
 
 
-def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
     name, wanted = request.path.get("id", ""), {request.path.get(VERSION), request.query.get(VERSION)} - {None}
     snapshot = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
@@ -141,10 +141,10 @@ def contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         from lakegate.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone
 
         body["details"] = encode(document_in(dependencies, snapshot, found))
-    return HttpAnswer(200, body)
+    return HttpResponse(200, body)
 
 
-def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract: the newest versions with all given labels, in upper or lower case; one page of them.
 
     A page may have no contracts and a cursor: it holds what one bounded read of the registry found.
@@ -156,10 +156,10 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         each = newest(contract.versions)
         if each is not None and request.allows(each.contract) and _has(each, wanted):
             fitting.append({**summary(each), **_details(dependencies, request, contract)})
-    return HttpAnswer(200, {"contracts": fitting, "cursor": cursor_of(page.after)})
+    return HttpResponse(200, {"contracts": fitting, "cursor": cursor_of(page.after)})
 
 
-def retire(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """DELETE /api/v1/data-contract/{id}: begin the end of all its datasets, as `lakegate deprecate` does; what is known of each.
 
     Versions, accepted data and the ledger stay. A dataset whose days of sunset are over is retired.
@@ -196,7 +196,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         for each in before
     ]
     found = [encode(lifecycle_of(each, moment(dependencies.clock.now()))) for each in after]
-    return HttpAnswer(200, {"id": name, "lines": found})
+    return HttpResponse(200, {"id": name, "lines": found})
 
 
 def _act(line: Line, now: str) -> str:

@@ -50,7 +50,7 @@ class RequestKeys:
 
 # ---- Repeated requests ----
 # Every POST can be repeated without harm, and answers what is true then. What a key adds: a repetition of an announcement leads
-# to the same announcement, and another request with the key is refused. So no answer is stored, but what was asked.
+# to the same announcement, and another request with the key is refused. So no response is stored, but what was asked.
 
 
 HEADER: Final = "idempotency-key"

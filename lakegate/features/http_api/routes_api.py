@@ -13,24 +13,26 @@ from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
-from lakegate.http_messages import HttpAnswer, HttpProblem, HttpRequest, body_of, contract_wanted
+from lakegate.http_messages import HttpProblem, HttpRequest, HttpResponse, body_of, contract_wanted
 from lakegate.json_codec import OMITTED, Bounds, encode
 from lakegate.published_routes import WantedRoute, added, described_route, folders, removed
 
 UNKNOWN: Final = "No contract is published with this id."
 
 
-def routes(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/route: the routes of contracts that the caller may use, one page of the registry."""
     page = dependencies.registry.page(place_of(request))
     found = [one for each in page.contracts for one in each.routes if request.allows(one.contract)]
-    return HttpAnswer(200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor_of(page.after)})
+    return HttpResponse(
+        200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor_of(page.after)}
+    )
 
 
-def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}/route: those of one contract."""
     found = _contract(dependencies, request, request.path["id"]).routes
-    return HttpAnswer(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
+    return HttpResponse(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class RouteBody:
     """The major version; default: the newest."""
 
 
-def add(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def add(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
     body = body_of(request, RouteBody)
     contract, version = contract_wanted(dependencies, request, body.contract)
@@ -56,10 +58,10 @@ def add(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     line = major(version) if version and body.line is None else body.line
     wanted = WantedRoute(body.prefix, contract, body.dataset, line)
     owner = RouteOwner((*request.own, contract), request.prefixes)
-    return HttpAnswer(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
+    return HttpResponse(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
 
 
-def remove(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def remove(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """DELETE /api/v1/route, DELETE /api/v1/data-contract/{id}/route: let nothing below `prefix` be delivered any more."""
     prefix = folders(request.query.get("prefix", ""))
     if prefix == "/":
@@ -69,7 +71,7 @@ def remove(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if not any(each.contract == contract and request.allows(contract) for each in standing):
         raise HttpProblem(404, "not-found", "There is no such route.")
     _refuse_two_people(dependencies)
-    return HttpAnswer(200, encode(removed(dependencies, prefix, contract)))
+    return HttpResponse(200, encode(removed(dependencies, prefix, contract)))
 
 
 def _contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:

@@ -19,9 +19,9 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.http_messages import (
     STATUSES,
-    HttpAnswer,
     HttpProblem,
     HttpRequest,
+    HttpResponse,
     announced_body,
     asked_for,
     body_of,
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 
 
-def workload(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/workload/{id}, and …/data-contract/{id}/workload/{workload} for those of one contract: status and result.
 
     Of a part of a delivery, and of an announcement whose data landed, those of the delivery, under the id that was asked for.
     """
     row, announced = found(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
-    return HttpAnswer(200, body | _details(request, lambda: _described(dependencies, named(dependencies, row.id, 0))))
+    return HttpResponse(200, body | _details(request, lambda: _described(dependencies, named(dependencies, row.id, 0))))
 
 
 def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, object]:
@@ -67,7 +67,7 @@ PLACE: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})|\n([0-9TZ:.-]{20,30}#[
 """A place in the list, as the cursor of a page has it: below a height of a line, or among announcements."""
 
 
-def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/workload, GET /api/v1/data-contract/{id}/workload: the deliveries to a contract, one page of them.
 
     Without their results, which each has at its own address. With `line`, only those to this dataset. With the parameter
@@ -100,7 +100,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
 
         page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
-    return HttpAnswer(200, page)
+    return HttpResponse(200, page)
 
 
 def _place(request: HttpRequest) -> ListPosition:
@@ -195,7 +195,7 @@ class WantedDecline:
 Transition = WantedReplay | WantedWaiver | WantedApproval | WantedDecline
 
 
-def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay, waive,
     approve or decline.
 
@@ -211,7 +211,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         kind, body, refusal = kind_of(wanted), representation(dependencies, row, announced, asked_for(request)), ""
         if isinstance(row, Workload) and kind is not None:
             if kind.is_made(row):
-                return HttpAnswer(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
+                return HttpResponse(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
             refusal = kind.refusal(row)
         status = body["status"]
         detail = refusal or f"A workload that is `{status}` has no transition `{wanted}`."
@@ -221,7 +221,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     steps = carried_out(at_once, wanted, row.id, **_given(dependencies, request, asked))
     after = run(steps, dependencies.clock)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
-    return HttpAnswer(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
+    return HttpResponse(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
 
 
 def _result(

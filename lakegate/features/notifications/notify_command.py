@@ -70,9 +70,9 @@ def try_channel(
     """
     channel_of(to)
     payload = json.dumps({"test": to}).encode()
-    answer = asked("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
-    content: Any = json.loads(answer["Payload"].read())
-    if "FunctionError" in answer or not isinstance(content, dict) or "delivered" not in content:
+    response = asked("lambda", "invoke", FunctionName=there.output("NotifyFunction"), Payload=payload)
+    content: Any = json.loads(response["Payload"].read())
+    if "FunctionError" in response or not isinstance(content, dict) or "delivered" not in content:
         raise SetUpError("the function notify failed: its log names the error (lakegate doctor)")
     text = "Delivered." if content["delivered"] else f"Not delivered: {content['error']}"
     return CommandResult(

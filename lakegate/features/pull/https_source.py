@@ -1,6 +1,6 @@
 """Sources over HTTPS, and HTTP if the contract allows it: conditional requests, ranges, and redirects that are checked, too.
 
-What a server answers is hostile text: of its headers only those are kept that have the form of HTTP's own.
+What a server responses is hostile text: of its headers only those are kept that have the form of HTTP's own.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class HttpsSource:
             headers["If-None-Match"] = unless.etag
         elif unless.modified:
             headers["If-Modified-Since"] = unless.modified
-        with self._answer(contract, pull, headers) as answer:
-            yield _opened(answer, unless, begun, at)
+        with self._response(contract, pull, headers) as response:
+            yield _opened(response, unless, begun, at)
 
     @contextmanager
-    def _answer(self, contract: str, pull: Pull, headers: dict[str, str]) -> Iterator[HTTPResponse]:
-        """The first answer that is no redirect. Credentials go to the host of the contract only."""
+    def _response(self, contract: str, pull: Pull, headers: dict[str, str]) -> Iterator[HTTPResponse]:
+        """The first response that is no redirect. Credentials go to the host of the contract only."""
         url, first = pull.source, split(pull.source, plain=self.web.plain)
         self.access.allow(first.hostname)
         if pull.secret and first.scheme != "https":
@@ -68,11 +68,11 @@ class HttpsSource:
             )
             with replace(self.web, seconds=seconds, idle=MAX_IDLE).get(
                 url, headers | (credentials if is_first else {})
-            ) as answer:
-                if answer.status not in REDIRECTS:
-                    yield answer
+            ) as response:
+                if response.status not in REDIRECTS:
+                    yield response
                     return
-                url = _followed(url, answer.getheader("Location") or "")
+                url = _followed(url, response.getheader("Location") or "")
         raise PortError("too-many-redirects")
 
     def _credentials(self, contract: str, name: str, host: str) -> dict[str, str]:
@@ -90,9 +90,11 @@ def _followed(url: str, location: str) -> str:
         raise PortError("address-refused") from None
 
 
-def _opened(answer: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity | None, at: int) -> OpenedSource | None:
+def _opened(
+    response: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity | None, at: int
+) -> OpenedSource | None:
     """The content of a response; None: the source is unchanged."""
-    status = answer.status
+    status = response.status
     if status == NOT_MODIFIED and begun is None and unless.is_known:
         return None
     if begun is not None and status in {OK, FAILED, UNSATISFIABLE}:
@@ -103,35 +105,37 @@ def _opened(answer: HTTPResponse, unless: SourceIdentity, begun: SourceIdentity 
         raise Unanswered(f"http-{status}")
     if status != (OK if begun is None else PARTIAL):
         raise PortError(f"http-{status}")
-    if (answer.getheader("Content-Encoding") or "identity").lower() != "identity":
+    if (response.getheader("Content-Encoding") or "identity").lower() != "identity":
         raise PortError("encoding-refused")
-    identity = SourceIdentity(_kept(_ETAG, answer.getheader("ETag")), _kept(_DATE, answer.getheader("Last-Modified")))
+    identity = SourceIdentity(
+        _kept(_ETAG, response.getheader("ETag")), _kept(_DATE, response.getheader("Last-Modified"))
+    )
     if begun is not None:
-        return _resumed(answer, identity, begun, at)
+        return _resumed(response, identity, begun, at)
     if identity.is_as(unless):
         return None
-    if answer.length is None and not answer.chunked:
+    if response.length is None and not response.chunked:
         raise PortError("length-missing")  # its end would look like a connection that broke
-    is_strong = identity.etag.startswith('"') and answer.length is not None
-    is_resumable = is_strong and answer.getheader("Accept-Ranges") == "bytes"
-    return OpenedSource(identity, answer.length, is_resumable, _reader(answer))
+    is_strong = identity.etag.startswith('"') and response.length is not None
+    is_resumable = is_strong and response.getheader("Accept-Ranges") == "bytes"
+    return OpenedSource(identity, response.length, is_resumable, _reader(response))
 
 
-def _resumed(answer: HTTPResponse, identity: SourceIdentity, begun: SourceIdentity, at: int) -> OpenedSource:
+def _resumed(response: HTTPResponse, identity: SourceIdentity, begun: SourceIdentity, at: int) -> OpenedSource:
     """The remainder of a source, which has to be the one that was begun."""
-    found = _RANGE.fullmatch(answer.getheader("Content-Range") or "")
+    found = _RANGE.fullmatch(response.getheader("Content-Range") or "")
     if identity.etag != begun.etag or found is None:
         raise SourceChanged("source-changed")
     first, last, size = map(int, found.groups())
-    if first != at or last != size - 1 or answer.length != size - at:
+    if first != at or last != size - 1 or response.length != size - at:
         raise SourceChanged("source-changed")
-    return OpenedSource(begun, size, resumable=True, read=_reader(answer))
+    return OpenedSource(begun, size, resumable=True, read=_reader(response))
 
 
-def _reader(answer: HTTPResponse) -> Callable[[int], bytes]:
+def _reader(response: HTTPResponse) -> Callable[[int], bytes]:
     def read(length: int) -> bytes:
         try:
-            return read_whole(answer.read, length)
+            return read_whole(response.read, length)
         except (OSError, HTTPException) as error:
             raise Unanswered(type(error).__name__) from None
 

@@ -46,8 +46,8 @@ class SourceIdentity:
 
 SCOPE: Final = frozenset({"contract", "host"})
 """Of every secret: the contract that may use it, and the host that it is sent to."""
-MAX_ANSWER, MAX_IDLE, RESERVE = 600.0, 30.0, 20.0
-"""Seconds: of one answer with its body, without a byte of it, and that are left after it to write how it ended."""
+MAX_RESPONSE, MAX_IDLE, RESERVE = 600.0, 30.0, 20.0
+"""Seconds: of one response with its body, without a byte of it, and that are left after it to write how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class PullAccess:
 
     @property
     def seconds(self) -> float:
-        """The time for one answer with its body."""
-        return max(1.0, min(MAX_ANSWER, self.remaining() - RESERVE))
+        """The time for one response with its body."""
+        return max(1.0, min(MAX_RESPONSE, self.remaining() - RESERVE))
 
     def allow(self, host: str | None) -> None:
         """Raise PortError if the host is not listed."""
@@ -165,32 +165,32 @@ class S3Source:
             request |= {name: value for name, value in given.items() if value}
         elif unless.etag:
             request["IfNoneMatch"] = unless.etag
-        answer = self._asked(request, resumes=begun is not None and bool(begun.etag))
-        if answer is None:
+        response = self._asked(request, resumes=begun is not None and bool(begun.etag))
+        if response is None:
             yield None
             return
-        version = answer.get("VersionId", "null")
-        stated = SourceIdentity(answer["ETag"], "", "" if version == "null" else version)
+        version = response.get("VersionId", "null")
+        stated = SourceIdentity(response["ETag"], "", "" if version == "null" else version)
         identity = begun if begun and begun.etag else stated
-        body = answer["Body"]
+        body = response["Body"]
 
         def read(length: int) -> bytes:
             with port_errors():
                 return read_whole(body.read, length)
 
         try:
-            yield OpenedSource(identity, at + answer["ContentLength"], resumable=True, read=read)
+            yield OpenedSource(identity, at + response["ContentLength"], resumable=True, read=read)
         finally:
             body.close()
 
     def _asked(self, request: Mapping[str, Any], *, resumes: bool) -> Mapping[str, Any] | None:
-        """The answer; None: the source is not modified."""
+        """The response; None: the source is not modified."""
         from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
 
         try:
             with port_errors("source"):
                 try:
-                    answer: Mapping[str, Any] = self.client.get_object(**request)
+                    response: Mapping[str, Any] = self.client.get_object(**request)
                 except ClientError as error:
                     code = error.response.get("Error", {}).get("Code", "")
                     if code in NOT_MODIFIED:
@@ -200,4 +200,4 @@ class S3Source:
                     raise
         except ConditionFailed:
             raise SourceChanged("source-changed") from None
-        return answer
+        return response

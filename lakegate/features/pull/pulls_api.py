@@ -12,7 +12,7 @@ from lakegate.features.pull.pulled_line import PATH, pulled_line, status_of, sta
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import DELIVER, Endpoint, HttpAnswer, HttpProblem, HttpRequest
+from lakegate.http_messages import DELIVER, Endpoint, HttpProblem, HttpRequest, HttpResponse
 from lakegate.json_codec import encode
 from lakegate.text import counted
 
@@ -20,7 +20,7 @@ MOST_LINES: Final = 100
 """Of one request: each is read and written, and a request has seconds."""
 
 
-def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/data-contract/{id}/pull: the next tick pulls all lines of the contract, or those that `line` names.
 
     The request fetches nothing. A line that is due or being fetched stays as it is, so that a repetition changes nothing.
@@ -40,12 +40,12 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     if len(found) > MOST_LINES:
         detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
         raise HttpProblem(400, "refused", detail)
-    return HttpAnswer(
+    return HttpResponse(
         200, {"pulls": [_asked(dependencies, each, with_details=request.flag("details")) for each in found]}
     )
 
 
-def _named(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """The object that the request names, for the line whose folder it is in; how its delivery ended."""
     from lakegate.features.pull.named_objects import lines_of, name_object  # noqa: PLC0415 - for this route alone
 
@@ -61,7 +61,7 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
         row = run(name_object(dependencies, found[0], source, request.query.get("version", "")), dependencies.clock)
     except InputError as refused:
         raise HttpProblem(400, "refused", f"{refused}.") from None
-    return HttpAnswer(
+    return HttpResponse(
         200,
         {
             "pulls": [

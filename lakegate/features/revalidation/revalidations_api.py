@@ -8,10 +8,10 @@ from typing import Final
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.http_messages import READ, Endpoint, HttpAnswer, HttpProblem, HttpRequest
+from lakegate.http_messages import READ, Endpoint, HttpProblem, HttpRequest, HttpResponse
 
 
-def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}/revalidation: of each dataset whose rules are, or were, measured by schedule.
 
     The document of each is that of `lakegate status --json`.
@@ -23,7 +23,7 @@ def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) 
     if not seen.versions:
         raise HttpProblem(404, "not-found", "No contract is published with this id.")
     found = measured_lines(dependencies, lines_of(seen.versions))
-    return HttpAnswer(200, {"revalidations": [as_document(each) for each in found]})
+    return HttpResponse(200, {"revalidations": [as_document(each) for each in found]})
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.errors import ContractError
 from lakegate.features.validator_api.wanted_validation import ValidationRequest
 from lakegate.gate.effects import run
-from lakegate.http_messages import VALIDATE, Endpoint, HttpAnswer, HttpProblem, HttpRequest, body_of
+from lakegate.http_messages import VALIDATE, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NAME: Final = re.compile(r"[!-~]{1,200}", re.ASCII)
 """Of a validation, by its caller; DCM's are UUIDs."""
 
 
-def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /v1/validation/start, and the same below …/data-contract/{id}: measure rules over data of the caller's."""
     from lakegate.features.validator_api.validation_run import (  # noqa: PLC0415 - documents and judgement, for this route alone
         NoSuchData,
@@ -47,10 +47,10 @@ def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpAn
     except ContractError as refused:
         errors = [{"path": each.path, "code": each.code, "message": each.message} for each in refused.problems]
         raise HttpProblem(400, "invalid-rules", "The rules cannot be measured.", errors=errors) from None
-    return HttpAnswer(200, {"workloadId": body.name, "status": "OK", "cause": None, "result": []})
+    return HttpResponse(200, {"workloadId": body.name, "status": "OK", "cause": None, "result": []})
 
 
-def validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def validation(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /v1/validation/{workloadId}, and the same below …/data-contract/{id}.
 
     `Running`, `OK` with the results, or `NOK` where there will be none.
@@ -64,7 +64,7 @@ def validation(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
     seen = observed(dependencies, known)
     status = "NOK" if seen.failed else "OK" if seen.report else "Running"
     body = {"workloadId": name, "status": status, "cause": seen.failed or None, "result": list(_results(seen))}
-    return HttpAnswer(200, body)
+    return HttpResponse(200, body)
 
 
 def _allows(request: HttpRequest, contract: str) -> bool:

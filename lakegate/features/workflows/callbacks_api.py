@@ -13,7 +13,7 @@ from lakegate.errors import InputError
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpAnswer, HttpProblem, HttpRequest, body_of
+from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
 from lakegate.json_codec import Bounds, Pattern
 
 LARGEST: Final = 4_096
@@ -46,7 +46,7 @@ class DecliningCallback:
 Callback = ApprovingCallback | DecliningCallback
 
 
-def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
+def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/workload/{id}/callback: approve or decline; the next sweep carries it out."""
     from lakegate.features.workflows.callbacks import UnknownToken, called_back  # noqa: PLC0415 - for this route alone
 
@@ -68,7 +68,7 @@ def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpAnswer:
             raise
         detail, status = f"No answer can be given: {refused}.", STATUSES[row.state]
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=[]) from None
-    return HttpAnswer(200, {"workloadId": row.id, "status": STATUSES[row.state]})
+    return HttpResponse(200, {"workloadId": row.id, "status": STATUSES[row.state]})
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {

@@ -458,11 +458,11 @@ class S3Place:
         """See `OdfPlace`."""
         try:
             with port_errors():
-                answer = client("s3").get_object(**self._at(HEAD))
-                text = answer["Body"].read(LONGEST_HEAD).decode(errors="replace").strip()
+                response = client("s3").get_object(**self._at(HEAD))
+                text = response["Body"].read(LONGEST_HEAD).decode(errors="replace").strip()
         except NotFound:
             return None
-        return OdfHead(text, answer["ETag"])
+        return OdfHead(text, response["ETag"])
 
     def put(self, name: str, body: bytes | Path) -> None:
         """See `OdfPlace`."""
@@ -509,13 +509,13 @@ class WebSource:
         request = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "lakegate", **own})  # noqa: S310 - http(s)
         began, received = time.monotonic(), 0
         try:
-            with _begun(request) as answer:
-                while piece := answer.read1(PIECE):
+            with _begun(request) as response:
+                while piece := response.read1(PIECE):
                     received += len(piece)
                     yield piece
                     if time.monotonic() - began > PATIENCE + received / SLOWEST:
                         raise SourceError(f"{url} is sent too slowly: {counted(received, 'byte')} so far")
-                if answer.length:
+                if response.length:
                     raise SourceError(f"{url} broke off: repeat the command")
         except HTTPError as refused:
             with refused:
@@ -526,8 +526,8 @@ class WebSource:
             raise SourceError(f"{url} does not answer ({type(error).__name__})") from None
 
 
-def _begun(request: Request) -> Any:  # noqa: ANN401 - the library's answer
-    """The answer to a request when its head is there. TimeoutError where that takes too long, even if bytes come meanwhile."""
+def _begun(request: Request) -> Any:  # noqa: ANN401 - the library's response
+    """The response to a request when its head is there. TimeoutError where that takes too long, even if bytes come meanwhile."""
     found: Queue[Any] = Queue(1)
 
     def ask() -> None:
@@ -538,12 +538,12 @@ def _begun(request: Request) -> Any:  # noqa: ANN401 - the library's answer
 
     Thread(target=ask, daemon=True).start()
     try:
-        answer = found.get(timeout=PATIENCE)
+        response = found.get(timeout=PATIENCE)
     except Empty:
         raise TimeoutError from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+    if isinstance(response, Exception):
+        raise response
+    return response
 
 
 # ---- A slice that somebody else wrote ----

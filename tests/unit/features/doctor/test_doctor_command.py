@@ -225,7 +225,7 @@ def test_a_probe_that_hangs_does_not_hold_up_the_others(world: World, monkeypatc
     never.set()
 
     assert result.exit_code == 3
-    assert json.loads(result.stdout)["unknown"] == [{"probe": "hanging", "reason": "no answer within 0.5 seconds"}]
+    assert json.loads(result.stdout)["unknown"] == [{"probe": "hanging", "reason": "no response within 0.5 seconds"}]
 
 
 @pytest.mark.parametrize(

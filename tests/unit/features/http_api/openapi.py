@@ -100,7 +100,7 @@ def parameters(route: str, endpoint: Endpoint) -> list[dict[str, Any]]:
 
 def operation(route: str, endpoint: Endpoint, definitions: Definitions) -> dict[str, Any]:
     """One operation; the dataclasses of its request are added to `definitions`."""
-    answers = {status: body(JSON, name, status) for status, name in endpoint.answers.items()}
+    answers = {status: body(JSON, name, status) for status, name in endpoint.responses.items()}
     of_keys = OF_KEYS if route.startswith("POST ") and endpoint.scope else ()
     if endpoint.takes is str:
         for each in answers.values():
