@@ -274,7 +274,8 @@ def page_of(
         announced, others = _announced(dependencies, contract, place.announced, limit)
         if not place.announced:
             landed = (_landed(dependencies, SEARCHED_OPEN, each.prefix) for each in routes)
-            unfinished = _open(dependencies, SEARCHED_OPEN), failed_and_staged(dependencies), *landed
+            staged = failed_and_staged(dependencies, most=SEARCHED_OPEN)
+            unfinished = _open(dependencies, SEARCHED_OPEN), staged, *landed
             found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
         shown = [each for each in _not_among(announced, found) if each.line in wanted.chains]
         room = max(limit - len(found), 0)
@@ -394,8 +395,19 @@ def _listed(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
             return
 
 
-def failed_and_staged(dependencies: Dependencies, known: frozenset[str] = frozenset()) -> Iterator[Delivery]:
-    """FAILED deliveries with a staged copy, but for those that are known: also where the landed version was deleted."""
+def failed_and_staged(
+    dependencies: Dependencies, known: frozenset[str] = frozenset(), most: int | None = None
+) -> Iterator[Delivery]:
+    """FAILED deliveries with a staged copy, but for those that are known: also where the landed version was deleted.
+
+    `most`: rows that are read; None: those of all copies that are listed.
+    """
+    rows = (readable_row(dependencies, each) for each in islice(_staged(dependencies, known), most))
+    return (delivery_of(row) for row in rows if row is not None and row.state is State.FAILED)
+
+
+def _staged(dependencies: Dependencies, known: frozenset[str]) -> Iterator[str]:
+    """The workloads of staged copies, each once, but for those that are known."""
     after: str | None = None
     seen = set(known)
     for _ in range(PAGES):
@@ -403,11 +415,10 @@ def failed_and_staged(dependencies: Dependencies, known: frozenset[str] = frozen
             page = dependencies.objects.versions(dependencies.places.lake, lake_layout.STAGING, after)
         except AccessDenied:  # owners of contracts list their own prefixes alone
             return
-        for identity in dict.fromkeys(lake_layout.staged_workload(each.key) for each in page.versions if each.current):
-            row = None if identity in seen else readable_row(dependencies, identity)
-            seen.add(identity)
-            if row is not None and row.state is State.FAILED:
-                yield delivery_of(row)
+        for identity in (lake_layout.staged_workload(each.key) for each in page.versions if each.current):
+            if identity not in seen:
+                seen.add(identity)
+                yield identity
         after = page.after
         if after is None:
             return

@@ -272,6 +272,18 @@ def test_staged_copies_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) 
     assert keys(stage) == []
 
 
+def test_a_page_of_the_api_reads_few_rows_however_much_is_staged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copies of other owners' deliveries, too: a request has seconds, and a burst has thousands of them."""
+    stage = world_of()
+    for number in range(2_000):
+        stage.env.memory.objects.put(Address(LAKE, f"staging/{number:064}/part-00000"), b"x")
+    read = Mock(wraps=find_deliveries.readable_row)
+    monkeypatch.setattr(find_deliveries, "readable_row", read)
+    find_deliveries.page_of(stage.env.dependencies, {LINE}, [ROUTE], find_deliveries.ListPosition(), 50)
+
+    assert 0 < read.call_count <= find_deliveries.SEARCHED_OPEN
+
+
 class _Restricted:
     """The landing bucket alone can be listed."""
 
