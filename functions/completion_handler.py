@@ -17,7 +17,7 @@ from lakegate.aws.lambda_runtime import (
     report_denied_deletions,
 )
 from lakegate.gate.delivery.advance import completion, invocation_ended
-from lakegate.gate.delivery.due_deliveries import start_waiting
+from lakegate.gate.delivery.paced_starts import start_waiting
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from lakegate.aws.lambda_runtime import (
     metrics,
     report_denied_deletions,
 )
-from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.paced_starts import start_waiting
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.delivery_row import Workload
-from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.paced_starts import start_waiting
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import RETRIES, Alarm, Call, Defect, Effect, Steps, patiently
 from lakegate.gate.ports import JobState

@@ -39,8 +39,8 @@ from lakegate.features.deployment.estimate_command import (
 from lakegate.features.deployment.parameter_values import PROFILES, DeploymentProfile
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.delivery_terms import BatchLimits
-from lakegate.gate.delivery.due_deliveries import start_waiting
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.paced_starts import start_waiting
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import RETRIES, Call, Effect, Steps, run
 from lakegate.gate.ports import (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias
 
-from lakegate.errors import LakegateError, NotFound, Unfinished, UnreadableItem
+from lakegate.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
 from lakegate.extension_points import registered
 from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
 from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
@@ -136,13 +138,50 @@ def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     workload = yield from advance(dependencies, workload)
     polls = POLLS
     while True:
-        pause = pause_of(dependencies, workload)
-        if not pause and polls and _waits_for_answers(dependencies, workload):
-            pause, polls = BETWEEN_POLLS, polls - 1
-        if not pause:
+        if pause := pause_of(dependencies, workload):
+            yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
+            workload = (yield from resume(dependencies, workload.id)) or dependencies.workloads.get(workload.id)
+        elif polls and _waits_for_answers(dependencies, workload):
+            polls -= 1
+            yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, BETWEEN_POLLS))
+            workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
+        else:
             return workload
-        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
-        workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
+
+
+def resume(dependencies: Dependencies, identity: str, *, again: bool = False) -> Steps[Workload | None]:
+    """Re-read by key, because the index lags; lease, so that two workers do not do one thing twice; advance.
+
+    A workload with tries is returned as it is, unless it is tried `again`.
+    """
+    workload = dependencies.workloads.get(identity)
+    now, timing = dependencies.clock.now(), dependencies.timing
+    if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
+        return None
+    if workload.tries and not again:
+        return workload
+    tries = workload.tries + 1
+    until = now + min(timing.lease * 4 ** max(tries - 2, 0), timing.aside)
+    try:
+        yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
+    except ConditionFailed:
+        return None
+    try:
+        after = yield from advance(dependencies, dependencies.workloads.get(identity))
+    except Exception:
+        yield from _came_back(dependencies, identity, until)
+        raise
+    yield from _came_back(dependencies, identity, until)
+    return after._replace(tries=0)
+
+
+def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> Steps[None]:
+    """Whatever came of it, it has not ended its worker."""
+    row = dependencies.workloads.get(identity)
+    if row.tries and row.due_at == until:
+        until = min(until, dependencies.clock.now() + dependencies.timing.lease)
+        with suppress(ConditionFailed):
+            yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, row, until))
 
 
 def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:
