@@ -10,8 +10,8 @@ from lakegate.aws.lambda_runtime import (
     batch,
     count_once,
     dependencies,
+    do_afterwards,
     hints,
-    log_failures,
     logger,
     metrics,
     report_denied_deletions,
@@ -32,8 +32,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Continue every workload whose run the messages name; then start what waits."""
     INVOCATION.set(context)
     answer = batch(event, carry_on, hints(JobMoved | InvocationEnded), LOG, METRICS)
-    turn = run(start_waiting(dependencies()), dependencies().clock)
-    log_failures("StepFailures", [*turn.failures, *dependencies().taken_out()], LOG, METRICS)
+    do_afterwards(dependencies, start_waiting, LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 

@@ -9,8 +9,8 @@ from lakegate.aws.lambda_runtime import (
     INVOCATION,
     batch,
     dependencies,
+    do_afterwards,
     hints,
-    log_failures,
     logger,
     metrics,
     report_denied_deletions,
@@ -31,7 +31,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Take in every object that the messages name; then start what waits."""
     INVOCATION.set(context)
     answer = batch(event, take, hints(ObjectSeen), LOG, METRICS)
-    log_failures("StepFailures", run(start_waiting(dependencies()), dependencies().clock).failures, LOG, METRICS)
+    do_afterwards(dependencies, start_waiting, LOG, METRICS)
     report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 

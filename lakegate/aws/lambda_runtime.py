@@ -22,9 +22,12 @@ from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.errors import LakegateError, SetUpError, Unfinished
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import Steps, run
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
+
+    from lakegate.gate.scheduled_tasks import Turn
 
 
 # ---- Log lines ----
@@ -171,6 +174,22 @@ def log_failures(what: str, failures: Sequence[BaseException], log: Logger, coun
         log.error(what, extra=of_error(failure))
     count.add_metric(what, MetricUnit.Count, len(failures))
     return len(failures)
+
+
+def do_afterwards(
+    made: Callable[[], Dependencies], act: Callable[[Dependencies], Steps[Turn]], log: Logger, count: Metrics
+) -> None:
+    """Do what a function does after its messages, which are done whatever comes of it, and report rows that were left out.
+
+    Where the adapters could not be made, the messages say why.
+    """
+    try:
+        within = made()
+    except SetUpError:
+        return
+    failures = [*run(act(within), within.clock).failures, *within.taken_out()]
+    if failures:
+        log_failures("StepFailures", failures, log, count)
 
 
 def report_denied_deletions(denied: Callable[[], Sequence[LakegateError]], log: Logger) -> None:
