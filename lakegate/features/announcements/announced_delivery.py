@@ -298,7 +298,11 @@ def announce(
         raise InputError(f"{misnamed[0]}: announce another `name`")
     refusals = summary_refusals(plan, wanted.size, wanted.summary)
     stated = wanted.summary and kept(plan, wanted.summary)
-    if stated is not None and len(canonical(stated)) > MOST_OF_SUMMARY:
+    try:
+        is_too_large = stated is not None and len(canonical(stated)) > MOST_OF_SUMMARY
+    except UnicodeEncodeError:
+        raise InputError("a text of the summary has half a pair of surrogates") from None
+    if is_too_large:
         raise InputError(f"a summary has at most {MOST_OF_SUMMARY:,} bytes")
     until = moment(now + VALID)
     made = Announcement(

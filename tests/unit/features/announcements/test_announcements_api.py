@@ -483,6 +483,17 @@ def test_a_body_that_is_no_json_is_refused(served: Api, text: bytes) -> None:
     assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
 
 
+@pytest.mark.parametrize(
+    "members", [{"metadata": {"by": "\ud800"}}, {"metadata": {"\udfff": "x"}}, {"examples": [{"amount": "\ud800x"}]}]
+)
+def test_half_a_pair_of_surrogates_is_no_text(served: Api, members: dict[str, Any]) -> None:
+    """The refusal is the caller's, and no error of the function."""
+    answer = announced(served, summary={"rows": 1, "columns": [{"name": "amount"}, {"name": "name"}], **members})
+
+    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert announced(served, summary={"rows": 1, "columns": [], "metadata": {"by": "\U0001f600"}}).status == 200
+
+
 def test_a_number_without_end_is_no_work(served: Api) -> None:
     """An exponent of a producer's is never written out."""
     columns = b'[{"name": "amount", "minimum": 1e999999999, "maximum": -1e-999999999}]'
