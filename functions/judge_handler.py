@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Protocol
 
-from lakegate.job.judge_function import JudgeError, answer
+from lakegate.job.judge_function import JudgeError, evaluate_request
 
 LOG = logging.getLogger("lakegate.judge")
 
@@ -21,10 +21,10 @@ class Context(Protocol):
 
 
 def handler(event: Mapping[str, object], context: Context) -> dict[str, object]:
-    """Answer an attempt; what is returned goes to the log and to the queue, and holds no text of contract or producer."""
+    """Evaluate a delivery. What is returned goes to the log and to the queue, and holds no text of contract or producer."""
     about = {"workload": event["workload"], "attempt": event["attempt"]}
     try:
-        found = answer(str(event["request"]), lambda: context.get_remaining_time_in_millis() / 1000)
+        found = evaluate_request(str(event["request"]), lambda: context.get_remaining_time_in_millis() / 1000)
     except Exception as error:  # noqa: BLE001 - the runtime would log it whole, with values of the data
         LOG.error(json.dumps({**about, "error": type(error).__name__}))  # noqa: TRY400 - likewise
         raise JudgeError(type(error).__name__) from None

@@ -17,7 +17,7 @@ import argparse
 import sys
 
 from lakegate.errors import LakegateError
-from lakegate.job.judge_function import judge_batch
+from lakegate.job.judge_function import evaluate_batch
 from lakegate.spark.spark_job import run, validate
 
 UNUSABLE = 2
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked_for = parser.parse_args(arguments)
     try:
         if asked_for.batch:
-            return UNUSABLE if judge_batch(asked_for.batch, validate) else 0
+            return UNUSABLE if evaluate_batch(asked_for.batch, validate) else 0
         run(asked_for.request)
     except LakegateError as error:
         print(f"validate: {error}", file=sys.stderr)  # noqa: T201 - the driver's log is standard error

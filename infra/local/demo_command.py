@@ -77,11 +77,13 @@ def demo(
             ended[PULLED] = pulled
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
-    terminal.errors().print(f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim")
+    terminal.standard_error().print(
+        f"the stack in {up:.0f} s, all of it in {time.monotonic() - began:.0f} s", style="dim"
+    )
     _show_commands(next(one for one in accounts if one.verdict == "rejected"))
     surprises = [each for each, one in ended.items() if (REFUSED if one is None else one.verdict) != each.verdict]
     for each in surprises:
-        terminal.errors().print(
+        terminal.standard_error().print(
             f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
         )
     raise click.exceptions.Exit(SURPRISED if surprises else 0)
@@ -149,7 +151,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
 
 def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:
     """The end of a delivery; SetUpError where that takes too long."""
-    with terminal.errors().status("") as spinner:
+    with terminal.standard_error().status("") as spinner:
         while (row := _row(dependencies, workload)) is None or row.state not in END_STATES:
             if (spent := time.monotonic() - began) > PATIENCE_SECONDS:
                 raise SetUpError(
@@ -180,7 +182,7 @@ def _show(accounts: list[Account]) -> None:
 
 def _show_commands(rejected: Account) -> None:
     program = _program()
-    console = terminal.answers()
+    console = terminal.standard_output()
     short = rejected.delivery.id[:12]
     for words, command in (
         ("why one was rejected:", f"reasons {short} --local"),

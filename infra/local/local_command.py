@@ -76,7 +76,7 @@ def down() -> None:
     Example: lakegate local down
     """
     ran = Stack().down()
-    terminal.answers().print("The local stack is down." if ran else "The local stack was not up.")
+    terminal.standard_output().print("The local stack is down." if ran else "The local stack was not up.")
 
 
 @app.command("status")
@@ -118,7 +118,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        terminal.errors().print("interrupted: stopping the local stack")
+        terminal.standard_error().print("interrupted: stopping the local stack")
         Stack().down()
         raise
     finally:
@@ -129,7 +129,7 @@ def interruptible() -> Iterator[None]:
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal, lines elsewhere; on standard error."""
-    console = terminal.errors()
+    console = terminal.standard_error()
     if not console.is_terminal:
         yield console.print
         return

@@ -33,8 +33,8 @@ SECONDS_BETWEEN_LINES: Final = 10.0
 """Of progress, where there is no terminal."""
 
 
-def errors() -> Console:
-    """Standard error: progress, problems, everything that is no answer."""
+def standard_error() -> Console:
+    """Standard error: progress, problems, everything that is no result."""
     from rich.console import Console  # noqa: PLC0415 - not for --json
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
@@ -55,8 +55,8 @@ def styled(text: str, style: str) -> str:
     return click.style(escaped(text), fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
-def answers() -> Console:
-    """Standard output: the answer for people."""
+def standard_output() -> Console:
+    """Standard output, for people."""
     from rich.console import Console  # noqa: PLC0415 - not for --json
 
     return Console(highlight=False)
@@ -66,7 +66,7 @@ def wide() -> Console:
     """Standard output for tables of many columns: as wide as the terminal, and wide enough where there is none."""
     from rich.console import Console  # noqa: PLC0415 - not for --json
 
-    console = answers()
+    console = standard_output()
     return console if console.is_terminal else Console(highlight=False, width=WIDE)
 
 
@@ -95,7 +95,7 @@ def say_problems(error: ContractError) -> None:
 
 
 def print_json(document: object) -> None:
-    """The answer for machines: one document, nothing else."""
+    """Print the result for machines: one document, nothing else."""
     sys.stdout.write(json_text(document) + "\n")
 
 
@@ -140,7 +140,7 @@ class Grid:
         for row in self.rows:
             cells = (each if isinstance(each, tuple) else (each, "") for each in row)
             table.add_row(*(Text(escaped(text), style) for text, style in cells))
-        (wide() if self.is_wide else answers()).print(table)
+        (wide() if self.is_wide else standard_output()).print(table)
 
 
 Word: TypeAlias = "str | tuple[tuple[str, str], ...] | Grid | Callable[[Console], None]"
@@ -157,7 +157,7 @@ def tell(words: Iterable[Word]) -> None:
         elif isinstance(each, Grid):
             each.print()
         else:
-            each(answers())
+            each(standard_output())
 
 
 def more(number: int, shown: int) -> Iterator[str]:
@@ -174,7 +174,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     """
     from rich.text import Text  # noqa: PLC0415 - not for --json
 
-    console = errors()
+    console = standard_error()
     if not console.is_terminal:
         yield ProgressLines()
         return
@@ -203,7 +203,7 @@ def bytes_arriving(what: str, size: int | None) -> Iterator[TaskProgress]:
 
     Of an unknown number of bytes a spinner, and elsewhere nothing.
     """
-    console = errors()
+    console = standard_error()
     if not console.is_terminal:
         yield _Counted(what, size or 0)
         return

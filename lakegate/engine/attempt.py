@@ -34,7 +34,7 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.plan.slice_order import SliceOrder
 from lakegate.verdict.check_status import Status
-from lakegate.verdict.measured_values import Answer, concealed, shows_values, without_classified
+from lakegate.verdict.measured_values import QueryResult, concealed, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class Backend(Protocol):
         """Write accepted and rejected records separately; None if nothing is written."""
         ...
 
-    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> Iterable[Answer]:
-        """The answers of queries, in order, with the ids of at most `rows` rows that break a check."""
+    def run_queries(self, checks: tuple[Check, ...], rows: int) -> Iterable[QueryResult]:
+        """The results of queries, in order, with the ids of at most `rows` rows that break a check."""
         ...
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
@@ -163,14 +163,14 @@ class Attempt:
         request, stopwatch = self.request, Stopwatch(watch)
         with stopwatch.step("start"):
             engines = self.backend.begin()
-        answer = Result(request.workload, request.attempt, self.plan.digest, request.source_version, rows=0)
+        result = Result(request.workload, request.attempt, self.plan.digest, request.source_version, rows=0)
         try:
-            found = self._measured(answer, stopwatch)
+            found = self._measured(result, stopwatch)
         except UnreadableError as error:
-            found = replace(answer, unreadable=error.finding)
+            found = replace(result, unreadable=error.finding)
         return replace(found, engines=engines, timings=dict(stopwatch.seconds))
 
-    def _measured(self, answer: Result, stopwatch: Stopwatch) -> Result:
+    def _measured(self, result: Result, stopwatch: Stopwatch) -> Result:
         plan, request, backend = self.plan, self.request, self.backend
         with stopwatch.step("open"):
             source = open_source(plan, request.parts, self.store)
@@ -190,8 +190,8 @@ class Attempt:
                 each.check: each for each in backend.measure(programs, counts, partials) if each.check in wanted
             }
             judged, malformed = counts[()].rows, malformed_records(source, partials, self.samples)
-            answer = replace(
-                answer,
+            result = replace(
+                result,
                 rows=judged + sum(each.rows for each, _, _ in malformed),
                 columns=columns,
                 is_marked=source.is_marked,
@@ -200,8 +200,8 @@ class Attempt:
                 event_time=event_time(programs[()], counts[()]) if judged else None,
             )
         with stopwatch.step("explain"):
-            rejected = Rejected.of(row_rules(plan, answer), programs, partials, backend.sharing)
-            answer = replace(answer, rejected_rows=answer.rows - judged + rejected.count())
+            rejected = Rejected.of(row_rules(plan, result), programs, partials, backend.sharing)
+            result = replace(result, rejected_rows=result.rows - judged + rejected.count())
             explain = Samples(
                 plan,
                 programs,
@@ -212,33 +212,33 @@ class Attempt:
                 self.samples,
                 lines_before(source, partials),
             )
-            answer = replace(answer, malformed=explain.with_first_records(malformed))
+            result = replace(result, malformed=explain.with_first_records(malformed))
             measurements = {
-                each.check: each for each in explain.with_evidence(measurements.values(), _bad(plan, answer, programs))
+                each.check: each for each in explain.with_evidence(measurements.values(), _bad(plan, result, programs))
             }
-        if plan.policy.on_reject is OnReject.ROWS and answer.rejected_rows:
+        if plan.policy.on_reject is OnReject.ROWS and result.rejected_rows:
             with stopwatch.step("split"):
-                answer = replace(answer, shares=backend.split(source, rejected))
+                result = replace(result, shares=backend.split(source, rejected))
         if queries:
             with stopwatch.step("ask"):
-                answers = list(backend.answer_queries(queries, self.samples if plan.policy.samples else 0))
-                measurements |= {each.check: each for each in explain.with_rows(queries, answers)}
+                queried = list(backend.run_queries(queries, self.samples if plan.policy.samples else 0))
+                measurements |= {each.check: each for each in explain.with_rows(queries, queried)}
         found = [(check, measurements[check.id]) for check in checks]
         kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
-        answer = replace(
-            answer, measurements=tuple(without_classified(plan, *each) for each in zip(checks, kept, strict=True))
+        result = replace(
+            result, measurements=tuple(without_classified(plan, *each) for each in zip(checks, kept, strict=True))
         )
-        if request.slices is not None and judge(plan, answer).verdict in ACCEPTING:
+        if request.slices is not None and judge(plan, result).verdict in ACCEPTING:
             with stopwatch.step("slice"):
                 accepted = AcceptedRows(plan, source, rejected)
-                answer = replace(answer, **row_writer().write(accepted, request, backend))
-        return answer
+                result = replace(result, **row_writer().write(accepted, request, backend))
+        return result
 
 
-def _bad(plan: Plan, answer: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
+def _bad(plan: Plan, result: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
     """The checks of which failing records are shown."""
-    outcomes = judge(plan, answer).outcomes if plan.policy.samples else ()
-    measured = {each.check for each in answer.measurements}
+    outcomes = judge(plan, result).outcomes if plan.policy.samples else ()
+    measured = {each.check for each in result.measurements}
     bad = {each.id for each in outcomes if each.id in measured and each.status in {Status.FAIL, Status.WARN}}
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 

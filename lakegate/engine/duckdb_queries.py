@@ -31,7 +31,7 @@ from lakegate.verdict.measured_values import (
     TOO_LARGE,
     TOO_SLOW,
     UNREAD,
-    Answer,
+    QueryResult,
     lacking,
     lines_compared,
     lists_rows,
@@ -111,14 +111,14 @@ class _Session:
     """Tables of accepted data; None if it could not be read."""
 
 
-def answer_queries(
+def run_queries(
     connection: duckdb.DuckDBPyConnection,
     checks: tuple[Check, ...],
     tables: QueryTables,
     limit: float | None = None,
     rows: int = 0,
-) -> tuple[Answer, ...]:
-    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+) -> tuple[QueryResult, ...]:
+    """Run the queries of these checks, in order; return their results, with the ids of the first `rows` rows that break a check.
 
     `limit`: seconds that each may take.
 
@@ -129,7 +129,7 @@ def answer_queries(
         _load(session, _query(check))
     bound_spill(connection)
     lock(connection)
-    return tuple(_answer_check(session, check) for check in checks)
+    return tuple(_run_check(session, check) for check in checks)
 
 
 def _query(check: Check) -> Query:
@@ -155,28 +155,28 @@ def _load(session: _Session, query: Query) -> None:
             session.loaded[each.line, each.columns] = None
 
 
-def _answer_check(session: _Session, check: Check) -> Answer:
+def _run_check(session: _Session, check: Check) -> QueryResult:
     query = _query(check)
     missing = lacking(session.tables.references, lines_compared(query))
     if missing is not None:
-        return Answer(Measurement(check.id, skip=missing))
+        return QueryResult(Measurement(check.id, skip=missing))
     if any(each.line and session.loaded.get((each.line, each.columns), "") is None for each in query.relations):
-        return Answer(Measurement(check.id, error=UNREAD))
+        return QueryResult(Measurement(check.id, error=UNREAD))
     views = [f"r{number}" for number in range(len(query.relations))]
     with _within(session.connection, session.seconds) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
-            found = _answer(session, check, query, set(views))
-            return Answer(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
+            found = _measurement(session, check, query, set(views))
+            return QueryResult(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
         except duckdb.OutOfMemoryException:
-            return Answer(Measurement(check.id, error=TOO_LARGE))
+            return QueryResult(Measurement(check.id, error=TOO_LARGE))
         except duckdb.Error:
             # DuckDB's message may contain values of the data: it is not repeated.
-            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
+            return QueryResult(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
 
 
-def _answer(session: _Session, check: Check, query: Query, views: set[str]) -> Measurement:
+def _measurement(session: _Session, check: Check, query: Query, views: set[str]) -> Measurement:
     rows = _fetched(session, query, views, "LIMIT 2")
     if rows is None:
         return Measurement(check.id, error=REFUSED)

@@ -29,7 +29,7 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Columns, MalformedRecords, Measurement, Sample
 from lakegate.verdict.check_status import OF_TYPES
-from lakegate.verdict.measured_values import Answer
+from lakegate.verdict.measured_values import QueryResult
 from lakegate.verdict.value_mistakes import (
     SEEN_OF_A_LINE,
     WRAPPED,
@@ -283,13 +283,13 @@ class Samples:
             else:
                 yield each
 
-    def with_rows(self, checks: tuple[Check, ...], answers: Iterable[Answer]) -> Iterator[Measurement]:
-        """The answers of queries as measurements, with samples of the rows that break a check."""
-        for check, answer in zip(checks, answers, strict=True):
-            places = [_place(each) for each in answer.rows]
+    def with_rows(self, checks: tuple[Check, ...], results: Iterable[QueryResult]) -> Iterator[Measurement]:
+        """The results of queries as measurements, with samples of the rows that break a check."""
+        for check, queried in zip(checks, results, strict=True):
+            places = [_place(each) for each in queried.rows]
             texts, lines = self._records.texts((), set(places)), self._records.lines({place[:2] for place in places})
             rows = [(place, texts[place]) for place in places]
-            yield self._with_evidence(answer.measurement, check, rows, [], lines) if rows else answer.measurement
+            yield self._with_evidence(queried.measurement, check, rows, [], lines) if rows else queried.measurement
 
     def with_first_records(
         self, malformed: tuple[tuple[MalformedRecords, int, int], ...]

@@ -1,6 +1,6 @@
 """The native engine: an attempt in this process, without a JVM.
 
-Threads evaluate shares; DuckDB groups keys and answers queries.
+Threads evaluate shares; DuckDB groups keys and runs queries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
-from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, answer_queries
+from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
 from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
@@ -32,7 +32,7 @@ from lakegate.plan.check import Check, Keys, QueryColumn
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
-from lakegate.verdict.measured_values import Answer
+from lakegate.verdict.measured_values import QueryResult
 
 if TYPE_CHECKING:
     from lakegate.engine.attempt import Keep, Part, Written
@@ -151,10 +151,10 @@ class Process:
         """See `Backend`: `lakegate check` counts rejected records and writes none."""
         return None
 
-    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
+    def run_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[QueryResult, ...]:
         """See `Backend`; the database is locked by it, and of no use for anything else afterwards."""
         tables = QueryTables(self.plan, self.request.judged_at, RECORDS, self._accepted, self.request.references)
-        return answer_queries(self.connection, checks, tables, rows=rows)
+        return run_queries(self.connection, checks, tables, rows=rows)
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """See `Backend`."""

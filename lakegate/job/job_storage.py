@@ -303,11 +303,11 @@ def result_uri(request: Request) -> str:
 
 
 def write(request: Request, result: Result) -> None:
-    """Write the result. InputError where the attempt was answered before."""
+    """Write the result. InputError where the attempt has one already."""
     store_for(request.output_uri).write_new(result_uri(request), result.to_bytes())
 
 
-def is_answered(request: Request) -> bool:
+def has_result(request: Request) -> bool:
     """Whether the attempt has a result."""
     try:
         store_for(request.output_uri).size(result_uri(request))

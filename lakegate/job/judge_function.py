@@ -33,7 +33,7 @@ from lakegate.engine.native_backend import Process
 from lakegate.engine.read.data_source import Source
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.errors import InputError, LakegateError
-from lakegate.job.job_storage import ANYWHERE, Addresses, asked, is_answered, keep, read, versions_of, write
+from lakegate.job.job_storage import ANYWHERE, Addresses, asked, has_result, keep, read, versions_of, write
 from lakegate.plan.billed_cost import BilledCost, Prices, cost_of_invocation
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MAX_REFERRED = 256 << 20
 """Bytes of accepted data, or of the whole state of its line, that a delivery is compared with."""
 SPARE_SECONDS = 10.0
-"""Before the function's time limit: what is left to write the answer that a delivery does not fit."""
+"""Before the function's time limit: what is left to write the result that a delivery does not fit."""
 
 
 class JudgeError(Exception):
@@ -94,14 +94,14 @@ def measure(
     return replace(found, vcpu_seconds=round(time.process_time() - before, 3))
 
 
-def answer(request_uri: str, remaining: Callable[[], float]) -> str:
+def evaluate_request(request_uri: str, remaining: Callable[[], float]) -> str:
     """Write the result of a request: `measured`, `does-not-fit`, or `before` where it was there already.
 
     `remaining`: seconds until the function is stopped.
     """
     began = time.perf_counter()
     request, plan = asked(request_uri)
-    if is_answered(request):
+    if has_result(request):
         return "before"
     try:
         result = measure(request, plan, remaining, versions_of(request))
@@ -125,7 +125,7 @@ def _unfit(request: Request, plan: Plan, why: str) -> Result:
     return Result(request.workload, request.attempt, plan.digest, request.source_version, rows=0, does_not_fit=why)
 
 
-def judge_batch(batch_uri: str, by_spark: Measure) -> int:
+def evaluate_batch(batch_uri: str, by_spark: Measure) -> int:
     """Write a result for each request of a batch. Returns the number of those that have none.
 
     Each result is written as soon as it is there, so that a delivery which ends the process costs no other one its result.
@@ -134,13 +134,13 @@ def judge_batch(batch_uri: str, by_spark: Measure) -> int:
     """
     batch = BatchRequest.from_bytes(read(batch_uri))
     plans: dict[str, Plan] = {}
-    return sum(not _is_judged(each, plans, by_spark) for each in batch.requests)
+    return sum(not _is_evaluated(each, plans, by_spark) for each in batch.requests)
 
 
-def _is_judged(request_uri: str, plans: dict[str, Plan], by_spark: Measure) -> bool:
+def _is_evaluated(request_uri: str, plans: dict[str, Plan], by_spark: Measure) -> bool:
     try:
         request, plan = asked(request_uri, plans)
-        if not is_answered(request):
+        if not has_result(request):
             write(request, _measured(request, plan, by_spark))
     except Exception as error:  # noqa: BLE001 - whatever one delivery does to the engine, the others are judged
         # The message of a foreign error may repeat a value of the data.

@@ -113,7 +113,7 @@ class Number(Enum):
     FLOATING = "floating"
     SECONDS = "seconds"
     ANSWER = "answer"
-    """The exact answer of a query."""
+    """The exact result of a query."""
 
 
 class Over(Enum):

@@ -76,7 +76,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Request(VersionedDocument):
-    """One attempt: which plan, which bytes, where the answer goes."""
+    """One attempt: which plan, which bytes, where the result goes."""
 
     schema = "request"
     workload: WorkloadId

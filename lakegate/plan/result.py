@@ -41,7 +41,7 @@ class Measured:
     number: float | None = None
     """The aggregate, where one is measured; None when there was no value to take it of."""
     exact: Annotated[Decimal, Pattern(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")] | None = None
-    """The answer of a query: to the last digit, or of a floating number its first twelve."""
+    """The result of a query: to the last digit, or of a floating number its first twelve."""
     engine_passed: bool | None = None
     """Deequ's status of the constraint; None if Deequ did not evaluate it (nothing to measure)."""
 

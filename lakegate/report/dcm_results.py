@@ -34,24 +34,26 @@ def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, 
 
 def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, MeasuringTechnology]]:
     measured = {each.id for each in judgement.outcomes if each.numbers is not None}
-    answers = {each.check: each for each in result.measurements}
+    measurements = {each.check: each for each in result.measurements}
     external = {each.check: each.technology for each in plan.external}
     for check in plan.checks:
         if check.id in measured and check.id in external:
             name = external[check.id]
             yield check.id, MeasuringTechnology(name, result.engines.get(f"{ENGINE}{name}"))
         elif check.id in measured:
-            engine = _engine(check, answers.get(check.id), is_job="spark" in result.engines)
+            engine = _engine(check, measurements.get(check.id), is_job="spark" in result.engines)
             yield check.id, MeasuringTechnology(NAMES[engine], result.engines.get(engine))
 
 
-def _engine(check: Check, answer: Measurement | None, *, is_job: bool) -> str:
+def _engine(check: Check, measurement: Measurement | None, *, is_job: bool) -> str:
     """Deequ has no metric of no records: their count, which is zero, is the native engine's, in a job too."""
     if check.metric.of_header:
         return "lakegate"
     if is_job and check.metric.is_query:
         return "spark"
-    is_deequ = answer is not None and answer.accept is not None and answer.accept.engine_passed is not None
+    is_deequ = (
+        measurement is not None and measurement.accept is not None and measurement.accept.engine_passed is not None
+    )
     return "deequ" if is_deequ else "duckdb"
 
 
@@ -59,11 +61,11 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
     outcomes = {each.id: each for each in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
-    answers = {each.check: each.accept for each in found.result.measurements}
+    measurements = {each.check: each.accept for each in found.result.measurements}
     for check in found.plan.checks:
         outcome = outcomes[check.id]
         technology = measured_by.get(check.id)
-        metric, unit = metric_of(found.plan, check, outcome, answers.get(check.id))
+        metric, unit = metric_of(found.plan, check, outcome, measurements.get(check.id))
         yield {
             "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,
@@ -77,18 +79,20 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
         }
 
 
-def metric_of(plan: Plan, check: Check, outcome: CheckOutcome, answer: Measured | None) -> tuple[object, str | None]:
+def metric_of(
+    plan: Plan, check: Check, outcome: CheckOutcome, measurement: Measured | None
+) -> tuple[object, str | None]:
     """What was observed, with its unit: the extreme of a bound, the values of a list, the metric of a validator, else the number
     that was measured.
 
     Values that are not allowed are among the first failing rows, and masked like those.
     """
     seen, bounds = outcome.observed, check.accept.predicate
-    if check.metric.is_external and outcome.numbers is not None and answer is not None:
+    if check.metric.is_external and outcome.numbers is not None and measurement is not None:
         if seen is not None and seen.values:
             return [_plain(float(each)) for each in seen.values], "values"
-        is_kept = answer.number is not None and not reads_classified(plan, check)
-        return (_plain(answer.number or 0), "value") if is_kept else (outcome.numbers.value, outcome.numbers.unit)
+        is_kept = measurement.number is not None and not reads_classified(plan, check)
+        return (_plain(measurement.number or 0), "value") if is_kept else (outcome.numbers.value, outcome.numbers.unit)
     if seen is None or check.metric.is_external:
         return (outcome.numbers.value, outcome.numbers.unit) if outcome.numbers else (None, None)
     if not isinstance(bounds, Within):

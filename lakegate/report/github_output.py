@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lakegate.lints.linter import Examined
 from lakegate.report.sarif import LEVELS, PROBLEM_LEVELS, problems_of
-from lakegate.report.verdict_text import WORDS, CheckAnswer
+from lakegate.report.verdict_text import WORDS, CheckedDelivery
 from lakegate.text import markdown, printable
 from lakegate.verdict.verdict import counts_of
 
@@ -45,38 +45,38 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 # ---- Results of `check`: JUnit, SARIF, annotations, Markdown ----
 
 
-def github(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+def github(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """One workflow command for each reason, at its first failing row."""
-    return (line for each in answers for line in _commands(each))
+    return (line for each in deliveries for line in _commands(each))
 
 
-def _commands(answer: CheckAnswer) -> Iterator[str]:
-    if answer.report is None:
-        yield workflow_command("error", {"title": "lakegate check"}, str(answer.error))
+def _commands(delivery: CheckedDelivery) -> Iterator[str]:
+    if delivery.report is None:
+        yield workflow_command("error", {"title": "lakegate check"}, str(delivery.error))
         return
-    for each in answer.report.judgement.reasons:
+    for each in delivery.report.judgement.reasons:
         sample = each.samples[0] if each.samples else None
-        file = answer.report.files[sample.part if sample else 0]
-        line = {"line": str(sample.row)} if sample and answer.report.plan.storage.format.is_text else {}
+        file = delivery.report.files[sample.part if sample else 0]
+        line = {"line": str(sample.row)} if sample and delivery.report.plan.storage.format.is_text else {}
         properties = {"file": file, **line, "title": f"lakegate {each.rule}"}
-        yield workflow_command(LEVELS.get(each.status, "notice"), properties, answer.report.message(each))
+        yield workflow_command(LEVELS.get(each.status, "notice"), properties, delivery.report.message(each))
 
 
-def summary(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+def summary(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """The verdict of each table and its reasons as Markdown, for the summary of a workflow or a comment."""
-    for at, each in enumerate(answers):
+    for at, each in enumerate(deliveries):
         if at:
             yield ""
         yield from _summary(each)
 
 
-def _summary(answer: CheckAnswer) -> Iterator[str]:
-    named = markdown(", ".join(answer.files))
-    if answer.report is None:
-        yield f"**Not judged**: {markdown(str(answer.error))}"
+def _summary(delivery: CheckedDelivery) -> Iterator[str]:
+    named = markdown(", ".join(delivery.files))
+    if delivery.report is None:
+        yield f"**Not judged**: {markdown(str(delivery.error))}"
         yield f"\n{named}"
         return
-    report = answer.report
+    report = delivery.report
     counts = counts_of(report.plan, report.judgement)
     yield f"**{WORDS[report.judgement.verdict][1]}**: {markdown(counts.rows_in_words)}"
     contract = f"{report.plan.dataset}, contract {report.plan.contract} {report.plan.contract_version}"

@@ -1,4 +1,4 @@
-"""The answer of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown."""
+"""The result of `check` for other programs: JUnit XML, SARIF, annotations of GitHub, a summary in Markdown."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from xml.etree import ElementTree as ET
 
 from lakegate.report.delivery_report import Report
 from lakegate.report.sarif import SHOWN
-from lakegate.report.verdict_text import CheckAnswer
+from lakegate.report.verdict_text import CheckedDelivery
 from lakegate.text import printable as escaped
 from lakegate.verdict.check_status import CheckOutcome, Status
 
 
-def junit(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+def junit(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """A test suite for each table with a test case for each check: `failure` rejects, `skipped` was not measured, warnings pass.
 
     The schema that Jenkins and GitLab read: testsuites > testsuite > testcase > failure | error | skipped | system-out.
     """
     root = ET.Element("testsuites", name="lakegate")
     total: Counter[str] = Counter()
-    for each in answers:
+    for each in deliveries:
         total.update(_suite(root, each))
     for name, count in total.items():
         root.set(name, str(count))
@@ -28,22 +28,22 @@ def junit(answers: Sequence[CheckAnswer]) -> Iterator[str]:
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}'
 
 
-def _suite(root: ET.Element, answer: CheckAnswer) -> dict[str, int]:
+def _suite(root: ET.Element, delivery: CheckedDelivery) -> dict[str, int]:
     """Add the suite of a table; its counts."""
-    suite = ET.SubElement(root, "testsuite", name=escaped(", ".join(answer.files)))
+    suite = ET.SubElement(root, "testsuite", name=escaped(", ".join(delivery.files)))
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-    if answer.report is None:
+    if delivery.report is None:
         case = ET.SubElement(suite, "testcase", classname="lakegate", name="check")
-        ET.SubElement(case, "error", message=escaped(str(answer.error)))
+        ET.SubElement(case, "error", message=escaped(str(delivery.error)))
         counts |= {"tests": 1, "errors": 1}
     else:
-        outcomes = (*answer.report.judgement.reasons, *_others(answer.report))
+        outcomes = (*delivery.report.judgement.reasons, *_others(delivery.report))
         for each in outcomes:
-            _test_case(suite, answer.report, each)
+            _test_case(suite, delivery.report, each)
         statuses = [each.status for each in outcomes]
         numbers = (len(statuses), *(statuses.count(each) for each in (Status.FAIL, Status.ERROR, Status.SKIP)))
         counts = dict(zip(counts, numbers, strict=True))
-        suite.set("time", f"{sum(answer.report.result.timings.values()):.3f}")
+        suite.set("time", f"{sum(delivery.report.result.timings.values()):.3f}")
     for name, count in counts.items():
         suite.set(name, str(count))
     return counts

@@ -15,7 +15,7 @@ from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import Examined
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import Report
-from lakegate.report.verdict_text import CheckAnswer
+from lakegate.report.verdict_text import CheckedDelivery
 from lakegate.verdict.check_status import CheckOutcome, Status
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -99,13 +99,13 @@ SHOWN: Final = 20
 """Failing rows of a check."""
 
 
-def sarif(answers: Sequence[CheckAnswer]) -> Iterator[str]:
+def sarif(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """A log of SARIF 2.1.0: one result for each reason, at its first failing row; further rows are related locations."""
     driver: dict[str, Any] = {"name": "lakegate", "version": version("lakegate"), "rules": []}
-    notes = [{"level": "error", "message": {"text": str(each.error)}} for each in answers if each.report is None]
+    notes = [{"level": "error", "message": {"text": str(each.error)}} for each in deliveries if each.report is None]
     found = [
         (each.report, reason)
-        for each in answers
+        for each in deliveries
         if each.report is not None
         for reason in each.report.judgement.reasons
         if reason.status in LEVELS

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAnswer:
+class CheckedDelivery:
     """The input of a format: a delivery with its verdict, or the error that prevented one."""
 
     files: tuple[str, ...]

@@ -53,7 +53,7 @@ class Constraint:
     """One PyDeequ Check with one constraint."""
 
     name: str
-    """The Check's description, unique in a run: by it the answer is found again."""
+    """The Check's description, unique in a run: by it the result is found again."""
     analyzer: Analyzer
     column: str
     """A generated name; empty for the size."""
@@ -82,8 +82,8 @@ def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Findin
     suite = pydeequ("verification").VerificationSuite(spark).onData(frame)
     for constraint in constraints:
         suite.addCheck(_check(spark, constraint, seen))
-    answers = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
-    return {each.name: Finding(seen.get(each.name), answers[each.name]) for each in constraints}
+    measured = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
+    return {each.name: Finding(seen.get(each.name), measured[each.name]) for each in constraints}
 
 
 def _check(spark: SparkSession, constraint: Constraint, seen: dict[str, float]) -> object:
@@ -298,9 +298,9 @@ class DeequMetrics(LevelMetrics):
         for scan, own in constraints.items():
             with settings(self.spark, INTERPRETED if scan == SHARES else {}):
                 found |= run(self._frame(scan), own)
-        answers = {request.name: request.measured(found.get(request.name)) for request in requests}
+        measured = {request.name: request.measured(found.get(request.name)) for request in requests}
         for check in self.program.checks:
-            accept, tolerate = answers[check.id], answers.get(_tolerance(check))
+            accept, tolerate = measured[check.id], measured.get(_tolerance(check))
             if accept is None or (check.tolerate and tolerate is None):
                 yield Measurement(check.id, error=UNMEASURED)
             else:

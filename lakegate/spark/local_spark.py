@@ -105,12 +105,12 @@ def home_of(launcher: Path) -> Path | None:
     """
     command = [str(launcher), "-XX:-UsePerfData", "-XshowSettings:properties", "-version"]
     try:
-        answer = subprocess.run(  # noqa: S603 - a launcher the user's own environment names
+        completed = subprocess.run(  # noqa: S603 - a launcher the user's own environment names
             command, capture_output=True, check=True, text=True, errors="replace", timeout=PATIENCE_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    settings = dict(SETTING.findall(answer.stderr))
+    settings = dict(SETTING.findall(completed.stderr))
     return Path(settings["java.home"]) if settings.get("java.specification.version") == VERSION else None
 
 

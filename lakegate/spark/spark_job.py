@@ -28,11 +28,11 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.spark import spark_session, spark_tasks
 from lakegate.spark.deequ_metrics import DeequMetrics, sharing
-from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, answer_queries
+from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, run_queries
 from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
 from lakegate.spark.spark_tasks import Pass
-from lakegate.verdict.measured_values import Answer
+from lakegate.verdict.measured_values import QueryResult
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -120,11 +120,11 @@ class Spark:
         with spark_tasks.workspace() as found:
             return write(found)
 
-    def answer_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[Answer, ...]:
+    def run_queries(self, checks: tuple[Check, ...], rows: int) -> tuple[QueryResult, ...]:
         """See `Backend`."""
         delivered = self.passed.rows(self._programs[()]) if self._programs[()].is_queried else None
         tables = SparkTables(self.plan, self.request.judged_at, delivered, AcceptedRecords(self.session, self.request))
-        return answer_queries(self.session, checks, tables, rows=rows)
+        return run_queries(self.session, checks, tables, rows=rows)
 
     def close(self) -> None:
         """Release the memory of the attempt."""

@@ -37,7 +37,7 @@ from lakegate.verdict.measured_values import (
     SEVERAL_ROWS,
     TOO_SLOW,
     UNREAD,
-    Answer,
+    QueryResult,
     lacking,
     lines_compared,
     lists_rows,
@@ -76,41 +76,41 @@ class SparkTables:
     accepted: AcceptedRecords
 
 
-def answer_queries(
+def run_queries(
     spark: SparkSession, checks: tuple[Check, ...], tables: SparkTables, limit: float | None = None, rows: int = 0
-) -> tuple[Answer, ...]:
-    """The answers of these checks' queries, in order, with the ids of the first `rows` rows that break a check.
+) -> tuple[QueryResult, ...]:
+    """Run the queries of these checks, in order; return their results, with the ids of the first `rows` rows that break a check.
 
     `limit`: seconds that each may take.
     """
     seconds = limit if limit is not None else seconds_each(len(checks))
-    return tuple(_answer_check(spark, check, tables, seconds, rows) for check in checks)
+    return tuple(_run_check(spark, check, tables, seconds, rows) for check in checks)
 
 
-def _answer_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: float, rows: int) -> Answer:
+def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: float, rows: int) -> QueryResult:
     query = check.query
     assert query is not None
     missing = tables.accepted.lacking(lines_compared(query))
     if missing is not None:
-        return Answer(Measurement(check.id, skip=missing))
+        return QueryResult(Measurement(check.id, skip=missing))
     views = [f"r{number}" for number in range(len(query.relations))]
     with settings(spark, ANSI), _within(spark, seconds, check.id) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 _relation(relation, tables).createOrReplaceTempView(view)
-            found = _answer(spark, check, query, tables.now)
-            return Answer(found, _ids(spark, check, tables, rows) if lists_rows(check, found.accept, rows) else ())
+            found = _measurement(spark, check, query, tables.now)
+            return QueryResult(found, _ids(spark, check, tables, rows) if lists_rows(check, found.accept, rows) else ())
         except (InputError, UnreadableError, OSError):
-            return Answer(Measurement(check.id, error=UNREAD))
+            return QueryResult(Measurement(check.id, error=UNREAD))
         except (PySparkException, Py4JError, ArithmeticError):
             # Spark's message may contain values of the data: it is not repeated.
-            return Answer(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
+            return QueryResult(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
         finally:
             for view in views:
                 spark.catalog.dropTempView(view)
 
 
-def _answer(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
+def _measurement(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
     if not is_query(spark, query.text):
         return Measurement(check.id, error=REFUSED)
     frame = spark.sql(query.text, args=_bound(query, now))

@@ -98,11 +98,11 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
         frame = frame.coalesce(1)  # all rows of a key are in one partition: no shuffle follows
     if programs:
         frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    answers = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
-    for answer in answers:
-        if isinstance(answer, Unreadable):
-            raise UnreadableError(answer.code, answer.message).of_part(answer.part or 0)
-    return Pass(frame, levels), sorted(answers, key=lambda partial: partial.number)
+    partials = [pickle.loads(row["partial"]) for row in frame.where("partial IS NOT NULL").select("partial").collect()]  # noqa: S301 - our own workers wrote it
+    for partial in partials:
+        if isinstance(partial, Unreadable):
+            raise UnreadableError(partial.code, partial.message).of_part(partial.part or 0)
+    return Pass(frame, levels), sorted(partials, key=lambda partial: partial.number)
 
 
 def _evaluating(

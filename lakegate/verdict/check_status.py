@@ -94,17 +94,17 @@ HIDDEN = "not shown"
 """Instead of a number that shows a value of a classified field."""
 
 
-def check_outcome(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> CheckOutcome:
+def check_outcome(plan: Plan, check: Check, result: Result, measurement: Measurement | None) -> CheckOutcome:
     """The outcome of a check, given the delivery's result and the check's measurement.
 
     Of a number that shows a value of a classified field, only whether the bound holds is reported.
     """
     if check.metric.of_header and check.skip is None and result.columns:
-        answer = Measurement(check.id, of_header(check, result.columns))
-    if answer and answer.accept and check.metric.is_external and reads_classified(plan, check):
-        answer = replace(answer, accept=replace(answer.accept, number=None))
-    status, message = _status_of(plan, check, result, answer)
-    accept = answer.accept if answer and status is not Status.ERROR else None
+        measurement = Measurement(check.id, of_header(check, result.columns))
+    if measurement and measurement.accept and check.metric.is_external and reads_classified(plan, check):
+        measurement = replace(measurement, accept=replace(measurement.accept, number=None))
+    status, message = _status_of(plan, check, result, measurement)
+    accept = measurement.accept if measurement and status is not Status.ERROR else None
     brief, numbers = (briefly(check, accept), in_numbers(check, accept)) if accept else ("", None)
     if numbers is not None and shows_values(plan, check):
         brief, numbers = HIDDEN, replace(numbers, value=None)
@@ -116,16 +116,18 @@ def check_outcome(plan: Plan, check: Check, result: Result, answer: Measurement 
         status=status,
         wanted=check.wanted,
         measured=brief,
-        failing_rows=answer.accept.failing if answer and answer.accept and check.metric.of_rows else None,
+        failing_rows=measurement.accept.failing
+        if measurement and measurement.accept and check.metric.of_rows
+        else None,
         message=message,
-        samples=answer.samples if answer else (),
-        good=answer.good if answer else (),
+        samples=measurement.samples if measurement else (),
+        good=measurement.good if measurement else (),
         numbers=numbers,
-        observed=answer.observed if answer and status is not Status.ERROR else None,
+        observed=measurement.observed if measurement and status is not Status.ERROR else None,
     )
 
 
-def _status_of(plan: Plan, check: Check, result: Result, answer: Measurement | None) -> tuple[Status, str]:
+def _status_of(plan: Plan, check: Check, result: Result, measurement: Measurement | None) -> tuple[Status, str]:
     absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
     if check.skip is not None:
         return Status.SKIP, check.skip
@@ -134,15 +136,15 @@ def _status_of(plan: Plan, check: Check, result: Result, answer: Measurement | N
     if absent:
         status = _WORST[check.worst] if demands(check, absent) else Status.WARN
         return status, _absent_message(absent[0], result)
-    if answer is not None and answer.skip is not None:
-        return Status.SKIP, answer.skip
-    if answer is None or answer.accept is None:
-        return Status.ERROR, (answer.error if answer else None) or _no_answer(check)
-    status, message = _tiers_status(plan, check, answer.accept, answer.tolerate)
+    if measurement is not None and measurement.skip is not None:
+        return Status.SKIP, measurement.skip
+    if measurement is None or measurement.accept is None:
+        return Status.ERROR, (measurement.error if measurement else None) or _no_result(check)
+    status, message = _tiers_status(plan, check, measurement.accept, measurement.tolerate)
     return status, message + _foreign(check, result)
 
 
-def _no_answer(check: Check) -> str:
+def _no_result(check: Check) -> str:
     who = "the validator" if check.metric.is_external else "the job"
     return f"{who} gave no answer to this check"
 

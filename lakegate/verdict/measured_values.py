@@ -35,7 +35,7 @@ FLOAT_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """The result of a check's query."""
 
     measurement: Measurement

@@ -149,15 +149,15 @@ def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterato
     """All possible causes; an outcome belongs to the first cause that explains it."""
     for code, message, fields, ids in column_causes(plan, result, bad):
         yield Cause(code, message, Status.FAIL, ids, fields)
-    answers = [each for each in result.measurements if each.check in bad]
-    yield from _of_records(answers)
-    yield from _of_forms(plan, answers)
+    measurements = [each for each in result.measurements if each.check in bad]
+    yield from _of_records(measurements)
+    yield from _of_forms(plan, measurements)
 
 
-def _of_records(answers: list[Measurement]) -> Iterator[Cause]:
+def _of_records(measurements: list[Measurement]) -> Iterator[Cause]:
     """Rows without data explain the outcomes that fail only in them."""
     for record, (code, words) in RECORD_MISTAKES.items():
-        there = [each for each in answers if each.samples and all(it.record == record for it in each.samples)]
+        there = [each for each in measurements if each.samples and all(it.record == record for it in each.samples)]
         if record == TOTAL:
             there = [each for each in there if each.accept and each.accept.failing == 1]
         if there:
@@ -168,11 +168,11 @@ def _of_records(answers: list[Measurement]) -> Iterator[Cause]:
             yield Cause(code, f"row {samples[0].row:,}{more} {words}", Status.FAIL, ids, samples=samples)
 
 
-def _of_forms(plan: Plan, answers: list[Measurement]) -> Iterator[Cause]:
+def _of_forms(plan: Plan, measurements: list[Measurement]) -> Iterator[Cause]:
     """Known spellings of values that are not of their type."""
     fields = {check.id: check.fields for check in plan.checks if check.kind in OF_TYPES or len(check.fields) == 1}
     groups: dict[tuple[str, str], list[Measurement]] = {}
-    for each in answers:
+    for each in measurements:
         if each.form is not None and each.check in fields:
             groups.setdefault((each.form.code, each.form.word), []).append(each)
     for (code, _), group in groups.items():

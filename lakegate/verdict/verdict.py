@@ -249,8 +249,8 @@ def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     else:
         absent = _absent(seen)
         known = [each for each in plan.checks if each.reads & absent or each.metric.of_header or each.id in measured]
-    answers = {each.check: each for each in seen.measurements}
-    outcomes = (*of_file, *(check_outcome(plan, each, seen, answers.get(each.id)) for each in known))
+    measurements = {each.check: each for each in seen.measurements}
+    outcomes = (*of_file, *(check_outcome(plan, each, seen, measurements.get(each.id)) for each in known))
     causes, outcomes = explained(plan, seen, outcomes)
     return tuple(each for each in reasons(causes, outcomes) if each.status is Status.FAIL)
 
@@ -300,8 +300,8 @@ def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
 
 
 def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
-    answers = {each.check: each for each in result.measurements}
-    return tuple(check_outcome(plan, check, result, answers.get(check.id)) for check in plan.checks)
+    measurements = {each.check: each for each in result.measurements}
+    return tuple(check_outcome(plan, check, result, measurements.get(check.id)) for check in plan.checks)
 
 
 def _worst_first(each: BrokenRule) -> tuple[str, int, str]:

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.errors import InputError
 from lakegate.job import judge_function
-from lakegate.job.judge_function import DoesNotFitError, judge_batch
+from lakegate.job.judge_function import DoesNotFitError, evaluate_batch
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request
 from lakegate.plan.result import Result
@@ -48,7 +48,7 @@ def results(folder: Path, number: int) -> list[Result | None]:
 def test_each_delivery_has_the_result_that_it_has_alone(tmp_path: Path) -> None:
     """Good, bad and unreadable ones; nothing of one is in the result of another."""
     requests = staged(tmp_path, b"id\n1\n", b"id\nx\n", b"\0\0\0")
-    unanswered = judge_batch((tmp_path / "batch.json").as_uri(), never)
+    unanswered = evaluate_batch((tmp_path / "batch.json").as_uri(), never)
     found = results(tmp_path, 3)
     alone = [measure_natively(each, PLAN) for each in requests]
 
@@ -72,7 +72,7 @@ def test_a_delivery_that_cannot_be_judged_leaves_the_others_their_results(
         return measure(request, plan)
 
     monkeypatch.setattr(judge_function, "measure", defective)
-    unanswered = judge_batch((tmp_path / "batch.json").as_uri(), never)
+    unanswered = evaluate_batch((tmp_path / "batch.json").as_uri(), never)
     log = capsys.readouterr().err
 
     assert unanswered == 2
@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_measured_by_spark_in_the_same_run(
 
     staged(tmp_path, b"id\n1\n")
     monkeypatch.setattr(judge_function, "measure", unfit)
-    unanswered = judge_batch(
+    unanswered = evaluate_batch(
         (tmp_path / "batch.json").as_uri(), lambda request, plan: replace(measure_natively(request, plan), rows=7)
     )
     (found,) = results(tmp_path, 1)
@@ -104,11 +104,11 @@ def test_what_does_not_fit_is_measured_by_spark_in_the_same_run(
 def test_a_run_that_is_repeated_judges_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A result that is there stays as it is."""
     staged(tmp_path, b"id\n1\n", b"id\n2\n")
-    judge_batch((tmp_path / "batch.json").as_uri(), never)
+    evaluate_batch((tmp_path / "batch.json").as_uri(), never)
     before = results(tmp_path, 2)
     monkeypatch.setattr(judge_function, "measure", never)
 
-    assert judge_batch((tmp_path / "batch.json").as_uri(), never) == 0
+    assert evaluate_batch((tmp_path / "batch.json").as_uri(), never) == 0
     assert results(tmp_path, 2) == before
 
 
@@ -120,4 +120,4 @@ def test_a_document_that_is_no_batch_is_refused(tmp_path: Path, document: bytes)
     """Nothing is judged by it."""
     (tmp_path / "batch.json").write_bytes(document)
     with pytest.raises(InputError):
-        judge_batch((tmp_path / "batch.json").as_uri(), never)
+        evaluate_batch((tmp_path / "batch.json").as_uri(), never)

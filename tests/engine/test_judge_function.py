@@ -70,7 +70,7 @@ def test_a_second_invocation_changes_nothing(tmp_path: Path, monkeypatch: pytest
     measure_by_function(request, PLAN)
     first, event = stored(request), event_of(request, tmp_path)
     later = judge_handler.handler(event, Remaining(120))
-    monkeypatch.setattr(judge_function, "is_answered", lambda _: False)
+    monkeypatch.setattr(judge_function, "has_result", lambda _: False)
     at_once = judge_handler.handler(event, Remaining(120))
 
     assert [later["answer"], at_once["answer"]] == ["before", "before"]

@@ -60,7 +60,7 @@ def test_a_terminal_gets_a_bar_and_a_pipe_nothing(tmp_path: Path, monkeypatch: p
     words = ["check", "--contract", str(ROOT / "contracts/examples/orders.odcs.yaml"), str(file)]
     console = Console(stderr=True, force_terminal=True, record=True, width=100)
     piped = CliRunner().invoke(app, words)
-    monkeypatch.setattr(terminal, "errors", lambda: console)
+    monkeypatch.setattr(terminal, "standard_error", lambda: console)
     shown = CliRunner().invoke(app, words)
     bar = console.export_text()
 

@@ -14,7 +14,7 @@ import pytest
 
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import lock, unsafe
-from lakegate.engine.duckdb_queries import QueryTables, answer_queries
+from lakegate.engine.duckdb_queries import QueryTables, run_queries
 from lakegate.plan.check import Check, Interval, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.result import Measurement
@@ -171,7 +171,7 @@ def answers(connection: duckdb.DuckDBPyConnection, queries: list[str], *texts: s
         for each in queries
     )
     tables = QueryTables(PLAN, "2026-07-01T00:00:00Z", "judged", nothing_accepted)
-    return [each.measurement for each in answer_queries(connection, checks, tables, 10)]
+    return [each.measurement for each in run_queries(connection, checks, tables, 10)]
 
 
 def answer(connection: duckdb.DuckDBPyConnection, text: str, *texts: str) -> Measurement:

@@ -107,7 +107,7 @@ def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Cal
         check = Check(
             "q", "q", "sql", (), Metric.ANSWER, Unit.VALUE, Tier(Interval()), query=Query(text, text, (), (relation,))
         )
-        return spark_queries.answer_queries(spark, (check,), tables, limit=60)[0].measurement
+        return spark_queries.run_queries(spark, (check,), tables, limit=60)[0].measurement
 
     return answer
 

@@ -148,7 +148,7 @@ def test_a_query_has_its_time_and_the_others_have_theirs(spark: SparkSession, tm
     typed = [f"CAST({each} AS {kind}) AS vc{at}" for at, (each, kind) in enumerate(TYPED)]
     delivered = spark.range(0, 40_000, 1, 40).selectExpr(*typed)
     tables = spark_queries.SparkTables(plan, JUDGED_AT, delivered, AcceptedRecords(spark, request_for(plan, tmp_path)))
-    found = spark_queries.answer_queries(spark, plan.checks, tables, limit=4)
+    found = spark_queries.run_queries(spark, plan.checks, tables, limit=4)
 
     assert [each.measurement.error for each in found] == [measured_values.TOO_SLOW, None]
 

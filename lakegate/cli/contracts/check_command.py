@@ -28,13 +28,13 @@ from lakegate.local_check.contract_servers import served_tables, without_files
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
-from lakegate.report.verdict_text import WORDS, CheckAnswer, print_wrapped, show
+from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
 from lakegate.text import counted, listed
 from lakegate.verdict.verdict import Verdict, worst
 
 
 class CheckFormat(StrEnum):
-    """The form of the answer."""
+    """The form of the output."""
 
     TEXT = "text"
     JSON = "json"
@@ -50,13 +50,13 @@ WRITERS: Final[dict[CheckFormat, str]] = {
     CheckFormat.GITHUB: "lakegate.report.github_output:github",
     CheckFormat.MARKDOWN: "lakegate.report.github_output:summary",
 }
-"""Module and function of each form, from the answers to lines; imported when it is wanted."""
+"""Module and function of each form, from deliveries to lines; imported when it is wanted."""
 
 
-def write(form: CheckFormat, answers: Sequence[CheckAnswer]) -> None:
-    """Write the answers, one for each table, to standard output."""
+def write(form: CheckFormat, deliveries: Sequence[CheckedDelivery]) -> None:
+    """Write the results, one for each table, to standard output."""
     module, _, function = WRITERS[form].partition(":")
-    lines: Iterable[str] = getattr(import_module(module), function)(answers)
+    lines: Iterable[str] = getattr(import_module(module), function)(deliveries)
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
@@ -166,7 +166,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         if form is CheckFormat.JSON:
             render(CommandResult(check_result.refused(inputs, error)), as_json=True)
         elif form is not CheckFormat.TEXT:
-            write(form, [CheckAnswer(tuple(asked), error=error)])
+            write(form, [CheckedDelivery(tuple(asked), error=error)])
         raise
     return _result(form, inputs, judged, written, before, show_all=show_all)
 
@@ -185,20 +185,20 @@ def _result(  # noqa: PLR0913 - what the command has found
     outcomes = [outcome for report in reports for outcome in report.judgement.outcomes]
     found = progress(before.findings, outcomes) if before is not None else None
 
-    def answer() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
+    def output_document() -> CheckDocument | CheckTablesDocument:  # it needs checksums of all files
         document = check_result.judged_tables(inputs, reports)
         return replace(document, against=against(before, found)) if before and found else document
 
     codes = {Verdict.REJECTED: CheckExit.REJECTED, Verdict.UNDECIDED: CheckExit.UNDECIDED}
     exit_code = codes.get(worst(each.judgement.verdict for each in reports), CheckExit.ACCEPTED)
     if form is CheckFormat.JSON:
-        words: Iterable[Word] = [lambda _: terminal.print_json(encode(answer()))]
+        words: Iterable[Word] = [lambda _: terminal.print_json(encode(output_document()))]
     elif form is CheckFormat.TEXT:
         compared = lines(before, found) if before and found else ()
         words = _in_words(judged, (*written, *compared), show_all=show_all)
     else:
-        words = [lambda _: write(form, [CheckAnswer(each.files, each) for each in reports])]
-    return CommandResult(answer, words, exit_code)
+        words = [lambda _: write(form, [CheckedDelivery(each.files, each) for each in reports])]
+    return CommandResult(output_document, words, exit_code)
 
 
 def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str], *, show_all: bool) -> Iterator[Word]:

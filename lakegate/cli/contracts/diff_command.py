@@ -24,7 +24,7 @@ LONGEST_CELL = 200
 
 
 class DiffFormat(StrEnum):
-    """The form of the answer."""
+    """The form of the output."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -61,7 +61,7 @@ def diff(  # noqa: PLR0913 - a command has these options
 def print_comparison(comparison: VersionComparison, form: DiffFormat = DiffFormat.TEXT) -> None:
     """Print the changes and the verdict on the number."""
     lines = _markdown(comparison) if form is DiffFormat.MARKDOWN else _blocks(comparison.changes)
-    console = terminal.answers()
+    console = terminal.standard_output()
     for line, style in lines:
         console.print(line, style=style, markup=False, soft_wrap=True)
     if form is DiffFormat.TEXT:

@@ -124,7 +124,7 @@ def _warnings_in_words(
 
 
 def _print_weaker(children: tuple[WeakerChild, ...]) -> None:
-    """Print the contracts that are weaker than the version, with the places in their documents; not into an answer."""
+    """Print on standard error the contracts that are weaker than the version, with the places in their documents."""
     for each in children:
         owner = f" (owner: {each.owner})" if each.owner else ""
         terminal.note(f"{each.contract} {each.version}{owner} is weaker:")

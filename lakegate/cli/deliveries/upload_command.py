@@ -127,7 +127,7 @@ def upload(  # noqa: PLR0913 - a command has these options
 
 def _print_end(one: Account, end: Waited, _console: Console, *, after_blank: bool) -> None:
     if after_blank:
-        terminal.answers().print()
+        terminal.standard_output().print()
     print_end(one, end, "upload")
 
 

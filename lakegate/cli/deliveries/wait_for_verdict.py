@@ -106,7 +106,7 @@ def print_end(one: Account, waited: Waited, since: str) -> None:
     elif waited.finished is None:
         terminal.note("The time is up; it goes on without you: `lakegate status`.", "yellow")
     elif waited.verdict is not None:
-        terminal.answers().print(
+        terminal.standard_output().print(
             f"{waited.verdict:.1f} s from {since} to verdict, {waited.finished:.1f} s to completion"
         )
 

@@ -48,7 +48,7 @@ def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # it is printed among the answers of a slow machine
+    connection.execute("SET enable_progress_bar = false")  # it is printed among the output of a slow machine
     pattern_search.register(connection)
     json_documents.register(connection)
     return connection

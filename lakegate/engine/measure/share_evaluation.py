@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Keep = Callable[[Program, pa.Table, int], None]
-    """Takes a program, its answer for a chunk, and the number of the share."""
+    """Takes a program, its result for a chunk, and the number of the share."""
 
 # ---- The partial result of a share ----
 
@@ -214,7 +214,7 @@ class Evaluation:
     def share(
         self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep, read: Callable[[int], None] | None = None
     ) -> Partial:
-        """Evaluate one share; `keep` takes the answers of programs whose rows are stored.
+        """Evaluate one share; `keep` takes the results of programs whose rows are stored.
 
         `read` is called after each chunk with its size (bytes of the object; of a table, rows).
 

@@ -84,12 +84,12 @@ def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tupl
 
 def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: Iterable[Member]) -> Batch:
     """A batch for those members of another that have no result. It is full with the last of them, whatever their size."""
-    files = sum(not _is_answered(dependencies, before.id, each) for each in members)
+    files = sum(not _has_result(dependencies, before.id, each) for each in members)
     total = sum(each.size for each in before.members)
     return Batch(identity, max(files, 1), total + 1, dependencies.clock.now() + dependencies.timing.lease)
 
 
-def _is_answered(dependencies: Dependencies, batch: str, member: Member) -> bool:
+def _has_result(dependencies: Dependencies, batch: str, member: Member) -> bool:
     prefix = lake_layout.attempt_prefix(member.workload, member.attempt, batch)
     try:
         dependencies.objects.head(Address(dependencies.places.lake, f"{prefix}/result.json"))

@@ -55,7 +55,7 @@ def test_without_a_terminal_arriving_bytes_are_a_line_every_ten_seconds(
 def test_on_a_terminal_there_is_a_spinner_and_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both show the name with its escapes, as text and not as markup."""
     console = Console(force_terminal=True, record=True, width=80)
-    monkeypatch.setattr(terminal, "errors", lambda: console)
+    monkeypatch.setattr(terminal, "standard_error", lambda: console)
     with terminal.working("[red]work\x1b") as progress:
         progress("[red]more\x1b")
     with terminal.bytes_arriving("[red]file\x1b", 10) as arrived:

@@ -32,7 +32,7 @@ def answer_all(
     connection: duckdb.DuckDBPyConnection, checks: tuple[Check, ...], tables: QueryTables, limit: float | None = None
 ) -> tuple[Measurement, ...]:
     """The measurements of the answers."""
-    return tuple(each.measurement for each in duckdb_queries.answer_queries(connection, checks, tables, limit))
+    return tuple(each.measurement for each in duckdb_queries.run_queries(connection, checks, tables, limit))
 
 
 def nothing_accepted(line: str, _columns: object) -> str:

@@ -130,7 +130,7 @@ def test_rows_without_a_match_are_listed(limit: int, rows: tuple[int, ...]) -> N
 
     tables = QueryTables(plan, NOW, "judged", accepted, (Reference(ORDERS, 0, (PART,)),))
 
-    assert duckdb_queries.answer_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
+    assert duckdb_queries.run_queries(database, plan.checks, tables, rows=limit)[-1].rows == rows
 
 
 def test_where_nothing_was_accepted_the_check_is_named() -> None:

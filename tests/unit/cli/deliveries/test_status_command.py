@@ -326,7 +326,7 @@ def test_a_narrow_terminal_gets_a_table_of_its_width(monkeypatch: pytest.MonkeyP
     """On a terminal its own width counts; in a file or a pipe nothing is folded."""
     narrow = Console(width=80, force_terminal=True)
     assert terminal.wide().width == terminal.WIDE > 1_024
-    monkeypatch.setattr(terminal, "answers", lambda: narrow)
+    monkeypatch.setattr(terminal, "standard_output", lambda: narrow)
 
     assert terminal.wide() is narrow
 

@@ -20,7 +20,7 @@ from lakegate.patterns.name_patterns import file_names
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LANDING, LINE, PREFIX
 from tests.simulation.stage import Fault, Stage, settle
-from tests.unit.features.http_api.conftest import Answer, Api
+from tests.unit.features.http_api.conftest import Api, Response
 from tests.unit.features.http_api.conftest import document as contract
 
 ANNOUNCE, NOTIFY = "POST /api/v1/workload", "POST /api/v1/workload/notify/{id}"
@@ -34,7 +34,7 @@ def body(**members: Any) -> bytes:
     return json.dumps({"contract": "orders", **members}).encode()
 
 
-def announced(api: Api, **members: Any) -> Answer:
+def announced(api: Api, **members: Any) -> Response:
     return api.call(ANNOUNCE, body(**members))
 
 
@@ -49,12 +49,12 @@ def take_in(api: Api, key: str) -> None:
 
 def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> None:
     """Created, with a URL that is bound to key, size and checksum for fifteen minutes."""
-    answer = announced(served, name="day.csv", size=6, checksum=SHA, summary=SUMMARY)
-    workload = answer.body["workloadId"]
+    response = announced(served, name="day.csv", size=6, checksum=SHA, summary=SUMMARY)
+    workload = response.body["workloadId"]
     key = f"{PREFIX}{workload}/day.csv"
 
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "workloadId": workload,
         "deliveryId": None,
         "dataContractId": "orders",
@@ -80,11 +80,11 @@ def test_a_summary_that_proves_nothing_bad_gets_an_upload_url(served: Api) -> No
 @pytest.mark.parametrize("written", [b'"orders"', b"orders", b" orders\n"])
 def test_the_id_of_a_contract_alone_is_an_announcement(served: Api, written: bytes) -> None:
     """As DCM has it, "a plain string": the answer names a key to upload to with rights of one's own, and no URL."""
-    answer = served.call(ANNOUNCE, written)
-    workload = answer.body["workloadId"]
+    response = served.call(ANNOUNCE, written)
+    workload = response.body["workloadId"]
 
-    assert answer.status == 200
-    assert answer.body["upload"] == {"bucket": LANDING, "key": f"{PREFIX}{workload}/data.csv"}
+    assert response.status == 200
+    assert response.body["upload"] == {"bucket": LANDING, "key": f"{PREFIX}{workload}/data.csv"}
 
 
 def test_an_address_may_name_the_contract(served: Api) -> None:
@@ -100,10 +100,10 @@ def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(se
     judged_by_file(served, max_bytes=100)
     columns = [{"name": "name", "nulls": 1}, {"name": "amount", "type": "string"}]
     summary = {"rows": 2, "format": "parquet", "columns": columns}
-    answer = announced(served, size=101, checksum=SHA, summary=summary)
+    response = announced(served, size=101, checksum=SHA, summary=summary)
 
-    assert (answer.status, answer.body["type"]) == (422, "urn:lakegate:problem:summary-refused")
-    assert answer.body["errors"] == [
+    assert (response.status, response.body["type"]) == (422, "urn:lakegate:problem:summary-refused")
+    assert response.body["errors"] == [
         {
             "code": "size",
             "check": "file/size",
@@ -123,15 +123,15 @@ def test_a_summary_that_proves_a_violation_is_refused_before_anything_is_sent(se
             "message": "name: wanted ; measured 1 of 2 rows fails (50 %)",
         },
     ]
-    known = served.workload(answer.body["workloadId"]).body
+    known = served.workload(response.body["workloadId"]).body
     assert (known["status"], known["verdict"], known["result"]["result"]) == ("Rejected", "rejected", "NOK")
     assert known["result"]["info"] == {
         "dataSummary": summary_of(summary),
-        "errors": [f"{each['check']}: {each['message']}" for each in answer.body["errors"]],
+        "errors": [f"{each['check']}: {each['message']}" for each in response.body["errors"]],
         "results": [],
         "success": "fail",
     }
-    assert served.call(NOTIFY, path=answer.body["workloadId"]).status == 400
+    assert served.call(NOTIFY, path=response.body["workloadId"]).status == 400
 
 
 def summary_of(stated: dict[str, Any]) -> dict[str, Any]:
@@ -186,9 +186,9 @@ def test_a_summary_that_contradicts_itself_or_is_too_large_is_refused(
     served: Api, more: dict[str, Any], words: str
 ) -> None:
     """Before anything is kept."""
-    answer = announced(served, size=6, checksum=SHA, summary=SUMMARY | more)
+    response = announced(served, size=6, checksum=SHA, summary=SUMMARY | more)
 
-    assert (answer.status, words in answer.body["detail"]) == (400, True)
+    assert (response.status, words in response.body["detail"]) == (400, True)
     assert served.env.memory.announcements == {}
 
 
@@ -298,10 +298,10 @@ def test_a_notification_is_refused_where_nothing_has_landed(served: Api) -> None
     key = made["upload"]["key"]
     served.env.upload(f"{key}.gz", b"good:1")
     served.env.inbox.clear()
-    answer = served.call(NOTIFY, path=made["workloadId"])
+    response = served.call(NOTIFY, path=made["workloadId"])
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
-    assert key in answer.body["detail"]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert key in response.body["detail"]
     assert served.env.inbox == []
     assert served.workload(made["workloadId"]).body["result"] == {"result": "OK", "info": None}
 
@@ -381,9 +381,9 @@ def test_what_a_contract_lacks_for_deliveries_is_told_to_who_may_use_it(served: 
 )
 def test_what_cannot_be_announced_is_refused(served: Api, members: dict[str, Any], reason: str) -> None:
     """With what to do instead."""
-    answer = announced(served, **members)
+    response = announced(served, **members)
 
-    assert (answer.status, answer.body["type"], reason in answer.body["detail"]) == (
+    assert (response.status, response.body["type"], reason in response.body["detail"]) == (
         400,
         "urn:lakegate:problem:refused",
         True,
@@ -444,19 +444,19 @@ def test_a_retired_contract_takes_no_announcement(served: Api) -> None:
 )
 def test_a_body_of_another_form_is_located(served: Api, document: Any, path: str) -> None:
     """By JSON Pointer and the requirement, without the text of the body."""
-    answer = served.call(OF_CONTRACT, json.dumps(document).encode(), path="orders")
+    response = served.call(OF_CONTRACT, json.dumps(document).encode(), path="orders")
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
-    assert path in [each["path"] for each in answer.body["errors"]]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+    assert path in [each["path"] for each in response.body["errors"]]
 
 
 def test_all_mistakes_of_a_body_are_located_at_once(served: Api) -> None:
     """Of nested objects, too; at most twenty."""
     columns = [{"name": "a", "minimum": []}, {"nam": "b"}]
-    answer = served.call(ANNOUNCE, json.dumps({"name": "a/b", "summary": {"columns": columns}, "else": 1}).encode())
+    response = served.call(ANNOUNCE, json.dumps({"name": "a/b", "summary": {"columns": columns}, "else": 1}).encode())
     many = served.call(ANNOUNCE, json.dumps({"summary": {"rows": 1, "columns": [{}] * 1_000}}).encode())
 
-    assert answer.body["errors"] == [
+    assert response.body["errors"] == [
         {"path": "/name", "message": 'must fit pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"'},
         {
             "path": "/summary/columns/0/minimum",
@@ -478,9 +478,9 @@ def test_an_announcement_without_a_contract_is_refused(served: Api) -> None:
 @pytest.mark.parametrize("text", [b"", b"{", b"NaN", b'{"size": NaN}', b"[" * 100_000, b"\xff"])
 def test_a_body_that_is_no_json_is_refused(served: Api, text: bytes) -> None:
     """Whatever its bytes."""
-    answer = served.call(ANNOUNCE, text)
+    response = served.call(ANNOUNCE, text)
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ class Server:
                 route, path = routed(self.command, address)
                 parts = {"path": " / ".join(path), "query": dict(parse_qsl(query))}
                 given = headers | token_of(own.authorizer)
-                answer = own.api.call(route, body, headers=given, authorizer=own.authorizer, **parts)
-                self.give(answer.status, answer.text.encode(), {})
+                response = own.api.call(route, body, headers=given, authorizer=own.authorizer, **parts)
+                self.give(response.status, response.text.encode(), {})
 
             def give(self, status: int, body: bytes, headers: dict[str, str]) -> None:
                 self.send_response(status)

@@ -54,7 +54,7 @@ def signed(arn: str = ALICE) -> dict[str, Any]:
 
 
 @dataclass
-class Answer:
+class Response:
     status: int
     headers: dict[str, str]
     text: str
@@ -81,7 +81,7 @@ class Api:
         headers: dict[str, str] | None = None,
         authorizer: dict[str, Any] | None = None,
         **changes: Any,
-    ) -> Answer:
+    ) -> Response:
         event: dict[str, Any] = {
             "version": "2.0",
             "routeKey": route,
@@ -97,23 +97,23 @@ class Api:
             event["body"] = body
         elif body is not None:
             event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-        answer = api_handler.handler(event | changes, Context())
-        assert answer["isBase64Encoded"] is False
+        response = api_handler.handler(event | changes, Context())
+        assert response["isBase64Encoded"] is False
         if route in ROUTES:
-            described(route, answer)
-        assert answer["body"].isascii()
-        return Answer(answer["statusCode"], answer["headers"], answer["body"])
+            described(route, response)
+        assert response["body"].isascii()
+        return Response(response["statusCode"], response["headers"], response["body"])
 
-    def publish(self, document: str, **query: str) -> Answer:
+    def publish(self, document: str, **query: str) -> Response:
         return self.call(f"POST {CONTRACTS}", json.dumps(document).encode(), query=query)
 
-    def contract(self, name: str, **query: str) -> Answer:
+    def contract(self, name: str, **query: str) -> Response:
         return self.call(f"GET {CONTRACTS}/{{id}}", path=name, query=query)
 
-    def find(self, **query: str) -> Answer:
+    def find(self, **query: str) -> Response:
         return self.call(f"GET {CONTRACTS}", query=query)
 
-    def workload(self, name: str) -> Answer:
+    def workload(self, name: str) -> Response:
         return self.call("GET /api/v1/workload/{id}", path=name)
 
 
@@ -138,12 +138,12 @@ def document(version: str = "1.0.0", status: str = "active", **changes: str) -> 
     return text
 
 
-def described(route: str, answer: dict[str, Any]) -> None:
+def described(route: str, response: dict[str, Any]) -> None:
     """The OpenAPI document has the status of the answer, its content type, and a schema that its body has."""
     method, path = route.split(" ")
-    content = DESCRIBED["paths"][path][method.lower()]["responses"][str(answer["statusCode"])]["content"]
-    schema = {**content[answer["headers"]["content-type"]]["schema"], "components": DESCRIBED["components"]}
-    Draft202012Validator(schema).validate(json.loads(answer["body"]))
+    content = DESCRIBED["paths"][path][method.lower()]["responses"][str(response["statusCode"])]["content"]
+    schema = {**content[response["headers"]["content-type"]]["schema"], "components": DESCRIBED["components"]}
+    Draft202012Validator(schema).validate(json.loads(response["body"]))
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def limited(contracts: str) -> dict[str, Any]:
 
 
 def put(api: Api, name: str, text: str, **given: Any) -> tuple[int, Any]:
-    answer = api.call(f"PUT {CONTRACTS}/{{id}}", json.dumps(text).encode(), path=name, **given)
-    return answer.status, answer.body
+    response = api.call(f"PUT {CONTRACTS}/{{id}}", json.dumps(text).encode(), path=name, **given)
+    return response.status, response.body
 
 
 def test_a_document_is_put_under_its_own_id_alone(served: Api) -> None:

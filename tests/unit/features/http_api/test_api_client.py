@@ -52,7 +52,7 @@ def ran(server: Server, *arguments: str, text: str | None = None) -> Any:
     return CliRunner().invoke(app, [*arguments, "--api", server.url], input=text)
 
 
-def answer(ended: Any) -> Any:
+def response(ended: Any) -> Any:
     return json.loads("".join(each for each in ended.stdout.splitlines() if '"_aws"' not in each))
 
 
@@ -69,7 +69,7 @@ def test_a_contract_is_published_at_its_own_address(server: Server, file: Path) 
     """Twice is once; the command names what is valid now."""
     first, again = ran(server, "publish", str(file)), ran(server, "publish", str(file), "--json")
 
-    found = answer(again)
+    found = response(again)
 
     assert (first.exit_code, printed(first)) == (
         0,
@@ -121,8 +121,8 @@ def test_a_refused_document_is_shown_as_lint_shows_it(server: Server, file: Path
 
     assert (ended.exit_code, as_json.exit_code) == (1, 1)
     assert wanted in ended.stdout
-    assert answer(as_json)["valid"] is False
-    assert answer(as_json)["errors"]
+    assert response(as_json)["valid"] is False
+    assert response(as_json)["errors"]
 
 
 def test_rules_that_can_never_be_measured_are_allowed_by_option(server: Server, file: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_number_that_is_too_low_is_refused_with_the_changes(server: Server, fi
 
     assert ended.exit_code == 1
     if as_json:
-        assert answer(ended)["comparison"]["sufficient"] == "2.0.0"
+        assert response(ended)["comparison"]["sufficient"] == "2.0.0"
     else:
         assert any(each.startswith("major  ") for each in printed(ended))
 
@@ -180,7 +180,7 @@ def test_where_two_people_publish_a_proposal_is_left(server: Server, file: Path,
 
     assert ended.exit_code == 0
     if as_json:
-        assert answer(ended) == details
+        assert response(ended) == details
     else:
         assert printed(ended) == [
             "Proposed shop 1.0.0 (active): proposal d1.",
@@ -258,7 +258,7 @@ def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.M
         return pages[query.get("cursor", "")]
 
     monkeypatch.setattr("lakegate.features.http_api.api_client.Api.ask", ask)
-    found = answer(ran(server, "contracts", "--tag", "hot", "--tag", "COLD", "--producer", "p", "--json"))
+    found = response(ran(server, "contracts", "--tag", "hot", "--tag", "COLD", "--producer", "p", "--json"))
     nothing = ran(server, "contracts", "--consumer", "x")
     shown = ran(server, "contracts")
 
@@ -271,8 +271,8 @@ def test_contracts_are_found_on_every_page(server: Server, monkeypatch: pytest.M
 def test_a_published_document_is_shown_as_it_was_published(server: Server, file: Path) -> None:
     """The highest version, or the one that is named."""
     assert ran(server, "publish", str(file)).exit_code == 0
-    listed, shown = answer(ran(server, "contracts", "--json")), ran(server, "show", "shop", "1.0.0")
-    whole = answer(ran(server, "show", "shop", "--json"))
+    listed, shown = response(ran(server, "contracts", "--json")), ran(server, "show", "shop", "1.0.0")
+    whole = response(ran(server, "show", "shop", "--json"))
 
     assert "shop" in [each["contract"] for each in listed["contracts"]]
     assert "\n".join(printed(shown)) + "\n" == document()
@@ -286,9 +286,9 @@ def test_a_delivery_is_shown_by_its_id(server: Server, tmp_path: Path) -> None:
     delivered = CliRunner().invoke(
         app, ["deliver", str(place), "--api", server.url, "--contract", "orders", "--wait", "--json"]
     )
-    workload = answer(delivered)["workloadId"]
+    workload = response(delivered)["workloadId"]
     shown = printed(ran(server, "status", workload))
-    below = answer(ran(server, "status", workload, "--contract", "orders", "--json"))
+    below = response(ran(server, "status", workload, "--contract", "orders", "--json"))
 
     assert shown[0] == f"  workload  {workload}"
     assert re.fullmatch(r"      file  shop/orders/[0-9a-f]{64}/day.csv \(5 bytes\)", shown[1])
@@ -309,7 +309,7 @@ def test_the_deliveries_to_a_contract_are_listed_page_by_page(server: Server, mo
         settle(server.stage)
     server.api.env.upload(f"{PREFIX}late.csv", b"good:9")
     table = printed(ran(server, "status", "--contract", "orders"))
-    keys = [answer(ran(server, "status", "--contract", "orders", "--limit", limit, "--json")) for limit in ("9", "3")]
+    keys = [response(ran(server, "status", "--contract", "orders", "--limit", limit, "--json")) for limit in ("9", "3")]
 
     assert [each.split()[1] for each in table if ".csv" in each] == [
         f"{PREFIX}{name}.csv" for name in ("late", "2", "1", "0")
@@ -330,7 +330,7 @@ def test_an_announcement_has_no_verdict(server: Server) -> None:
     announced = server.api.call(
         "POST /api/v1/data-contract/{id}/workload", json.dumps(wanted), path="orders", authorizer=TOKEN
     ).body["workloadId"]
-    fresh, as_json = printed(ran(server, "status", announced)), answer(ran(server, "status", announced, "--json"))
+    fresh, as_json = printed(ran(server, "status", announced)), response(ran(server, "status", announced, "--json"))
     server.api.env.memory.clock.sleep(timedelta(days=30).total_seconds())
     late = printed(ran(server, "status", announced))
 
@@ -392,7 +392,7 @@ def test_a_delivery_is_waived(server: Server) -> None:
     row = server.api.env.dependencies.workloads.get(replay_id(workload))
 
     assert (first.exit_code, printed(first)[0]) == (0, f"{workload} is waived: taken in, as {row.id}.")
-    assert (again.exit_code, answer(again)["workload"], answer(again)["started"]) == (0, row.id, False)
+    assert (again.exit_code, response(again)["workload"], response(again)["started"]) == (0, row.id, False)
     assert row.waiver is not None
     assert (row.waiver.reason, row.waiver.actor) == ("known", "https://issuer.example#producer")
     assert refusal(late) == "It was replayed or waived before: what came of that is a workload of its own"
@@ -414,7 +414,7 @@ def test_a_delivery_is_approved_or_declined(server: Server, monkeypatch: pytest.
         rows = [server.api.env.dependencies.workloads.get(each) for each in (approved, declined)]
     local = ran(server, "approve", "shop@1.0.0")
 
-    assert (first.exit_code, answer(first)["state"]) == (0, "ANSWERED")
+    assert (first.exit_code, response(first)["state"]) == (0, "ANSWERED")
     assert (other.exit_code, printed(other)[0]) == (
         0,
         f"{declined} is declined by https://issuer.example#producer: answered by a person, being decided.",
@@ -433,7 +433,7 @@ def test_a_delivery_is_replayed(server: Server, contract: tuple[str, ...], versi
     ended = ran(server, "replay", workload, *contract, "--json")
     row = server.api.env.dependencies.workloads.get(replay_id(workload))
 
-    assert (ended.exit_code, answer(ended)["workload"], answer(ended)["replay_of"]) == (0, row.id, workload)
+    assert (ended.exit_code, response(ended)["workload"], response(ended)["replay_of"]) == (0, row.id, workload)
     assert (row.chosen and row.chosen.version) == version
 
 
@@ -482,7 +482,7 @@ def test_an_object_is_named_by_its_owner(server: Server) -> None:
     words = ("pull", "run", PULLED, "--object", NAMED, "--object-version", "v1")
     due = ran(server, *words)
     stage.tick()
-    done = answer(ran(server, *words, "--json"))
+    done = response(ran(server, *words, "--json"))
 
     assert printed(due) == [f"{NAMED} is pulled at the next tick, within five minutes"]
     assert (done["line"], done["object"], done["version"], done["status"]) == (PULLED, NAMED, "v1", "Done")
@@ -505,7 +505,7 @@ def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:
         f"{PULLED} is not scheduled yet: it was published within five minutes, or the stack does not pull"
     ]
     assert printed(due) == [f"{PULLED} is pulled at the next tick, within five minutes"]
-    assert (answer(one)["line"], answer(one)["fetching"]) == (PULLED, None)
+    assert (response(one)["line"], response(one)["fetching"]) == (PULLED, None)
     assert printed(fetching) == [f"{PULLED} is being pulled"]
     assert "nothing for --local" in refusal(local)
     assert "No contract with this id has such a line" in refusal(ran(server, "pull", "run", "partner/other_v1"))

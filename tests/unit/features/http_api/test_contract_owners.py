@@ -20,7 +20,7 @@ from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LANDING, Environment
 from tests.unit.diff.builder import COLUMN, document
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, encoded, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, encoded, signed
 from tests.unit.gate.delivery.test_attempt_request_references import published
 from tests.unit.gate.scenarios import drive
 from tests.unit.inheritance.families import parent_of
@@ -53,12 +53,12 @@ def child(contract: str, least: int, parent: str = "acme@1") -> bytes:
     return document({"object": parts, "extension": {"inherits": parent}, "root": {"id": contract}})
 
 
-def by_address(api: Api, contract: str, text: bytes, authorizer: dict[str, Any], **query: str) -> Answer:
+def by_address(api: Api, contract: str, text: bytes, authorizer: dict[str, Any], **query: str) -> Response:
     body = json.dumps(text.decode()).encode()
     return api.call(f"PUT {CONTRACTS}/{{id}}", body, path=contract, authorizer=authorizer, query=query)
 
 
-def posted(api: Api, _contract: str, text: bytes, authorizer: dict[str, Any], **query: str) -> Answer:
+def posted(api: Api, _contract: str, text: bytes, authorizer: dict[str, Any], **query: str) -> Response:
     return api.call(f"POST {CONTRACTS}", json.dumps(text.decode()).encode(), authorizer=authorizer, query=query)
 
 
@@ -180,12 +180,12 @@ def test_rules_are_read_of_ones_own_and_of_what_is_shared(served: Api, way: str,
         assert (strict.status, strict.body["errors"]) == (400, weak.body["errors"])
 
 
-def _without_id(answer: Answer) -> str:
-    return json.dumps(answer.body)
+def _without_id(response: Response) -> str:
+    return json.dumps(response.body)
 
 
 @pytest.mark.parametrize("send", [by_address, posted])
-def test_a_foreign_id_opens_no_foreign_parent(served: Api, send: Callable[..., Answer]) -> None:
+def test_a_foreign_id_opens_no_foreign_parent(served: Api, send: Callable[..., Response]) -> None:
     """A document of a contract that the caller may not use is refused before anything that it refers to is read."""
     by_command(served, "acme", policy(8), {})
     answers = [send(served, "acme.x", child("acme.x", 5, parent), token("spy*")) for parent in ("acme@1", "acne@1")]
@@ -280,11 +280,11 @@ def test_a_claim_that_cannot_be_read_names_nothing(served: Api, header: str) -> 
     """API Gateway knows of a claim, and the token has none that can be read."""
     by_command(served, "shop", document({}), {})
     authorizer = {"jwt": {"claims": {"iss": "https://i", "sub": "s", "lakegate_contracts": "[shop]"}}}
-    answer = served.call(
+    response = served.call(
         f"GET {CONTRACTS}/{{id}}", path="shop", authorizer=authorizer, headers={"authorization": header}
     )
 
-    assert answer.status == 404
+    assert response.status == 404
 
 
 @pytest.mark.parametrize("between", [",Bearer ", ", Bearer ", " ", ",", "\t", "."])

@@ -17,7 +17,7 @@ from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import referred_of
 from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document, signed
 from tests.unit.gate.registry.test_parent_contracts import policy, product
 
 DCM = (ROOT / "contracts/examples/weather.dcm.yaml").read_text()
@@ -27,26 +27,26 @@ DCM_ID = f"{DCM_CONTRACT}-1.0.0"
 
 def test_a_document_is_published_and_its_id_is_the_answer(served: Api) -> None:
     """DCM: 200 with the id as a JSON string; the version is in the registry as the command would write it."""
-    answer = served.publish(DCM)
+    response = served.publish(DCM)
 
-    assert (answer.status, answer.body) == (200, DCM_ID)
-    assert answer.headers["location"] == f"{CONTRACTS}/{DCM_ID}"
+    assert (response.status, response.body) == (200, DCM_ID)
+    assert response.headers["location"] == f"{CONTRACTS}/{DCM_ID}"
     assert [each.version for each in served.env.dependencies.registry.contract(DCM_CONTRACT).versions] == ["1.0.0"]
 
 
 @pytest.mark.parametrize("kind", ["application/yaml", "application/x-yaml", "text/yaml; charset=utf-8", "Text/YAML"])
 def test_a_document_may_be_sent_as_yaml(served: Api, kind: str) -> None:
     """The body is then the document itself."""
-    answer = served.call(f"POST {CONTRACTS}", DCM.encode(), headers={"content-type": kind})
+    response = served.call(f"POST {CONTRACTS}", DCM.encode(), headers={"content-type": kind})
 
-    assert (answer.status, answer.body) == (200, DCM_ID)
+    assert (response.status, response.body) == (200, DCM_ID)
 
 
 def test_a_text_body_is_read_as_well(served: Api) -> None:
     """API Gateway hands over JSON as text and other bodies as base64."""
-    answer = served.call(f"POST {CONTRACTS}", json.dumps(DCM))
+    response = served.call(f"POST {CONTRACTS}", json.dumps(DCM))
 
-    assert (answer.status, answer.body) == (200, DCM_ID)
+    assert (response.status, response.body) == (200, DCM_ID)
 
 
 def test_publishing_is_recorded_with_the_caller(served: Api) -> None:
@@ -70,11 +70,11 @@ def test_publishing_twice_is_publishing_once(served: Api) -> None:
 
 def test_every_mistake_is_answered_with_its_position(served: Api) -> None:
     """400 with all problems at once, as `lint` has them; nothing is published."""
-    answer = served.publish(document(**{"logicalType: string": "logicalType: strin", "id: shop": "idd: shop"}))
-    problem = answer.body
+    response = served.publish(document(**{"logicalType: string": "logicalType: strin", "id: shop": "idd: shop"}))
+    problem = response.body
 
-    assert answer.status == 400
-    assert answer.headers["content-type"] == "application/problem+json"
+    assert response.status == 400
+    assert response.headers["content-type"] == "application/problem+json"
     assert problem["type"] == "urn:lakegate:problem:invalid-contract"
     assert problem["instance"] == "urn:lakegate:request:request-1"
     assert {(each["line"], bool(each["code"]), bool(each["message"])) for each in problem["errors"]} >= {
@@ -87,21 +87,21 @@ def test_every_mistake_is_answered_with_its_position(served: Api) -> None:
 def test_a_number_that_is_too_low_is_refused_with_the_changes(served: Api) -> None:
     """409 with the comparison of `lakegate diff --json`."""
     served.publish(document())
-    answer = served.publish(document("1.0.1", **{"minimum: 0": "minimum: 5"}))
+    response = served.publish(document("1.0.1", **{"minimum: 0": "minimum: 5"}))
 
-    assert answer.status == 409
-    assert answer.body["type"] == "urn:lakegate:problem:incompatible-version"
-    assert answer.body["comparison"]["ok"] is False
-    assert answer.body["comparison"]["sufficient"] == "1.1.0"
+    assert response.status == 409
+    assert response.body["type"] == "urn:lakegate:problem:incompatible-version"
+    assert response.body["comparison"]["ok"] is False
+    assert response.body["comparison"]["sufficient"] == "1.1.0"
 
 
 def test_another_content_of_a_version_is_refused(served: Api) -> None:
     """What was published under a number stays."""
     served.publish(document())
-    answer = served.publish(document() + "# changed\n")
+    response = served.publish(document() + "# changed\n")
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
-    assert "give the changed one a new number" in answer.body["detail"]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "give the changed one a new number" in response.body["detail"]
 
 
 def test_unexpected_effects_are_confirmed(served: Api) -> None:
@@ -134,10 +134,10 @@ def test_what_only_the_compiler_refuses_is_located_too(served: Api, monkeypatch:
         raise ContractError((problem,))
 
     monkeypatch.setattr(publish_contract, "compile_plan", refuse)
-    answer = served.publish(document())
+    response = served.publish(document())
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-contract")
-    assert answer.body["errors"] == [asdict(problem)]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-contract")
+    assert response.body["errors"] == [asdict(problem)]
 
 
 def test_a_plan_that_is_too_large_is_an_error_of_the_document(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,11 +182,11 @@ def test_with_approval_a_proposal_is_left(served: Api) -> None:
     """202: the caller is the proposer, and nothing is valid before somebody else approves."""
     env = served.env
     env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
-    answer = served.publish(document())
+    response = served.publish(document())
     (waiting,) = env.dependencies.registry.proposals()
 
-    assert answer.status == 202
-    assert answer.body == {
+    assert response.status == 202
+    assert response.body == {
         "id": "shop",
         "version": "1.0.0",
         "proposal": waiting.digest,
@@ -196,7 +196,7 @@ def test_with_approval_a_proposal_is_left(served: Api) -> None:
     assert env.dependencies.registry.contract("shop").versions == ()
 
 
-def proposed(served: Api, **claims: str) -> Answer:
+def proposed(served: Api, **claims: str) -> Response:
     """What the API answers to a document that a token proposes; in its subject is an ARN of its own choice."""
     token = {"jwt": {"claims": {"iss": "https://issuer.example", "sub": "a=arn:x", **claims}, "scopes": []}}
     return served.call(f"POST {CONTRACTS}", json.dumps(document()).encode(), authorizer=token)
@@ -206,7 +206,7 @@ def test_what_a_token_proposed_is_approved_by_another_person(served: Api) -> Non
     """The claim of the token names the person: who is the same, by any token or by the ARN, cannot approve."""
     env = served.env
     env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
-    answer = proposed(served, lakegate_arn=ALICE)
+    response = proposed(served, lakegate_arn=ALICE)
     (waiting,) = env.dependencies.registry.proposals()
     compiled = publish_contract.compile_document(
         document().encode(), referred_of(env.dependencies, document().encode())
@@ -216,7 +216,7 @@ def test_what_a_token_proposed_is_approved_by_another_person(served: Api) -> Non
     by_bob = replace(env.dependencies, identity=MemoryIdentity(BOB))
     run(approve(by_bob, compiled, waiting), env.dependencies.clock)
 
-    assert (answer.status, waiting.proposer) == (202, f"https://issuer.example#a%3Darn%3Ax={ALICE}")
+    assert (response.status, waiting.proposer) == (202, f"https://issuer.example#a%3Darn%3Ax={ALICE}")
     assert [each.version for each in env.dependencies.registry.contract("shop").versions] == ["1.0.0"]
 
 
@@ -225,20 +225,20 @@ def test_a_token_that_names_no_person_cannot_propose(served: Api, claim: str) ->
     """Nobody could approve it: one error that states what to do, and no proposal is left."""
     env = served.env
     env.dependencies = replace(env.dependencies, places=replace(env.dependencies.places, needs_approval=True))
-    answer = proposed(served, **({"lakegate_arn": claim} if claim else {}))
+    response = proposed(served, **({"lakegate_arn": claim} if claim else {}))
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
-    assert "without the claim `lakegate_arn`" in answer.body["detail"]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "without the claim `lakegate_arn`" in response.body["detail"]
     assert env.dependencies.registry.proposals() == ()
 
 
 def test_a_contract_is_answered_as_dcm_has_it(served: Api) -> None:
     """Id, version, producer, consumer and content; the content is the document as it was sent."""
     served.publish(DCM)
-    answer = served.contract(DCM_ID)
+    response = served.contract(DCM_ID)
 
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "id": DCM_ID,
         "version": "1.0.0",
         "status": "active",
@@ -313,12 +313,12 @@ def test_today_means_now(served: Api) -> None:
         served.publish(text.decode())
     today = served.env.dependencies.clock.now().date().isoformat()
     refused = served.publish(policy(8, "1.1.0").decode(), **{"from": today})
-    answer = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
+    response = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
 
     assert refused.body["effects"] == [
         "shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit at once: its lines get notice"
     ]
-    assert (answer.status, answer.body) == (200, "acme")
+    assert (response.status, response.body) == (200, "acme")
     assert served.env.dependencies.registry.contract("acme").versions[-1].inherited_from == ""
 
 
@@ -327,20 +327,20 @@ def test_today_means_now(served: Api) -> None:
 )
 def test_a_text_that_is_no_day_is_refused(served: Api, day: str) -> None:
     """The problem names the parameter and the form; nothing is published."""
-    answer = served.publish(document(), **{"from": day})
+    response = served.publish(document(), **{"from": day})
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
-    assert answer.body["detail"].startswith("`from`: ")
-    assert answer.body["detail"].endswith(" is no day: write YYYY-MM-DD.")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
+    assert response.body["detail"].startswith("`from`: ")
+    assert response.body["detail"].endswith(" is no day: write YYYY-MM-DD.")
     assert served.env.dependencies.registry.contract("shop").versions == ()
 
 
 def test_a_day_that_is_over_is_refused(served: Api) -> None:
     """Contracts inherit from a later day on; nothing is published."""
-    answer = served.publish(document(), **{"from": "2020-01-01"})
+    response = served.publish(document(), **{"from": "2020-01-01"})
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
-    assert answer.body["detail"].startswith("2020-01-01 is not in the future")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert response.body["detail"].startswith("2020-01-01 is not in the future")
 
 
 def dcs(model: dict[str, object] | None = None, **field: object) -> str:
@@ -352,19 +352,19 @@ def dcs(model: dict[str, object] | None = None, **field: object) -> str:
 
 def test_what_lint_warns_of_reaches_the_publisher(served: Api) -> None:
     """The answer is the id, as DCM has it; a header has how many warnings there are, and the first ones."""
-    answer = served.publish(dcs(zzz=1))
-    found = json.loads(answer.headers["lakegate-warnings"])
+    response = served.publish(dcs(zzz=1))
+    found = json.loads(response.headers["lakegate-warnings"])
     named = [(each["code"], each["path"]) for each in found["warnings"]]
 
-    assert (answer.status, answer.body) == (200, "warned")
+    assert (response.status, response.body) == (200, "warned")
     assert (found["count"], named) == (1, [("unknown-key-kept", "$.models.d.fields.n.zzz")])
     assert "lakegate-warnings" not in served.publish(dcs().replace("warned", "clean")).headers
 
 
 def test_many_warnings_are_counted_and_the_first_ones_shown(served: Api) -> None:
     """A header is of bounded length and of ASCII, whatever the document contains."""
-    answer = served.publish(dcs(**{f"zz{number}\u00f6\r\n": 1 for number in range(200)}))
-    header = answer.headers["lakegate-warnings"]
+    response = served.publish(dcs(**{f"zz{number}\u00f6\r\n": 1 for number in range(200)}))
+    header = response.headers["lakegate-warnings"]
 
     assert (header.isascii(), header.isprintable()) == (True, True)
     assert len(header) <= 4_000

@@ -58,10 +58,10 @@ def test_another_description_is_a_patch_and_routes_follow(api: Api) -> None:
 def test_a_breaking_version_needs_a_major_number(api: Api) -> None:
     """It is compared with the version before it, though the ids in the documents differ."""
     without = "    - {name: elev, dataType: number, description: elev}\n"
-    answer = api.publish(weather("1.1.0", **{without: "", ", elev]": "]"}))
+    response = api.publish(weather("1.1.0", **{without: "", ", elev]": "]"}))
 
-    assert (answer.status, answer.body["type"]) == (409, "urn:lakegate:problem:incompatible-version")
-    assert answer.body["comparison"]["sufficient"] == "2.0.0"
+    assert (response.status, response.body["type"]) == (409, "urn:lakegate:problem:incompatible-version")
+    assert response.body["comparison"]["sufficient"] == "2.0.0"
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_a_document_is_read_by_its_id_and_by_its_contract(
     api: Api, name: str, version: str | None, status: int, found: str | None
 ) -> None:
     """The id of a version leads to that one; that of a version that is not published to none."""
-    answer = api.contract(name, **({"version": version} if version else {}))
+    response = api.contract(name, **({"version": version} if version else {}))
 
-    assert answer.status == status
-    assert answer.body.get("version") == found
-    assert found is None or answer.body["id"] == f"{CONTRACT}-{found}"
-    assert found is None or answer.body["content"].startswith("# Appendix A")
+    assert response.status == status
+    assert response.body.get("version") == found
+    assert found is None or response.body["id"] == f"{CONTRACT}-{found}"
+    assert found is None or response.body["content"].startswith("# Appendix A")
 
 
 @pytest.mark.parametrize("name", [CONTRACT, ID, f"{CONTRACT}-1.0.1"])
@@ -96,13 +96,13 @@ def test_a_delivery_is_announced_by_either_id(api: Api, name: str) -> None:
     by_address = api.call(OF_CONTRACT, b"{}", path=name)
     both = api.call(OF_CONTRACT, json.dumps({"contract": CONTRACT}).encode(), path=name)
 
-    for answer in (by_body, by_address, both):
-        assert answer.status == 200
-        assert answer.body["dataContractId"] == f"{CONTRACT}-1.0.1"
-        assert answer.body["dataContractVersion"] == "1.0.1"
-        assert answer.body["upload"]["key"].startswith("files/weather/se/")
-        assert api.workload(answer.body["workloadId"]).body["dataContractId"] == f"{CONTRACT}-1.0.1"
-        one = api.call(f"GET {CONTRACTS}/{{id}}/workload/{{workload}}", path=f"{name} / {answer.body['workloadId']}")
+    for response in (by_body, by_address, both):
+        assert response.status == 200
+        assert response.body["dataContractId"] == f"{CONTRACT}-1.0.1"
+        assert response.body["dataContractVersion"] == "1.0.1"
+        assert response.body["upload"]["key"].startswith("files/weather/se/")
+        assert api.workload(response.body["workloadId"]).body["dataContractId"] == f"{CONTRACT}-1.0.1"
+        one = api.call(f"GET {CONTRACTS}/{{id}}/workload/{{workload}}", path=f"{name} / {response.body['workloadId']}")
         assert one.status == 200
 
 
@@ -167,9 +167,9 @@ def test_a_token_names_contracts_without_the_number(served: Api) -> None:
 
 def test_no_contract_of_any_format_has_the_id_of_a_version(api: Api) -> None:
     """It would be found in the place of the version that has this id in its document."""
-    answer = api.publish(document(**{"id: shop": f"id: {CONTRACT}-1.0.0"}))
+    response = api.publish(document(**{"id: shop": f"id: {CONTRACT}-1.0.0"}))
 
-    assert (answer.status, [each["code"] for each in answer.body["errors"]]) == (400, ["versioned-id"])
+    assert (response.status, [each["code"] for each in response.body["errors"]]) == (400, ["versioned-id"])
 
 
 def test_commands_name_a_version_by_its_id(api: Api) -> None:

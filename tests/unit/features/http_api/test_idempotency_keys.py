@@ -11,14 +11,14 @@ from lakegate.errors import ConditionFailed
 from lakegate.features.announcements.announced_delivery import WantedDelivery, announce
 from lakegate.gate.effects import run
 from tests.fakes.identity import BOB
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document, signed
 
 ANNOUNCE = "POST /api/v1/workload"
 SHA = "sha256:" + "A" * 43 + "="
 WANTED = json.dumps({"contract": "orders", "size": 6, "checksum": SHA}).encode()
 
 
-def sent(api: Api, key: str, body: bytes = WANTED, **more: Any) -> Answer:
+def sent(api: Api, key: str, body: bytes = WANTED, **more: Any) -> Response:
     return api.call(ANNOUNCE, body, headers={"idempotency-key": key}, **more)
 
 
@@ -61,17 +61,17 @@ def test_a_publication_can_be_sent_again(served: Api) -> None:
 @pytest.mark.parametrize("key", ["", " ", "a b", "a" * 256, "\u00e9", "a\nb", "\x00"])
 def test_a_key_of_another_form_is_refused(served: Api, key: str) -> None:
     """Before anything is kept."""
-    answer = sent(served, key)
+    response = sent(served, key)
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-parameter")
     assert served.env.memory.requests == {}
 
 
 def test_reading_needs_no_key(served: Api) -> None:
     """A key of a GET is not looked at."""
-    answer = served.call(f"GET {CONTRACTS}", headers={"idempotency-key": "a b"})
+    response = served.call(f"GET {CONTRACTS}", headers={"idempotency-key": "a b"})
 
-    assert (answer.status, served.env.memory.requests) == (200, {})
+    assert (response.status, served.env.memory.requests) == (200, {})
 
 
 def test_the_same_announcement_at_once_is_kept_once(served: Api) -> None:

@@ -13,7 +13,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
 from lakegate.published_routes import proposed_prefix
 from tests.simulation.environment import Environment
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document, signed
 from tests.unit.features.http_api.test_contract_owners import token
 from tests.unit.features.http_api.test_routes_api import prefixes
 
@@ -22,24 +22,24 @@ CONTRACT = "brazil-se-weather-contract-inmet-weather-domain"
 PROPOSED = "files/weather/se/"
 
 
-def published(api: Api, text: str = DCM, authorizer: dict[str, Any] | None = None) -> Answer:
+def published(api: Api, text: str = DCM, authorizer: dict[str, Any] | None = None) -> Response:
     return api.call(f"POST {CONTRACTS}", json.dumps(text).encode(), authorizer=authorizer)
 
 
-def warned(answer: Answer) -> str:
+def warned(response: Response) -> str:
     """The warning about the proposed route."""
-    found = json.loads(answer.headers["lakegate-warnings"])["warnings"]
+    found = json.loads(response.headers["lakegate-warnings"])["warnings"]
     return next((each["message"] for each in found if each["code"] == "proposed-route"), "")
 
 
 def test_what_a_client_registers_can_be_delivered_to(served: Api) -> None:
     """The route that a new contract proposes is added and told; the bare id then announces a workload."""
-    answer = published(served)
+    response = published(served)
     again = published(served)
-    made = served.call("POST /api/v1/workload", json.dumps(answer.body).encode())
+    made = served.call("POST /api/v1/workload", json.dumps(response.body).encode())
 
-    assert (answer.status, PROPOSED in prefixes(served)) == (200, True)
-    assert warned(answer) == (
+    assert (response.status, PROPOSED in prefixes(served)) == (200, True)
+    assert warned(response) == (
         f"What lands below `{PROPOSED}` is delivered to the contract: the route that it proposes was added."
     )
     assert warned(again) == ""
@@ -54,18 +54,18 @@ def test_a_prefix_of_somebody_else_is_never_taken(served: Api, taken: str, who: 
     served.publish(document())
     dependencies = served.env.dependencies
     run(add_route(dependencies, taken, "shop", "orders", 1), dependencies.clock)
-    answer = published(served, authorizer=who)
+    response = published(served, authorizer=who)
 
-    assert answer.status == 200
-    assert f"proposes `{PROPOSED}`, which was not added" in warned(answer)
-    assert "shop" not in warned(answer)
+    assert response.status == 200
+    assert f"proposes `{PROPOSED}`, which was not added" in warned(response)
+    assert "shop" not in warned(response)
     assert dependencies.registry.contract(CONTRACT).routes == ()
 
 
 def test_a_limited_caller_adds_only_prefixes_of_its_own(served: Api) -> None:
     """Not the location of the document, until a token names it; a document without a folder takes that of the contract."""
     limited = token("brazil*")
-    answer = published(served, authorizer=limited)
+    response = published(served, authorizer=limited)
     other = (
         DCM.replace("/files/weather/se", "ftp://ec2.example")
         .replace("brazil", "brazil-b")
@@ -73,7 +73,7 @@ def test_a_limited_caller_adds_only_prefixes_of_its_own(served: Api) -> None:
     )
     own = published(served, other, limited)
 
-    assert (answer.status, "is not among your prefixes" in warned(answer)) == (200, True)
+    assert (response.status, "is not among your prefixes" in warned(response)) == (200, True)
     assert own.status == 200, own.text
     assert [each for each in prefixes(served) if each.startswith("brazil")] == [f"{own.body.removesuffix('-1.0.0')}/"]
 

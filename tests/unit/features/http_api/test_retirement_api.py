@@ -11,7 +11,7 @@ import pytest
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document
 from tests.unit.features.http_api.test_contract_owners import token
 
 ONE = f"{CONTRACTS}/{{id}}"
@@ -27,7 +27,7 @@ def published(served: Api) -> Api:
     return served
 
 
-def deleted(api: Api, contract: str = "shop", authorizer: dict[str, Any] | None = None, **query: str) -> Answer:
+def deleted(api: Api, contract: str = "shop", authorizer: dict[str, Any] | None = None, **query: str) -> Response:
     return api.call(f"DELETE {ONE}", path=contract, authorizer=authorizer, query=query)
 
 

@@ -14,7 +14,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
 from tests.simulation.environment import LANDING
 from tests.unit.features.http_api.api_server import Server
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, document, encoded, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document, encoded, signed
 from tests.unit.features.http_api.test_contract_owners import token
 
 OF_CONTRACT, ROUTE = f"{CONTRACTS}/{{id}}/route", "/api/v1/route"
@@ -24,7 +24,7 @@ ALL: dict[str, Any] = {"jwt": {"claims": {"iss": "https://i", "sub": "s"}}}
 
 def wanted(
     api: Api, prefix: str, contract: str = "sale", authorizer: dict[str, Any] | None = None, **query: str
-) -> Answer:
+) -> Response:
     """A route, by the address of its contract."""
     body = json.dumps({"prefix": prefix}).encode()
     return api.call(f"POST {OF_CONTRACT}", body, path=contract, authorizer=authorizer, query=query)
@@ -87,10 +87,10 @@ TAKEN = ("secret/", "secret/inner/", "sec/../secret/", "", "/", "elsewhere/", "o
 @pytest.mark.parametrize("prefix", TAKEN)
 def test_a_limited_caller_adds_no_route_elsewhere(two: Api, who: str, prefix: str) -> None:
     """Neither confirmed nor told whose it is."""
-    answer = wanted(two, prefix, authorizer=LIMITED[who], confirm="true")
+    response = wanted(two, prefix, authorizer=LIMITED[who], confirm="true")
 
-    assert answer.status == 400
-    assert "other" not in answer.text.replace("another", "").replace(f"{prefix!r}", "")
+    assert response.status == 400
+    assert "other" not in response.text.replace("another", "").replace(f"{prefix!r}", "")
     assert [each.prefix for each in two.env.dependencies.registry.contract("sale").routes] == []
 
 

@@ -40,10 +40,10 @@ def both(kept: bool | None, exception: dict[str, Any] | None = None) -> dict[str
 def test_a_running_workload_has_no_result_yet(serve: Callable[[Environment], Api]) -> None:
     """Status and `Running`, without information."""
     env, row = landed()
-    answer = serve(env).workload(row.id)
+    response = serve(env).workload(row.id)
 
-    assert answer.status == 200
-    assert answer.body == {
+    assert response.status == 200
+    assert response.body == {
         "workloadId": row.id,
         "deliveryId": row.id,
         "dataContractId": "orders",
@@ -175,9 +175,9 @@ def test_a_result_that_was_exchanged_is_not_shown(serve: Callable[[Environment],
     """500 without any of its text: the result is not the one that was decided on."""
     env, workload = settled(b"good:1")
     swapped(env, f"runs/{workload}/attempt=1/result.json", b"{}")
-    answer = serve(env).workload(workload)
+    response = serve(env).workload(workload)
 
-    assert (answer.status, answer.body["type"]) == (500, "urn:lakegate:problem:internal")
+    assert (response.status, response.body["type"]) == (500, "urn:lakegate:problem:internal")
 
 
 def test_every_state_has_a_status() -> None:

@@ -22,7 +22,7 @@ from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, following
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api, signed
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, signed
 from tests.unit.features.http_api.test_access import limited
 from tests.unit.features.waivers.test_waiver import REASON, rejected
 from tests.unit.gate.scenarios import KEY, landed
@@ -33,7 +33,7 @@ WORKLOAD = "GET /api/v1/workload/{id}"
 REPLAY: dict[str, str] = {"transition": "replay"}
 
 
-def asked(api: Api, workload: str, body: object, **more: Any) -> Answer:
+def asked(api: Api, workload: str, body: object, **more: Any) -> Response:
     return api.call(TRANSITION, json.dumps(body).encode(), path=workload, **more)
 
 
@@ -68,13 +68,13 @@ def test_a_waiver_is_recorded_and_the_next_sweep_accepts(serve: Callable[[Enviro
     """By the name of the caller; the answer is the workload that is accepted, and no copy is made in the request."""
     env, row = rejected()
     objects, now = len(env.lake), env.memory.clock.now()
-    answer = asked(serve(env), row.id, waiver(env))
+    response = asked(serve(env), row.id, waiver(env))
     made = env.dependencies.workloads.get(replay_id(row.id))
     copied = len(env.lake) - objects
     swept(env)
     after = env.dependencies.workloads.get(made.id)
 
-    assert (answer.status, answer.body["workloadId"], answer.body["status"]) == (200, made.id, "Created")
+    assert (response.status, response.body["workloadId"], response.body["status"]) == (200, made.id, "Created")
     assert (made.state, made.due_at, copied) == (State.RECEIVED, now, 0)
     assert made.waiver is not None
     assert (made.waiver.actor, made.waiver.reason, made.waiver.rejected) == (ALICE, REASON, row.id)
@@ -130,12 +130,12 @@ def test_a_version_is_chosen_for_a_replay(serve: Callable[[Environment], Api]) -
     assert (before, done.status, chosen and chosen.version) == ([], 200, "1.0.0")
 
 
-def problem(answer: Answer) -> tuple[object, ...]:
+def problem(response: Response) -> tuple[object, ...]:
     return (
-        answer.status,
-        answer.body["type"].rpartition(":")[2],
-        answer.body["workloadStatus"],
-        answer.body["transitions"],
+        response.status,
+        response.body["type"].rpartition(":")[2],
+        response.body["workloadStatus"],
+        response.body["transitions"],
     )
 
 
@@ -167,10 +167,10 @@ def test_what_no_waiver_is_for_names_the_reason(serve: Callable[[Environment], A
     env = Environment()
     upload = env.upload("elsewhere/day.csv", b"good:1")
     settle(Stage(env, lambda _: Fault.NONE))
-    answer = asked(serve(env), upload.workload, waiver(env))
+    response = asked(serve(env), upload.workload, waiver(env))
 
-    assert problem(answer) == (409, "illegal-transition", "Rejected", ["replay"])
-    assert answer.body["detail"] == "A delivery that is rejected as `unrouted` cannot be waived."
+    assert problem(response) == (409, "illegal-transition", "Rejected", ["replay"])
+    assert response.body["detail"] == "A delivery that is rejected as `unrouted` cannot be waived."
 
 
 def test_what_was_replayed_is_not_waived_and_the_other_way_round(serve: Callable[[Environment], Api]) -> None:
@@ -214,9 +214,9 @@ def test_what_was_replayed_is_not_waived_and_the_other_way_round(serve: Callable
 def test_a_body_that_is_no_transition_is_refused(serve: Callable[[Environment], Api], body: object) -> None:
     """Before anything is recorded; nobody names an actor."""
     env, row = rejected()
-    answer = asked(serve(env), row.id, body)
+    response = asked(serve(env), row.id, body)
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
     assert records(env) == []
 
 
@@ -229,9 +229,9 @@ def test_a_waiver_that_the_command_would_refuse_is_refused(
 ) -> None:
     """An end that is past or too far ahead, and a reason that is no line."""
     env, row = rejected()
-    answer = asked(serve(env), row.id, waiver(env, **changes))
+    response = asked(serve(env), row.id, waiver(env, **changes))
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
     assert records(env) == []
 
 
@@ -268,9 +268,9 @@ def test_a_command_at_the_same_time_is_one_replay(serve: Callable[[Environment],
     """Who is second gets the workload of who was first."""
     env, row = rejected()
     first = run(replay(env.dependencies, row.id), env.dependencies.clock)
-    answer = asked(serve(env), row.id, REPLAY, authorizer=signed(BOB))
+    response = asked(serve(env), row.id, REPLAY, authorizer=signed(BOB))
 
-    assert (answer.status, answer.body["workloadId"]) == (200, first)
+    assert (response.status, response.body["workloadId"]) == (200, first)
     assert records(env) == [("replay", ALICE)]
 
 
@@ -327,13 +327,13 @@ def test_a_delivery_is_declined_with_a_reason(serve: Callable[[Environment], Api
         asked(api, workload, {"transition": "decline", "reason": " "}),
     ]
     waived = asked(api, workload, waiver(env))
-    answer = asked(api, workload, {"transition": "decline", "reason": " known "})
+    response = asked(api, workload, {"transition": "decline", "reason": " known "})
     swept(env)
     row = env.dependencies.workloads.get(workload)
 
     assert [each.status for each in wrong] == [400] * 5
     assert (waived.status, waived.body["transitions"]) == (409, ["approve", "decline"])
-    assert (answer.status, row.state) == (200, State.QUARANTINED)
+    assert (response.status, row.state) == (200, State.QUARANTINED)
     assert row.decision is not None
     assert row.decision.reasons == (f"declined: known (by {ALICE})",)
 

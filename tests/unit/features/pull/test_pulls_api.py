@@ -11,7 +11,7 @@ from lakegate.features.pull import pulls_api
 from lakegate.features.pull.pull_task import leased
 from lakegate.timestamps import moment
 from tests.simulation.environment import Environment
-from tests.unit.features.http_api.conftest import CONTRACTS, Answer, Api
+from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response
 from tests.unit.features.http_api.test_access import limited, token
 from tests.unit.features.pull.pull_stage import LINE, PullStage, scheduled
 from tests.unit.features.pull.test_named_objects import KEY, Stage
@@ -61,9 +61,9 @@ def test_what_is_being_fetched_stays_as_it_is(serve: Callable[[Environment], Api
     stage = scheduled(ENDED)
     stage.env.memory.pulls.write(leased(stage.row, "9999-01-01T00:00:00.000000Z"))
     before = stage.row
-    answer = serve(stage.env).call(ROUTE, path="partner")
+    response = serve(stage.env).call(ROUTE, path="partner")
 
-    assert [(each["status"], each["latest"]) for each in answer.body["pulls"]] == [("Fetching", None)]
+    assert [(each["status"], each["latest"]) for each in response.body["pulls"]] == [("Fetching", None)]
     assert stage.row == before
 
 
@@ -71,9 +71,11 @@ def test_a_contract_that_no_tick_has_seen_is_unscheduled(serve: Callable[[Enviro
     """Published within five minutes, or on a stack that does not pull: no row is made."""
     stage = PullStage()
     stage.publish()
-    answer = serve(stage.env).call(ROUTE, path="partner")
+    response = serve(stage.env).call(ROUTE, path="partner")
 
-    assert answer.body == {"pulls": [{"line": LINE, "contractVersion": None, "status": "Unscheduled", "latest": None}]}
+    assert response.body == {
+        "pulls": [{"line": LINE, "contractVersion": None, "status": "Unscheduled", "latest": None}]
+    }
     assert stage.row.plan == ""
 
 
@@ -95,9 +97,9 @@ def test_a_line_is_named_in_the_forms_of_the_command(
     """Another one is 404, and nothing is pulled."""
     stage = ended()
     before = stage.row
-    answer = serve(stage.env).call(ROUTE, path="partner", query={"line": line})
+    response = serve(stage.env).call(ROUTE, path="partner", query={"line": line})
 
-    assert answer.status == status
+    assert response.status == status
     assert (stage.row != before) is (status == 200)
 
 
@@ -144,10 +146,10 @@ def test_a_request_has_so_many_lines(serve: Callable[[Environment], Api], monkey
     stage = ended()
     before = stage.row
     monkeypatch.setattr(pulls_api, "MOST_LINES", 0)
-    answer = serve(stage.env).call(ROUTE, path="partner")
+    response = serve(stage.env).call(ROUTE, path="partner")
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:refused")
-    assert "name one by `line`" in answer.body["detail"]
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:refused")
+    assert "name one by `line`" in response.body["detail"]
     assert stage.row == before
 
 
@@ -157,7 +159,7 @@ def test_an_object_is_named_once(serve: Callable[[Environment], Api]) -> None:
     stage.has(b"id\n1")
     api = serve(stage.env)
 
-    def named(source: str = KEY, contract: str = "partner", **query: str) -> Answer:
+    def named(source: str = KEY, contract: str = "partner", **query: str) -> Response:
         return api.call(ROUTE, path=contract, query={"object": source, "version": "v1", **query})
 
     first = named()

@@ -23,7 +23,7 @@ from lakegate.plan.result import Measured, Measurement, Result, Unreadable
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
-from tests.unit.features.http_api.conftest import Answer, Api, signed
+from tests.unit.features.http_api.conftest import Api, Response, signed
 from tests.unit.features.http_api.test_access import limited
 from tests.unit.features.waivers.test_waiver import rejected
 from tests.unit.gate.scenarios import KEY, landed, resumed, swapped
@@ -61,11 +61,11 @@ def wanted(path: str = KEY, *rules: dict[str, Any], **changes: Any) -> dict[str,
     return {"workloadId": NAME, "validations": rules or [SIZE, COMPLETE], "access": {"path": path}, **changes}
 
 
-def begun(api: Api, body: object, route: str = START, path: str = "", **more: Any) -> Answer:
+def begun(api: Api, body: object, route: str = START, path: str = "", **more: Any) -> Response:
     return api.call(route, json.dumps(body).encode(), path=path, **more)
 
 
-def read(api: Api, name: str = NAME, **more: Any) -> Answer:
+def read(api: Api, name: str = NAME, **more: Any) -> Response:
     return api.call(READ, path=name, **more)
 
 
@@ -250,11 +250,11 @@ def test_two_starts_at_once_are_one_run(stop: int) -> None:
     try:
         while True:
             try:
-                answer = call.do()
+                response = call.do()
             except ConditionFailed as refused:
                 call = steps.throw(refused)
             else:
-                call = steps.send(answer)
+                call = steps.send(response)
     except StopIteration as ended:
         first = ended.value
 
@@ -629,10 +629,10 @@ def test_rules_that_cannot_be_measured_are_refused_with_their_places(
 ) -> None:
     """Nothing is started, and nothing skipped silently."""
     env = with_upload()
-    answer = begun(serve(env), wanted(KEY, rule))
-    first = answer.body["errors"][0]
+    response = begun(serve(env), wanted(KEY, rule))
+    first = response.body["errors"][0]
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-rules")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-rules")
     assert path in {None, first["path"]}
     assert code in {None, first["code"]}
     assert payloads(env) == []
@@ -640,18 +640,20 @@ def test_rules_that_cannot_be_measured_are_refused_with_their_places(
 
 def test_two_rules_of_one_id_are_refused(serve: Callable[[Environment], Api]) -> None:
     """It distinguishes results."""
-    answer = begun(serve(with_upload()), wanted(KEY, SIZE, {**COMPLETE, "id": "rows"}))
+    response = begun(serve(with_upload()), wanted(KEY, SIZE, {**COMPLETE, "id": "rows"}))
 
-    assert [(each["path"], each["code"]) for each in answer.body["errors"]] == [("/validations/1/id", "duplicate-rule")]
+    assert [(each["path"], each["code"]) for each in response.body["errors"]] == [
+        ("/validations/1/id", "duplicate-rule")
+    ]
 
 
 def test_an_expectation_is_measured(serve: Callable[[Environment], Api]) -> None:
     """A custom rule whose expectation the engine knows, over any declared column."""
     env = with_upload()
     rule = {"id": "a", "ruleType": "custom", **GE, "columns": ["name"], "args": {"strftime_format": "%Y-%m-%d"}}
-    answer = begun(serve(env), wanted(KEY, rule))
+    response = begun(serve(env), wanted(KEY, rule))
 
-    assert answer.status == 200, answer.text
+    assert response.status == 200, response.text
     assert [each.fields for each in asked(env)[1].checks] == [("name",)]
 
 
@@ -688,9 +690,9 @@ NESTED = json.dumps(wanted()).replace(
 def test_a_body_that_is_no_validation_is_refused(serve: Callable[[Environment], Api], body: bytes) -> None:
     """Before anything is looked up."""
     env = with_upload()
-    answer = serve(env).call(START, body)
+    response = serve(env).call(START, body)
 
-    assert (answer.status, answer.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
+    assert (response.status, response.body["type"]) == (400, "urn:lakegate:problem:invalid-body")
     assert env.memory.validations == {}
 
 

@@ -13,14 +13,14 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.http_messages import CALLBACK_ROUTE
 from tests.simulation.environment import Environment
-from tests.unit.features.http_api.conftest import Answer, Api
+from tests.unit.features.http_api.conftest import Api, Response
 from tests.unit.features.http_api.test_workloads_api_transitions import swept
 from tests.unit.features.workflows.test_callbacks import ERP, asked, called, records, token_of
 
 WRONG = "A" * 43
 
 
-def sent(api: Api, workload: str, body: object, **more: Any) -> Answer:
+def sent(api: Api, workload: str, body: object, **more: Any) -> Response:
     """A callback, as API Gateway sends it where nobody is authorised."""
     return api.call(CALLBACK_ROUTE, json.dumps(body).encode(), path=workload, authorizer={}, **more)
 
@@ -57,11 +57,11 @@ def test_a_callback_is_carried_out_by_the_next_sweep(serve: Callable[[Environmen
 def test_a_callback_declines_with_a_reason(serve: Callable[[Environment], Api]) -> None:
     """The next sweep rejects the delivery."""
     api, row, token = waiting(serve)
-    answer = sent(api, row.id, {"token": token, "transition": "decline", "reason": " known "})
+    response = sent(api, row.id, {"token": token, "transition": "decline", "reason": " known "})
     swept(api.env)
     after = api.env.dependencies.workloads.get(row.id)
 
-    assert answer.status == 200
+    assert response.status == 200
     assert after.decision is not None
     assert after.decision.reasons[0] == f"declined: known (by callback:{ERP})"
 
