@@ -16,7 +16,7 @@ from typing import Any, Final
 from lakegate.aws.clients import port_errors
 from lakegate.contract.contract_model import parts_of
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import InputError
+from lakegate.errors import InputError, Unfinished
 from lakegate.features.pull.named_objects import is_in, lines_of, name_object
 from lakegate.features.pull.naming_messages import ObjectsNamed
 from lakegate.features.pull.pull_task import policy_of, published_pulls
@@ -35,6 +35,8 @@ READINGS: Final = 3
 """The most for one message."""
 SKEW: Final = timedelta(seconds=1)
 """Between the clock of SQS and that of the function."""
+ENOUGH: Final = 30.0
+"""Seconds: with less than this left no further plan is read."""
 _QUEUE: Final = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,80})")
 
 
@@ -49,6 +51,8 @@ class NamingQueues:
     _owners: dict[str, tuple[datetime, str]] = field(default_factory=dict)
     _folders: tuple[datetime, tuple[tuple[Pull, str], ...]] | None = None
     """Folder and dataset of each contract that has one."""
+    _pulls: dict[str, Pull | None] = field(default_factory=dict)
+    """By the digest of a plan: of others than those that were just published nothing is read again."""
 
     def name(self, dependencies: Dependencies, named: ObjectsNamed) -> Steps[None]:
         """Let every dataset whose folder has an object of the message deliver it, once.
@@ -98,7 +102,7 @@ class NamingQueues:
         newest, found = (sent or clock.now()) + SKEW, list[str]()
         for _ in range(READINGS):
             if self._folders is None or clock.now() - self._folders[0] > KEPT:
-                self._folders = clock.now(), tuple(_folders(dependencies))
+                self._folders = clock.now(), tuple(self._read_folders(dependencies))
             read, folders = self._folders
             found = [line for folder, line in folders if is_in(source, folder)]
             if found or read > newest:
@@ -107,11 +111,20 @@ class NamingQueues:
             self._folders = None
         return found
 
+    def _read_folders(self, dependencies: Dependencies) -> Iterator[tuple[Pull, str]]:
+        """Folder and dataset of each contract whose objects are named; one whose plan is damaged is left to the tick to report.
 
-def _folders(dependencies: Dependencies) -> Iterator[tuple[Pull, str]]:
-    """Folder and dataset of each contract whose objects are named; one whose plan is damaged is left to the tick to report."""
-    for found in published_pulls(dependencies):
-        with suppress(Alarm):
-            pull = policy_of(dependencies, found.line, found.plan).pull
+        Raises Unfinished where time is short: the next message goes on with those that were not read.
+        """
+        seen = set[str]()
+        for each in published_pulls(dependencies):
+            if each.plan not in self._pulls:
+                if dependencies.remaining() < ENOUGH:
+                    raise Unfinished("folders")
+                with suppress(Alarm):
+                    self._pulls[each.plan] = policy_of(dependencies, each.line, each.plan).pull
+            seen.add(each.plan)
+            pull = self._pulls.get(each.plan)
             if pull is not None and pull.is_folder:
-                yield pull, found.line
+                yield pull, each.line
+        self._pulls = {plan: pull for plan, pull in self._pulls.items() if plan in seen}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -21,6 +22,7 @@ from lakegate.features.pull.naming_messages import ObjectsNamed, named_in
 from lakegate.features.pull.naming_queues import PAUSE, TAG, NamingQueues
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
+from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of
 from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.quick_moto import REGION, quick_aws
@@ -313,6 +315,27 @@ def test_folders_and_owners_are_read_once_a_minute(queues: Queues, monkeypatch: 
     queues.stage.env.memory.clock.sleep(61)
 
     assert (bool(before), queues.send(claim(KEY), queue=exact)) == (True, [])
+
+
+def test_a_plan_is_read_once_and_what_was_read_stays(queues: Queues, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans of an owner that take long to read hold nobody up for good: a reading that ran out of time is continued."""
+    for number in range(20):
+        publish(queues.stage, f"large{number}", f"s3://large/{number}/")
+    left = iter([100.0] * 5)
+    short = replace(queues.stage.dependencies, remaining=lambda: next(left, 1.0), plans={})
+    read = Mock(wraps=Plan.from_bytes)
+    monkeypatch.setattr(Plan, "from_bytes", read)
+    with monkeypatch.context() as patched:
+        patched.setattr(naming_handler, "dependencies", lambda: short)
+        given = [queues.send(claim(KEY), claim(KEY))]
+        begun = read.call_count
+    for _ in range(2):
+        given.append(queues.send(claim(KEY)))
+        queues.stage.env.memory.clock.sleep(61)
+
+    assert ([len(each) for each in given], begun) == ([2, 0, 0], 5)
+    assert read.call_count == 21 + 2  # and for each row that is written, what is current
+    assert "HandlerError" not in queues.log.getvalue()
 
 
 def test_a_contract_that_was_just_published_is_found(queues: Queues) -> None:
