@@ -11,6 +11,7 @@ from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, steps_of
 from lakegate.contract.documents.key_table import OFFSET
+from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
@@ -181,7 +182,7 @@ class Examined:
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     lines: tuple[str, ...] = ()
-    """The lines of the document, to show them beside problems; empty if it could not be parsed."""
+    """The lines of the document, to show them beside problems; empty if it is too large."""
     contract: Contract | None = None
     """The contract as far as it could be read; None if the format or version is unknown."""
     document: Document | None = None
@@ -221,13 +222,18 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
         try:
             found = read_alone(text, variables)
         except ContractError as error:
-            return Examined(error.problems, ())
+            return Examined(error.problems, (), _lines(text))
         document, contract, notes = found.document, found.contract, Notes([*found.errors], [*found.warnings])
         if contract is not None:
             contract = complete(contract, document, notes)
             lint(contract.with_own_common, document, notes)
     errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
     return Examined(errors, warnings, document.lines, contract, document)
+
+
+def _lines(text: bytes) -> tuple[str, ...]:
+    """The lines of a document that could not be parsed."""
+    return tuple(text.decode(errors="replace").splitlines()) if len(text) <= LARGEST_BYTES else ()
 
 
 def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:

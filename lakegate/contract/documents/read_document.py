@@ -17,6 +17,7 @@ from typing import NoReturn
 import yaml
 
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Scalar, Step, address
+from lakegate.contract.documents.syntax_mistakes import mark_of, mistake_of
 from lakegate.errors import ContractError, Problem
 
 # ---- Types of unquoted texts ----
@@ -82,11 +83,6 @@ def sized(node: Node, inner: Sequence[Node]) -> Node:
         depth=1 + max((each.depth for each in inner), default=0),
         characters=sum(each.characters for each in inner),
     )
-
-
-def mark_of(mark: object) -> Mark:
-    """The parser's mark, from 1; the start of the document if it has none."""
-    return Mark(getattr(mark, "line", 0) + 1, getattr(mark, "column", 0) + 1)
 
 
 @dataclass(slots=True)
@@ -262,7 +258,8 @@ def parse(text: bytes) -> Document:
         for event in yaml.parse(_paired(decoded), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             composer.take(event)
     except yaml.MarkedYAMLError as error:
-        composer.refuse("syntax", f"This is neither YAML nor JSON: {error.problem}.", mark_of(error.problem_mark))
+        words, mark = mistake_of(error, decoded)
+        composer.refuse("syntax", f"This is neither YAML nor JSON: {words}.", mark)
     if composer.root is None:
         composer.refuse("empty-document", "The document is empty: write a contract into it.", Mark(1, 1))
     if composer.problems:
