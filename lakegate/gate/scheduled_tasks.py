@@ -246,7 +246,10 @@ def _pages(
         if dependencies.remaining() < ENOUGH:
             break
         page = dependencies.registry.page(before or "")
-        for found in chain.from_iterable(labelled(each, discovery.label) for each in page.contracts):
+        lines = chain.from_iterable(labelled(each, discovery.label) for each in page.contracts)
+        for number, found in enumerate(lines):
+            if number and dependencies.remaining() < ENOUGH:
+                break  # the next reading of the page passes over what is planned, and other pages do not wait for it
             yield from turn.guarded(found.line, _planned(dependencies, task, discovery, found))
         after = page.after or None
         if after != before:

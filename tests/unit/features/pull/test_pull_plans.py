@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from lakegate.contract.delivery_policy import Pull
+from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
-from lakegate.features.pull.pull_task import LEASE, leased, run_now
+from lakegate.features.pull.pull_task import LEASE, leased, pulls, run_now
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.effects import run
-from lakegate.gate.registry.registry_rows import RegistryPage
+from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Publication, RegistryPage
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.scheduled_tasks import PAGES
 from lakegate.timestamps import moment
+from tests.deliveries.delivery import plan_of
+from tests.simulation.environment import LAKE
 from tests.unit.features.pull.pull_stage import LINE, PULL, PullStage, scheduled
 
 SMALL, LARGE, WHOLE = b"id", b"id\n1\n2\n3\n4", b"id\n1\n2\n3"
@@ -143,6 +147,27 @@ def test_the_registry_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> N
         *("", *map(str, range(1, PAGES))),
     ]
     assert stage.row.schedule == "rate(1 hour)"
+
+
+def test_a_page_of_many_lines_ends_with_the_time_and_is_gone_on_with() -> None:
+    """An owner may publish as many lines as it likes: a tick that never ended would pull nothing of anybody's."""
+    stage = PullStage()
+    for number in range(30):
+        name = f"many{number:02}"
+        plan = replace(plan_of({"id": "integer"}), policy=Policy(pull=PULL), contract=name)
+        stage.env.memory.objects.put(Address(LAKE, f"plans/{plan.digest}.json"), plan.to_bytes())
+        made = Publication(name, "1.0.0", "active", "c", (), plans=(("rows", plan.digest),), labels=(("pull", "rows"),))
+        stage.env.memory.registry.publish(made)
+    whole, planned = stage.dependencies, []
+    for seconds in (100, 100, 100_000, 100_000):
+        left = iter(range(seconds, 0, -4))
+        stage.dependencies = replace(whole, remaining=partial(next, left, 0))
+        stage.tick()
+        planned.append(sum(bool(pulls(whole).get(f"many{number:02}/rows_v1").plan) for number in range(30)))
+
+    assert 0 < planned[0] < 30
+    assert planned == sorted(planned)
+    assert planned[-1] == 30
 
 
 def test_two_ticks_schedule_a_line_once() -> None:
