@@ -47,7 +47,7 @@ ALREADY_IN_SPARK = (
 
 
 def sound(folder: Path, jars: tuple[Jar, ...]) -> bool:
-    """Whether `folder` holds every jar, each with the bytes its pin promises."""
+    """Whether `folder` holds every jar, each with the digest of its pin."""
     return all((folder / jar.file).is_file() and not _altered(folder / jar.file, jar) for jar in jars)
 
 

@@ -57,7 +57,7 @@ def refuse(refusals: Mapping[str, Refusal], head: bytes, storage: Storage, csv: 
             raise UnreadableError(*found)
 
 
-def promised(storage: Storage) -> str:
+def declared_format(storage: Storage) -> str:
     """The description of the declared format: `plain CSV`, `CSV packed with gzip`, `a Parquet file`."""
     title = storage.format.spec.title
     if not storage.format.is_text:
@@ -108,7 +108,9 @@ def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str
     found, words = _signature(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
-    message = f"the file is {words}, although the contract promises {promised(storage)}: {_remedy(found, storage)}"
+    message = (
+        f"the file is {words}, although the contract promises {declared_format(storage)}: {_remedy(found, storage)}"
+    )
     return found, message
 
 
@@ -119,7 +121,10 @@ def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] |
     if storage.format.is_text:
         words = f"the contract declares {wanted}, but the file is not compressed"
         return "not-packed", f"{words}: pack it, or declare another compression"
-    return "other-format", f"the file does not begin as {promised(storage)} does: deliver that, or declare what it is"
+    return (
+        "other-format",
+        f"the file does not begin as {declared_format(storage)} does: deliver that, or declare what it is",
+    )
 
 
 SIGNATURE_REFUSALS: dict[str, Refusal] = {

@@ -189,8 +189,8 @@ def _other_delimiter(text: _Text) -> str | None:
         names = text.cells(text.line, mark)
         if mark != text.csv.delimiter and len(names) > 1 and renamed(names, text.declared, text.physical):
             declare = f"csv.delimiter: {json.dumps(mark)}"
-            promise = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
-            return f"the columns are separated by {words}, {promise}"
+            required = f"although the contract declares {text.delimiter}: write the file so, or declare {declare}"
+            return f"the columns are separated by {words}, {required}"
     return None
 
 
@@ -252,7 +252,7 @@ HEAD = 1 << 18
 def text_of(first: bytes, storage: Storage, csv: Csv) -> bytes | None:
     """The beginning of a file's text, unpacked; None where there is none to see: another format, or too few bytes.
 
-    UnreadableError where the first bytes are those of another kind of file than the contract promises.
+    UnreadableError where the first bytes are those of another format than the contract declares.
     """
     refuse(SIGNATURE_REFUSALS, first, storage, csv)
     text = beginning(first, storage.compression, HEAD) if storage.format.is_text else None

@@ -68,8 +68,8 @@ LONGEST_SCHEDULE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """A service level of the contract: how long it takes at most until a delivery is accepted."""
+class ServiceLevel:
+    """A service level of time: how long it takes at most until a delivery is accepted."""
 
     name: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
@@ -79,7 +79,7 @@ class Promise:
     """The times of a frequency in cron, in UTC: each time is as long as the period in which it begins."""
 
     def seconds_from(self, at: datetime) -> int:
-        """The seconds until a promise that begins at a moment is missed.
+        """The seconds until the service level is missed, from a moment on.
 
         Of a schedule these are the seconds of the period in which the moment lies: what was accepted ten minutes after one of its
         times is followed by something ten minutes after the next one.
@@ -131,13 +131,13 @@ _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 
 _SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
 
 
-def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
-    """The shortest promise of each name: a frequency is the time from one delivery to the next, a freshness the age of the data,
+def service_levels_of(rules: Iterable[Rule]) -> tuple[ServiceLevel, ...]:
+    """The strictest service level of each name: a frequency is the time between deliveries, a freshness the age of the data,
     a latency the time from a row's moment until it is accepted.
 
-    A frequency may be an expression of cron; any other value that is no length of time is no promise that can be watched.
+    A frequency may be an expression of cron; any other value that is no length of time is left out: nothing can watch it.
     """
-    found: dict[str, Promise] = {}
+    found: dict[str, ServiceLevel] = {}
     for rule in rules:
         name, value = level_name(rule), rule.arguments.get("value")
         if rule.kind != KIND or name not in LEVELS_IN_TIME:
@@ -146,8 +146,8 @@ def promises_of(rules: Iterable[Rule]) -> tuple[Promise, ...]:
         seconds = _INTERVALS.get(str(value).casefold()) or duration(value, rule.arguments.get("unit"))
         seconds = _longest_period(times) if times else seconds
         if seconds is not None and _SHORTEST <= seconds <= _LONGEST:
-            mine = Promise(name, int(seconds), times)
-            found[name] = min(mine, found.get(name, mine), key=lambda each: each.seconds)
+            own = ServiceLevel(name, int(seconds), times)
+            found[name] = min(own, found.get(name, own), key=lambda each: each.seconds)
     return tuple(found[name] for name in sorted(found))
 
 

@@ -25,7 +25,7 @@ VALUES = ("property", "value", "unit")
 
 
 @dataclass(frozen=True, slots=True)
-class PromisedLevel:
+class DeclaredLevel:
     """One service level of a contract."""
 
     name: str
@@ -64,15 +64,15 @@ class PromisedLevel:
         return self.rule.origin
 
 
-def service_levels(contract: Contract) -> list[PromisedLevel]:
+def service_levels(contract: Contract) -> list[DeclaredLevel]:
     """The service levels of a contract, each once although it is a rule of every dataset that it concerns."""
-    found: dict[str, PromisedLevel] = {}
+    found: dict[str, DeclaredLevel] = {}
     for dataset in contract.datasets:
         for rule in dataset.rules:
             if rule.kind == KIND:
                 fields = tuple(f"{dataset.name}.{each}" for each in rule.fields)
                 known = found.get(rule.origin.path)
-                found[rule.origin.path] = PromisedLevel(
+                found[rule.origin.path] = DeclaredLevel(
                     level_name(rule), (*(known.fields if known else ()), *fields), rule
                 )
     return list(found.values())
@@ -80,7 +80,7 @@ def service_levels(contract: Contract) -> list[PromisedLevel]:
 
 def pair_levels(
     old: Contract, new: Contract
-) -> tuple[list[tuple[PromisedLevel, PromisedLevel]], list[PromisedLevel], list[PromisedLevel]]:
+) -> tuple[list[tuple[DeclaredLevel, DeclaredLevel]], list[DeclaredLevel], list[DeclaredLevel]]:
     """The service levels of two versions, by name and fields."""
     return paired(
         service_levels(old),
@@ -92,7 +92,7 @@ def pair_levels(
 
 
 def compare_levels(
-    pairs: list[tuple[PromisedLevel, PromisedLevel]], removed: list[PromisedLevel], added: list[PromisedLevel]
+    pairs: list[tuple[DeclaredLevel, DeclaredLevel]], removed: list[DeclaredLevel], added: list[DeclaredLevel]
 ) -> Iterator[Change]:
     """The changes of service levels."""
     for old, new in pairs:
@@ -103,7 +103,7 @@ def compare_levels(
     yield from (Change(each.path, "service-level-added", None, each.words) for each in added)
 
 
-def _kind(old: PromisedLevel, new: PromisedLevel) -> str | None:
+def _kind(old: DeclaredLevel, new: DeclaredLevel) -> str | None:
     """The kind of change; None if the meaning is the same."""
     if old.fields != new.fields:
         return "service-level-changed"
@@ -115,7 +115,7 @@ def _kind(old: PromisedLevel, new: PromisedLevel) -> str | None:
     return "service-level-stricter" if order else "service-level-relaxed"
 
 
-def _comparable(old: PromisedLevel, new: PromisedLevel) -> bool | None:
+def _comparable(old: DeclaredLevel, new: DeclaredLevel) -> bool | None:
     """Whether the new value is stricter; None if it cannot be decided."""
     before, after = old.value, new.value
     less = old.name in LESS_IS_STRICTER

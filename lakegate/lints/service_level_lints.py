@@ -22,7 +22,7 @@ from lakegate.contract.service_levels import (
     SHARES,
     duration,
     level_name,
-    promises_of,
+    service_levels_of,
 )
 from lakegate.lints.findings import Finding, rules_of
 from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
@@ -127,7 +127,7 @@ def unwatched(contract: Contract, document: Document) -> Iterator[Finding]:
     levels = document.top["serviceLevelAgreements"].entries
     for rule in rules_of(contract):
         name = str(rule.arguments.get("property"))
-        if rule.kind == KIND and name in levels and not promises_of([rule]):
+        if rule.kind == KIND and name in levels and not service_levels_of([rule]):
             is_in_time = level_name(rule) in LEVELS_IN_TIME
             wanted = "write a length of time of a minute to ten years, e.g. `1h30m`" if is_in_time else NO_PROBE
             yield levels[name].path, f"{shown(name)} is recorded and not watched: {wanted}."

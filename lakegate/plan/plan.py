@@ -15,8 +15,8 @@ from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
-from lakegate.contract.service_levels import Promise
-from lakegate.json_codec import OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
+from lakegate.contract.service_levels import ServiceLevel
+from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
 from lakegate.plan.check import Check, Scale, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule
@@ -88,7 +88,7 @@ class Plan(VersionedDocument):
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
     version: Literal["lakegate/plan/1"] = VERSION
-    promises: tuple[Promise, ...] = ()
+    service_levels: tuple[ServiceLevel, ...] = field(default=(), metadata={DOCUMENT_NAME: "promises"})
     lineage: tuple[FieldLineage, ...] = ()
     """Of the fields whose lineage the contract declares."""
     workflow: PlannedWorkflow | None = None
@@ -122,7 +122,7 @@ class Plan(VersionedDocument):
         checks = tuple(each.check for each in self.scheduled if each.schedule in due)
         policy = Policy(samples=False, allow_empty=True)
         own = replace(self.current, checks=checks, policy=policy, scheduled=())
-        return replace(own, promises=(), lineage=(), workflow=None, external=())
+        return replace(own, service_levels=(), lineage=(), workflow=None, external=())
 
     @property
     def columns(self) -> tuple[PlanField, ...]:

@@ -24,8 +24,8 @@ SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPT
 
 
 @dataclass(frozen=True, slots=True)
-class TimePromise:
-    """A promise of frequency, freshness or latency, at the time of the report."""
+class DeadlineStatus:
+    """The deadline of a frequency, freshness or latency, at the time of the report."""
 
     name: str
     seconds: int
@@ -89,15 +89,15 @@ class LineHistory:
     until: datetime
     deliveries: tuple[LineDelivery, ...]
     """The oldest first."""
-    promised: Fraction | None = None
-    """Seconds: the oldest that the youngest row may be; None where nothing is promised."""
+    freshness_limit: Fraction | None = None
+    """Seconds: the oldest that the youngest row may be; None without such a service level."""
     rules: list[RuleHistory] = field(default_factory=list)
     """The least reliable first."""
     reasons: list[tuple[str, int, int]] = field(default_factory=list)
     """Rule or code, deliveries that it kept out or warned of, failing rows; the most frequent first."""
     last_accepted: datetime | None = None
     """The time of the latest accepted delivery; None where none was in this time, and no service level is stated."""
-    promises: tuple[TimePromise, ...] = ()
+    deadlines: tuple[DeadlineStatus, ...] = ()
     """The service level about the time of the next acceptance."""
 
     def counted(self, verdict: Verdict) -> int:
@@ -116,10 +116,10 @@ def history_of(
     period: tuple[datetime, datetime],
     deliveries: Sequence[LineDelivery],
     rules: Iterable[str] = (),
-    promised: Fraction | None = None,
+    freshness_limit: Fraction | None = None,
 ) -> LineHistory:
     """Add up deliveries, the oldest first. `rules`: all that the line's plan measures."""
-    found = LineHistory(line, *period, tuple(deliveries), promised)
+    found = LineHistory(line, *period, tuple(deliveries), freshness_limit)
     measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
     by_rule = {rule: RuleHistory(rule) for rule in rules}
     for each in measured:
@@ -148,7 +148,7 @@ def last_times(found: LineHistory) -> list[str]:
         *(
             f"{each.name}: {'missed since' if each.missed else 'the next delivery has to be accepted by'}"
             f" {each.until:%Y-%m-%d %H:%M} UTC"
-            for each in found.promises
+            for each in found.deadlines
         ),
     ]
 
@@ -171,7 +171,7 @@ def render_line(found: LineHistory) -> str:
     made = columns(found)
     ages = found.ages
     longest, more = max((age for _, age in ages), default=0.0), len(found.rules) - MAX_RULES
-    late = sum(found.promised is not None and age > found.promised for _, age in ages)
+    late = sum(found.freshness_limit is not None and age > found.freshness_limit for _, age in ages)
     of = f"of {counted(len(ages), 'delivery', 'deliveries')}"
     return template("dataset_report.html").render(
         found=found,
@@ -184,8 +184,8 @@ def render_line(found: LineHistory) -> str:
         unlisted=counted(more, "more rule is", "more rules are") if more > 0 else "",
         codes=CODES,
         ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
-        promised=lasting(found.promised) if found.promised is not None else "",
-        limit=float(found.promised) if found.promised is not None else None,
-        top=max(longest, float(found.promised or 0)) or 1,
+        promised=lasting(found.freshness_limit) if found.freshness_limit is not None else "",
+        limit=float(found.freshness_limit) if found.freshness_limit is not None else None,
+        top=max(longest, float(found.freshness_limit or 0)) or 1,
         late=counted(late, f"{of} was", f"{of} were"),
     )

@@ -18,7 +18,7 @@ from lakegate.contract.contract_model import (
     shape_of,
 )
 from lakegate.contract.file_formats import Format
-from lakegate.contract.service_levels import promises_of
+from lakegate.contract.service_levels import service_levels_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
 from lakegate.plan.check import BY_SCHEDULE, Check, Tier
@@ -155,7 +155,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         policy=dataset.policy,
         csv=dataset.csv,
         storage=dataset.storage,
-        promises=promises_of(dataset.rules),
+        service_levels=service_levels_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
         scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
     )

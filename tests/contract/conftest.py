@@ -18,7 +18,7 @@ from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
 from lakegate.features.validator_api.validation_run import Validations
 from lakegate.features.workflows.callbacks import Callbacks
-from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, promises
+from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, dataset_deadlines
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys
@@ -57,7 +57,7 @@ class Ports:
         self.batches, self.pauses = Batches(table), Pauses(table)
         self.ledger, self.history = Ledger(table), History(table)
         self.registry = Registry(table, "landing")
-        self.lines, self.promises = DatasetLines(table), promises(table)
+        self.lines, self.deadlines = DatasetLines(table), dataset_deadlines(table)
         self.turns, self.notices = Turns(table), Notices(table)
         self.pulls: LineRows[PullingLine] = LineRows(table, "pull", "pull", PullingLine)
         self.revalidations: LineRows[RevalidatedLine] = LineRows(table, "revalidation", "revalidation", RevalidatedLine)

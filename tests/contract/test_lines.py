@@ -10,7 +10,7 @@ import pytest
 from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
-from lakegate.gate.datasets.dataset_lines import Ending, Line, Notice, PromisingLine, Subscription
+from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Ending, Line, Notice, Subscription
 from lakegate.gate.datasets.lifecycle import deprecate
 from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
@@ -135,14 +135,14 @@ def test_two_lines_of_a_contract_share_no_item(ports: Ports, other: str) -> None
     record = replace(RECORD, chain=other, event=event_id("lifecycle", other, 1))
     ports.lines.write(FULL, RECORD)
     ports.lines.write(replace(FULL, name=other, subscriptions=()), record)
-    ports.promises.write(PromisingLine(NAME, version="1.0.0", revision=1))
+    ports.deadlines.write(DatasetDeadlines(NAME, version="1.0.0", revision=1))
     ports.pulls.write(PullingLine(NAME, version="1.0.0", revision=1))
     ports.revalidations.write(RevalidatedLine(NAME, version="1.0.0", revision=1))
     ports.pauses.begin(Pause(NAME, NOW, ALICE))
 
     assert (ports.lines.get(NAME), ports.lines.get(other)) == (FULL, replace(FULL, name=other, subscriptions=()))
     assert (ports.ledger.blocks(NAME), ports.ledger.blocks(other)) == ((RECORD,), (record,))
-    assert ports.promises.get(other) == PromisingLine(other)
+    assert ports.deadlines.get(other) == DatasetDeadlines(other)
     assert ports.pulls.get(other) == PullingLine(other)
     assert ports.revalidations.get(other) == RevalidatedLine(other)
     assert (ports.pauses.pause_of(NAME), ports.pauses.pause_of(other)) == (Pause(NAME, NOW, ALICE), None)

@@ -19,7 +19,7 @@ from lakegate.features.pull.pull_task import PullingLine
 from lakegate.features.revalidation.revalidation import RevalidatedLine
 from lakegate.features.validator_api.validation_run import Validation, Validations
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
-from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineRows, PromisingLine, promises
+from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, Line, LineRows, dataset_deadlines
 from lakegate.gate.delivery.delivery_row import Workload, workload_of, workload_row
 from lakegate.gate.delivery_store import Batch, Batches, Pause, Pauses, message_of, message_row
 from lakegate.gate.ledger.blocks import AnyBlock, Head
@@ -118,9 +118,9 @@ class Memory:
         return Turns(self.table)
 
     @property
-    def promises(self) -> LineRows[PromisingLine]:
+    def deadlines(self) -> LineRows[DatasetDeadlines]:
         """By line."""
-        return promises(self.table)
+        return dataset_deadlines(self.table)
 
     @property
     def pulls(self) -> LineRows[PullingLine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,7 @@ from lakegate.cli.options import Days, Line
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import line_named
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
+from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.report.dataset_report import LineHistory, last_times, render_line
 from lakegate.text import counted
 from lakegate.verdict.verdict import Verdict
@@ -36,7 +37,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPromise:
+class ReportedDeadline:
     """A service level of the line, and how often it was missed."""
 
     name: str
@@ -89,7 +90,7 @@ class LineReport:
 
     line: str
     last_accepted: str | None
-    promises: tuple[KeptPromise, ...]
+    deadlines: tuple[ReportedDeadline, ...] = field(metadata={DOCUMENT_NAME: "promises"})
     since: str
     until: str
     deliveries: dict[str, int]
@@ -147,13 +148,15 @@ def _in_words(found: LineHistory, days: int, page: Path | None) -> Iterator[Word
 
 def _line_report(found: LineHistory) -> LineReport:
     ages = tuple(
-        DeliveryAge(each.at.isoformat(), seconds, found.promised is not None and seconds > found.promised)
+        DeliveryAge(each.at.isoformat(), seconds, found.freshness_limit is not None and seconds > found.freshness_limit)
         for each, seconds in found.ages
     )
     return LineReport(
         found.line,
         found.last_accepted.isoformat() if found.last_accepted else None,
-        tuple(KeptPromise(each.name, each.seconds, each.until.isoformat(), each.missed) for each in found.promises),
+        tuple(
+            ReportedDeadline(each.name, each.seconds, each.until.isoformat(), each.missed) for each in found.deadlines
+        ),
         found.since.isoformat(),
         found.until.isoformat(),
         {each.value: found.counted(each) for each in WORDS},
@@ -162,7 +165,7 @@ def _line_report(found: LineHistory) -> LineReport:
             for each in found.rules
         ),
         tuple(ReasonCount(rule, count, rows) for rule, count, rows in found.reasons),
-        Freshness(float(found.promised) if found.promised is not None else None, ages),
+        Freshness(float(found.freshness_limit) if found.freshness_limit is not None else None, ages),
     )
 
 

@@ -339,7 +339,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     top = definitions.top
     places = [top["config"][EXTENSION], place["config"][EXTENSION]]
     extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
-    promised = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
+    notice_days = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
     layered = {path: definitions.layers(each) for path, each in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}
     fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
@@ -356,13 +356,13 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
         rules=extension.graded(rules),
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
-        notice_days=extension.notice_days if promised is None else promised,
+        notice_days=extension.notice_days if notice_days is None else notice_days,
         native=native(place["config"]),
         csv=extension.csv,
         storage=extension.storage,
         declared=extension.declared
         | (set() if place["additionalFields"].flag is None else {"additional_fields"})
-        | (set() if promised is None else {"notice_days"}),
+        | (set() if notice_days is None else {"notice_days"}),
     )
 
 

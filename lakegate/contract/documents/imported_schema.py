@@ -138,7 +138,7 @@ class Converted:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpressedPromises:
+class ExpressedRequirements:
     """The rules of a dataset; those that a target asks for are expressed by it."""
 
     dataset: Dataset

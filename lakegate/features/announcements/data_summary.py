@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from lakegate.admission.file_signatures import promised
+from lakegate.admission.file_signatures import declared_format
 from lakegate.admission.refusals import refused_by_size
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Format, Storage
@@ -96,7 +96,7 @@ def _of_text(reason: str, path: str) -> SummaryRefusal:
 def _of_storage(storage: Storage, summary: DataSummary) -> Iterator[SummaryRefusal]:
     """Another format or compression than the contract's; one of no known format takes nothing."""
     formats = {Format.JSON, Format.JSONL, Format.ANY_JSON} if storage.format is Format.ANY_JSON else {storage.format}
-    wanted = promised(storage) or "a format that is not read here"
+    wanted = declared_format(storage) or "a format that is not read here"
     if storage.format is Format.UNKNOWN or (summary.format is not None and summary.format not in formats):
         yield SummaryRefusal("readable", "file/readable", "/summary/format", f"the contract promises {wanted}")
     elif storage.format.is_text and summary.compression not in {None, storage.compression}:

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
-from lakegate.contract.documents.imported_schema import Converted, ExpressedPromises, own_name, part
+from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, own_name, part
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
 from lakegate.text import shown
@@ -45,7 +45,7 @@ TYPES: dict[LogicalType, Any] = {
 
 def avro(_contract: Contract, dataset: Dataset) -> Converted:
     """The schema as JSON. InputError for a name that Avro does not have."""
-    writer = AvroWriter(ExpressedPromises(dataset))
+    writer = AvroWriter(ExpressedRequirements(dataset))
     record = writer.record(dataset.name, dataset.fields, None)
     namespace = dataset.native.get("avroNamespace")
     if namespace is not None and NAMESPACE.fullmatch(namespace) is None:
@@ -55,14 +55,14 @@ def avro(_contract: Contract, dataset: Dataset) -> Converted:
     if dataset.description:
         record["doc"] = dataset.description
     text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    return Converted(text, (*writer.lost, *writer.promises.omitted()))
+    return Converted(text, (*writer.lost, *writer.requirements.omitted()))
 
 
 @dataclass(slots=True)
 class AvroWriter:
     """The types of one dataset."""
 
-    promises: ExpressedPromises
+    requirements: ExpressedRequirements
     lost: list[str] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     """Of records: Avro knows each name once."""
@@ -82,7 +82,7 @@ class AvroWriter:
 
     def _with_null(self, each: Field) -> Any:  # noqa: ANN401 - JSON
         kind = self._type(each)
-        return kind if self.promises.has(each.name, "required") or kind == "null" else ["null", kind]
+        return kind if self.requirements.has(each.name, "required") or kind == "null" else ["null", kind]
 
     def _type(self, each: Field) -> Any:  # noqa: ANN401 - JSON
         match shape_of(each):

@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity
 from lakegate.contract.documents import yaml_writer
-from lakegate.contract.documents.imported_schema import PLAIN, Converted, ExpressedPromises, ImportedSchema, contract_of
+from lakegate.contract.documents.imported_schema import (
+    PLAIN,
+    Converted,
+    ExpressedRequirements,
+    ImportedSchema,
+    contract_of,
+)
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
 from lakegate.errors import InputError
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
@@ -28,14 +34,16 @@ _TAG = re.compile(r"\{[{%#]")
 
 def dbt(contract: Contract, dataset: Dataset) -> Converted:
     """`sources` of a dbt project, of version 1.8 or later (`data_tests`)."""
-    promises = ExpressedPromises(dataset)
+    requirements = ExpressedRequirements(dataset)
     name = contract.name or contract.id
-    key = promises.key() if sum(len(each.fields) for each in dataset.rules if each.kind == "primaryKey") == 1 else ()
-    columns = [yaml_writer.Mapping(list(_column(promises, name, each, key))) for each in dataset.fields]
+    key = (
+        requirements.key() if sum(len(each.fields) for each in dataset.rules if each.kind == "primaryKey") == 1 else ()
+    )
+    columns = [yaml_writer.Mapping(list(_column(requirements, name, each, key))) for each in dataset.fields]
     table = yaml_writer.Mapping([YamlEntry("name", text_of(dataset.name)), YamlEntry("columns", Items(columns))])
     source = yaml_writer.Mapping([YamlEntry("name", text_of(name)), YamlEntry("tables", Items([table]))])
     top = yaml_writer.Mapping([YamlEntry("version", 2), YamlEntry("sources", Items([source]))])
-    return Converted(written(top), promises.omitted())
+    return Converted(written(top), requirements.omitted())
 
 
 def text_of(text: str) -> str:
@@ -43,20 +51,20 @@ def text_of(text: str) -> str:
     return _TAG.sub(lambda found: f"{{{{ '{found[0]}' }}}}", text)
 
 
-def _column(promises: ExpressedPromises, source: str, each: Field, key: tuple[str, ...]) -> Iterator[YamlEntry]:
+def _column(requirements: ExpressedRequirements, source: str, each: Field, key: tuple[str, ...]) -> Iterator[YamlEntry]:
     yield YamlEntry("name", text_of(each.name))
     if each.description:
         yield YamlEntry("description", text_of(each.description))
     yield YamlEntry("data_type", text_of(DUCKDB.type(each)))
     tests: list[Node] = []
-    if promises.is_present(each.name):
+    if requirements.is_present(each.name):
         tests.append("not_null")
-    if promises.has(each.name, "unique") or each.name in key:
+    if requirements.has(each.name, "unique") or each.name in key:
         tests.append("unique")
-    words = promises.words(each.name)
+    words = requirements.words(each.name)
     if words:
         tests.append(_test("accepted_values", YamlEntry("values", Flow([text_of(word) for word in words]))))
-    for table, column in promises.references(each.name) if PLAIN.fullmatch(source) else ():
+    for table, column in requirements.references(each.name) if PLAIN.fullmatch(source) else ():
         to = YamlEntry("to", f"source('{source}', '{table}')")
         tests.append(_test("relationships", to, YamlEntry("field", text_of(column))))
     if tests:

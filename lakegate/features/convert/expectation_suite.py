@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
-from lakegate.contract.documents.imported_schema import Converted, ExpressedPromises
+from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.logical_types import LogicalType
 
@@ -18,17 +18,17 @@ Expectation = dict[str, object]
 
 def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     """The document of an `ExpectationSuite` of Great Expectations 1."""
-    promises = ExpressedPromises(dataset)
+    requirements = ExpressedRequirements(dataset)
     columns = [{"name": each.name, "type": _word(each)} for each in dataset.fields]
     schema = {"columns": columns, "contract": f"{contract.id}@{contract.version}", "dataset": dataset.name}
     found = [_expectation(SCHEMA, schema) | {"severity": "critical"}]
-    found += (one for each in dataset.fields for one in _of_field(promises, each))
-    if key := promises.key():
+    found += (one for each in dataset.fields for one in _of_field(requirements, each))
+    if key := requirements.key():
         unique = {"column": key[0]} if len(key) == 1 else {"column_list": list(key)}
         kind = "expect_column_values_to_be_unique" if len(key) == 1 else "expect_compound_columns_to_be_unique"
         found.append(_expectation(kind, unique))
     suite = {"name": f"{contract.id}.{dataset.name}", "expectations": found, "meta": {"contract": schema["contract"]}}
-    return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", promises.omitted())
+    return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", requirements.omitted())
 
 
 def _word(each: Field) -> str:
@@ -39,12 +39,12 @@ def _word(each: Field) -> str:
     return "binary" if each.type is LogicalType.BINARY else ODCS_TYPES[each.type][0]
 
 
-def _of_field(promises: ExpressedPromises, each: Field) -> Iterator[Expectation]:
-    if promises.is_present(each.name):
+def _of_field(requirements: ExpressedRequirements, each: Field) -> Iterator[Expectation]:
+    if requirements.is_present(each.name):
         yield _expectation("expect_column_values_to_not_be_null", {"column": each.name})
-    if promises.has(each.name, "unique"):
+    if requirements.has(each.name, "unique"):
         yield _expectation("expect_column_values_to_be_unique", {"column": each.name})
-    words = promises.words(each.name)
+    words = requirements.words(each.name)
     if words:
         yield _expectation("expect_column_values_to_be_in_set", {"column": each.name, "value_set": list(words)})
 

@@ -11,7 +11,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, sh
 from lakegate.contract.documents.document_tree import Place, exact
 from lakegate.contract.documents.imported_schema import (
     Converted,
-    ExpressedPromises,
+    ExpressedRequirements,
     ImportedSchema,
     contract_of,
     own_name,
@@ -25,7 +25,7 @@ from lakegate.rules.field_constraints import TEXT_FORMS
 from lakegate.text import shown
 
 if TYPE_CHECKING:
-    Convert = Callable[[ExpressedPromises, Field], dict[str, Any]]
+    Convert = Callable[[ExpressedRequirements, Field], dict[str, Any]]
 
 # ---- Contracts from JSON Schema ----
 # A keyword that is not in the tables below is listed. References stay inside of the document; one that leads back to itself is
@@ -302,23 +302,23 @@ _TEXT = {"type": "string"}
 
 def json_schema(contract: Contract, dataset: Dataset) -> Converted:
     """The schema of a record; null is allowed where a field is not required."""
-    promises = ExpressedPromises(dataset)
+    requirements = ExpressedRequirements(dataset)
     about = {"$schema": DIALECT, "title": dataset.name, "$comment": f"{contract.id} {contract.version}"}
-    body = about | _record(promises, dataset.fields, None)
-    return Converted(json.dumps(body, indent=2) + "\n", promises.omitted())
+    body = about | _record(requirements, dataset.fields, None)
+    return Converted(json.dumps(body, indent=2) + "\n", requirements.omitted())
 
 
-def _record(promises: ExpressedPromises, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
-    required = [own_name(each, parent) for each in fields if promises.is_present(each.name)]
+def _record(requirements: ExpressedRequirements, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
+    required = [own_name(each, parent) for each in fields if requirements.is_present(each.name)]
     members = {
-        own_name(each, parent): _field(promises, each, is_required=own_name(each, parent) in required)
+        own_name(each, parent): _field(requirements, each, is_required=own_name(each, parent) in required)
         for each in fields
     }
     return {"type": "object", "properties": members, **({"required": required} if required else {})}
 
 
-def _field(promises: ExpressedPromises, each: Field, *, is_required: bool) -> dict[str, Any]:
-    found = _VALUES.get(shape_of(each), _value)(promises, each)
+def _field(requirements: ExpressedRequirements, each: Field, *, is_required: bool) -> dict[str, Any]:
+    found = _VALUES.get(shape_of(each), _value)(requirements, each)
     if not is_required and "type" in found:
         found["type"] = [found["type"], "null"]
         if "enum" in found:
@@ -326,36 +326,36 @@ def _field(promises: ExpressedPromises, each: Field, *, is_required: bool) -> di
     return found | ({"description": each.description} if each.description else {})
 
 
-def _value(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+def _value(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
     found: dict[str, Any] = dict(_TYPES.get(each.type, _TEXT))
     if each.type is LogicalType.STRING:
-        found |= _text(promises, each.name)
+        found |= _text(requirements, each.name)
     elif each.type.numeric:
-        found |= _bounds(promises, each.name)
-    words = promises.words(each.name) if each.type is LogicalType.STRING or each.type.numeric else None
+        found |= _bounds(requirements, each.name)
+    words = requirements.words(each.name) if each.type is LogicalType.STRING or each.type.numeric else None
     if words is not None:
         found["enum"] = [_number(Decimal(word)) if each.type.numeric else word for word in words]
     return found
 
 
-def _text(promises: ExpressedPromises, path: str) -> dict[str, Any]:
-    patterns = [str(rule.arguments["pattern"]) for rule in promises.of(path, "pattern")]
+def _text(requirements: ExpressedRequirements, path: str) -> dict[str, Any]:
+    patterns = [str(rule.arguments["pattern"]) for rule in requirements.of(path, "pattern")]
     lengths: dict[str, Any] = {
         kind: int(str(rule.arguments["value"]))
         for kind in ("minLength", "maxLength")
-        for rule in promises.of(path, kind)
+        for rule in requirements.of(path, kind)
     }
-    forms = [str(rule.arguments["value"]) for rule in promises.of(path, "format")]
+    forms = [str(rule.arguments["value"]) for rule in requirements.of(path, "format")]
     lengths |= {"format": forms[-1]} if forms else {}
     if len(patterns) > 1:
         return lengths | {"allOf": [{"pattern": one} for one in patterns]}
     return lengths | ({"pattern": patterns[0]} if patterns else {})
 
 
-def _bounds(promises: ExpressedPromises, path: str) -> dict[str, Any]:
+def _bounds(requirements: ExpressedRequirements, path: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in ("minimum", "maximum", "multipleOf"):
-        for rule in promises.of(path, kind):
+        for rule in requirements.of(path, kind):
             is_open = bool(rule.arguments.get("exclusive", False))
             key = f"exclusive{kind.capitalize()}" if is_open else kind
             found[key] = _number(Decimal(str(rule.arguments["value"])))
@@ -366,23 +366,23 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _list(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+def _list(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
     items = part(each, "[]")
-    return {"type": "array"} | ({} if items is None else {"items": _part(promises, items)})
+    return {"type": "array"} | ({} if items is None else {"items": _part(requirements, items)})
 
 
-def _map(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
+def _map(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
     value = part(each, ".value")
-    return {"type": "object"} | ({} if value is None else {"additionalProperties": _part(promises, value)})
+    return {"type": "object"} | ({} if value is None else {"additionalProperties": _part(requirements, value)})
 
 
-def _part(promises: ExpressedPromises, each: Field) -> dict[str, Any]:
-    return _field(promises, each, is_required=promises.has(each.name, "required"))
+def _part(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
+    return _field(requirements, each, is_required=requirements.has(each.name, "required"))
 
 
 _VALUES: dict[Shape, Convert] = {
-    Shape.RECORD: lambda promises, each: _record(promises, each.parts, each),
+    Shape.RECORD: lambda requirements, each: _record(requirements, each.parts, each),
     Shape.LIST: _list,
     Shape.MAP: _map,
-    Shape.ANY: lambda _promises, _each: {},
+    Shape.ANY: lambda _requirements, _each: {},
 }

@@ -53,7 +53,7 @@ from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.contract.physical_types import PHYSICAL, scale_of, type_word
 from lakegate.contract.schedules import to_cron
 from lakegate.contract.service_levels import SECONDS, duration
-from lakegate.diff.service_level_changes import PromisedLevel, service_levels
+from lakegate.diff.service_level_changes import DeclaredLevel, service_levels
 from lakegate.plan.check import Check, Interval, Tier
 from lakegate.plan.predicates import Within
 from lakegate.rules.compile_plan import OF_WHOLE, checks_by_rule
@@ -636,12 +636,12 @@ def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values:
     return plain
 
 
-def _is_plain(level: PromisedLevel) -> bool:
+def _is_plain(level: DeclaredLevel) -> bool:
     """Whether a level has one value: ODCS has no mappings there."""
     return not isinstance(level.rule.arguments.get("value"), Mapping | tuple | list)
 
 
-def _level(level: PromisedLevel, rest: Rest) -> Plain:
+def _level(level: DeclaredLevel, rest: Rest) -> Plain:
     """A service level: a length of time as a number and its unit."""
     value, unit = level.rule.arguments.get("value"), level.rule.arguments.get("unit")
     seconds = duration(value, unit)

@@ -15,7 +15,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, li
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.imported_schema import (
     Converted,
-    ExpressedPromises,
+    ExpressedRequirements,
     ImportedSchema,
     contract_of,
     own_name,
@@ -166,13 +166,13 @@ ATHENA = DdlDialect(
 
 def duckdb(_contract: Contract, dataset: Dataset) -> Converted:
     """A table with NOT NULL, UNIQUE and its primary key."""
-    promises = ExpressedPromises(dataset)
-    lines = [_column(promises, each) for each in dataset.fields]
-    key = promises.key()
+    requirements = ExpressedRequirements(dataset)
+    lines = [_column(requirements, each) for each in dataset.fields]
+    key = requirements.key()
     if key:
         lines.append(f"PRIMARY KEY ({', '.join(map(DUCKDB.name, key))})")
     body = ",\n  ".join(lines)
-    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", promises.omitted())
+    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", requirements.omitted())
 
 
 def athena(contract: Contract, dataset: Dataset) -> Converted:
@@ -203,12 +203,12 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
     unread = _unread(dataset) if form is Format.CSV else ()
     kept = () if form is Format.CSV else ATHENA.unread(fields)
-    return Converted("\n".join(lines) + ";\n", (*left_out, *kept, *unread, *ExpressedPromises(dataset).omitted()))
+    return Converted("\n".join(lines) + ";\n", (*left_out, *kept, *unread, *ExpressedRequirements(dataset).omitted()))
 
 
-def _column(promises: ExpressedPromises, each: Field) -> str:
-    null = " NOT NULL" if promises.has(each.name, "required") else ""
-    unique = " UNIQUE" if promises.has(each.name, "unique") else ""
+def _column(requirements: ExpressedRequirements, each: Field) -> str:
+    null = " NOT NULL" if requirements.has(each.name, "required") else ""
+    unique = " UNIQUE" if requirements.has(each.name, "unique") else ""
     return f"{DUCKDB.name(each.name)} {DUCKDB.type(each)}{null}{unique}"
 
 

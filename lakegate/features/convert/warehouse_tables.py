@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakegate.contract.contract_model import Contract, Dataset
-from lakegate.contract.documents.imported_schema import Converted, ExpressedPromises
+from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.convert.sql_ddl import DdlDialect
 
@@ -31,17 +31,17 @@ class Warehouse:
 
     def __call__(self, _contract: Contract, dataset: Dataset) -> Converted:
         """The table of a dataset."""
-        dialect, promises = self.dialect, ExpressedPromises(dataset)
+        dialect, requirements = self.dialect, ExpressedRequirements(dataset)
         lines = []
         for each in dataset.fields:
-            null = " NOT NULL" if promises.has(each.name, "required") else ""
-            unique = " UNIQUE" if self.has_keys and promises.has(each.name, "unique") else ""
+            null = " NOT NULL" if requirements.has(each.name, "required") else ""
+            unique = " UNIQUE" if self.has_keys and requirements.has(each.name, "unique") else ""
             lines.append(f"{dialect.name(each.name)} {dialect.type(each)}{null}{unique}")
-        if self.has_keys and (key := promises.key()):
+        if self.has_keys and (key := requirements.key()):
             lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
         body = ",\n  ".join(lines)
         text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
-        return Converted(text, (*dialect.unread(dataset.fields), *promises.omitted()))
+        return Converted(text, (*dialect.unread(dataset.fields), *requirements.omitted()))
 
 
 def _of_scalars(types: Mapping[LogicalType, str], text: str, parts: str, native: str = "") -> DdlDialect:

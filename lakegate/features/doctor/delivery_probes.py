@@ -359,7 +359,7 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
         *_of_feature(there, "notices", now),
         *(partial(there.lines.get, each) for each in (*there.lines.due(now, STORED_ROWS), *lines)),
         *(partial(there.pauses.pause_of, each) for each in (*there.pauses.listed(), *lines)),
-        *(partial(there.promises.get, each) for each in (*there.promises.due(now, STORED_ROWS), *lines)),
+        *(partial(there.deadlines.get, each) for each in (*there.deadlines.due(now, STORED_ROWS), *lines)),
         *_of_feature(there, "pulls", now, lines),
         *_of_feature(there, "revalidations", now, lines),
         *(partial(turns.next_slice, each) for each in lines if turns),

@@ -83,7 +83,7 @@ def _content(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ..
     if not is_full:
         personal = [YamlEntry("classification", "confidential", "suggested")] if _is_personal(column) else []
         return Mapping([*_type(column), *personal, *_parts(column, is_full=False)])
-    return Mapping([*_type(column), *_promises(column, key, unique), *_parts(column, is_full=True)])
+    return Mapping([*_type(column), *_requirements(column, key, unique), *_parts(column, is_full=True)])
 
 
 def _is_personal(column: ProfiledColumn) -> bool:
@@ -102,7 +102,7 @@ def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:
         yield YamlEntry("logicalTypeOptions", Mapping([YamlEntry("format", format_)]))
 
 
-def _promises(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...]) -> Iterator[YamlEntry]:
+def _requirements(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...]) -> Iterator[YamlEntry]:
     personal = why_personal(column) if not column.parts else None
     if column.present == column.rows and column.rows:
         yield YamlEntry("required", True, f"suggested: present in {share(column.present, column.rows)}")

@@ -233,7 +233,7 @@ MAX_FIELDS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class ObjectDrift:
-    """An accepted object that is not as the contract promises."""
+    """An accepted object that is not as the contract requires."""
 
     height: int
     """Of the block of its delivery."""

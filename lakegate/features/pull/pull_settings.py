@@ -10,7 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, Pull
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, schedule
-from lakegate.contract.service_levels import FREQUENCY, MINUTE, promises_of
+from lakegate.contract.service_levels import FREQUENCY, MINUTE, service_levels_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
 from lakegate.plan.plan import Plan
 from lakegate.text import shown
@@ -25,14 +25,14 @@ def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:
 
 
 def pull_schedule(rules: Iterable[Rule]) -> str:
-    """The schedule of a pull that a frequency promises, as an interval or in five fields of cron.
+    """The schedule of a pull that has a frequency as service level, as an interval or in five fields of cron.
 
     Empty if none does, or a shorter one than a schedule may be.
     """
-    promise = next((each for each in promises_of(rules) if each.name == FREQUENCY), None)
-    if promise is None or promise.schedule:
-        return promise.schedule if promise else ""
-    minutes = promise.seconds // MINUTE
+    frequency = next((each for each in service_levels_of(rules) if each.name == FREQUENCY), None)
+    if frequency is None or frequency.schedule:
+        return frequency.schedule if frequency else ""
+    minutes = frequency.seconds // MINUTE
     return f"rate({minutes} minutes)" if minutes >= MIN_MINUTES else ""
 
 

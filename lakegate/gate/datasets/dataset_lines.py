@@ -26,7 +26,7 @@ from lakegate.gate.table import (
     instant,
     workloads_key,
 )
-from lakegate.json_codec import EXTENSIONS, decode, encode
+from lakegate.json_codec import DOCUMENT_NAME, EXTENSIONS, decode, encode
 from lakegate.timestamps import instant_of, moment
 
 
@@ -177,8 +177,8 @@ def strictest(*statuses: str) -> LineStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Pledge:
-    """A promise of the version by which the latest delivery was accepted."""
+class Deadline:
+    """The deadline of a service level, of the version by which the latest delivery was accepted."""
 
     name: str
     """`frequency`, `freshness` or `latency`."""
@@ -190,27 +190,27 @@ class Pledge:
 
 
 @dataclass(frozen=True, slots=True)
-class PromisingLine:
-    """The promises of a line since its latest accepted delivery."""
+class DatasetDeadlines:
+    """The deadlines of a dataset since its latest accepted delivery."""
 
     line: str
     last: str = ""
     """The time of the latest accepted delivery, as `moment` writes it."""
     version: str = ""
     """Of the contract."""
-    pledges: tuple[Pledge, ...] = ()
+    deadlines: tuple[Deadline, ...] = field(default=(), metadata={DOCUMENT_NAME: "pledges"})
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
     """As `lakegate.json_codec.EXTENSIONS`."""
 
-    def end_of(self, pledge: Pledge) -> str:
+    def end_of(self, deadline: Deadline) -> str:
         """The time when a service level is missed unless a delivery is accepted before."""
-        return moment(instant_of(pledge.since or self.last) + timedelta(seconds=pledge.seconds))
+        return moment(instant_of(deadline.since or self.last) + timedelta(seconds=deadline.seconds))
 
     @property
     def due(self) -> str:
         """The time when the next service level is missed; empty if there is none that was not reported."""
-        return min((self.end_of(each) for each in self.pledges if not each.missed), default="")
+        return min((self.end_of(each) for each in self.deadlines if not each.missed), default="")
 
 
 # ---- One row for each line, in the table of workloads: its lifecycle, and what is done about it by schedule ----
@@ -271,9 +271,9 @@ class LineRows(Generic[RowT]):
         return content
 
 
-def promises(table: Tables) -> LineRows[PromisingLine]:
-    """Promises by line."""
-    return LineRows(table, "promise", "promises", PromisingLine)
+def dataset_deadlines(table: Tables) -> LineRows[DatasetDeadlines]:
+    """Deadlines by dataset."""
+    return LineRows(table, "promise", "promises", DatasetDeadlines)
 
 
 @dataclass(frozen=True, slots=True)

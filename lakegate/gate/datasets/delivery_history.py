@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
-from lakegate.report.dataset_report import LineDelivery, LineHistory, TimePromise, history_of
+from lakegate.report.dataset_report import DeadlineStatus, LineDelivery, LineHistory, history_of
 from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
@@ -94,8 +94,8 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Line
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [each for each in plan.checks if each.skip is None] if plan else []
     limits = [each.accept.interval.high for each in checks if each.metric is Metric.YOUNGEST]
-    now, promising = dependencies.clock.now(), dependencies.promises.get(chain)
-    ended = {each.name: instant_of(promising.end_of(each)) for each in promising.pledges}
+    now, current = dependencies.clock.now(), dependencies.deadlines.get(chain)
+    ended = {each.name: instant_of(current.end_of(each)) for each in current.deadlines}
     found = history_of(
         chain,
         (since, now),
@@ -104,9 +104,9 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Line
         min((Fraction(each) for each in limits if each is not None), default=None),
     )
     accepted = [each.at for each in found.deliveries if each.verdict is not Verdict.REJECTED]
-    found.last_accepted = max([*accepted, *([instant_of(promising.last)] if promising.last else [])], default=None)
-    found.promises = tuple(
-        TimePromise(each.name, each.seconds, ended[each.name], ended[each.name] < now) for each in promising.pledges
+    found.last_accepted = max([*accepted, *([instant_of(current.last)] if current.last else [])], default=None)
+    found.deadlines = tuple(
+        DeadlineStatus(each.name, each.seconds, ended[each.name], ended[each.name] < now) for each in current.deadlines
     )
     return found
 

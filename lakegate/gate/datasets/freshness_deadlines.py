@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Final
 
-from lakegate.contract.service_levels import Promise
+from lakegate.contract.service_levels import ServiceLevel
 from lakegate.errors import AccessDenied, NotFound
-from lakegate.gate.datasets.dataset_lines import Pledge, PromisingLine
+from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
@@ -29,42 +29,46 @@ from lakegate.timestamps import Moment, instant_of, moment
 LATENCY: Final = "latency"
 
 
-def accepted(line: PromisingLine, at: str, version: str, promises: tuple[Promise, ...], taken_in: str) -> PromisingLine:
-    """The line after an accepted delivery; the same line if a later one is known or nothing is promised.
+def accepted(
+    dataset: DatasetDeadlines, at: str, version: str, service_levels: tuple[ServiceLevel, ...], taken_in: str
+) -> DatasetDeadlines:
+    """The deadlines after an accepted delivery; unchanged if a later one is known, or there is no service level.
 
     `taken_in`: when the delivery was. If that is too long ago, its latency is missed at once.
     """
-    if at <= line.last or not (promises or line.pledges):
-        return line
+    if at <= dataset.last or not (service_levels or dataset.deadlines):
+        return dataset
     began = {LATENCY: taken_in}
     start = instant_of(at)
-    pledges = (Pledge(each.name, each.seconds_from(start), since=began.get(each.name, "")) for each in promises)
-    after = replace(line, last=at, version=version, revision=line.revision + 1)
-    kept = tuple(each for each in pledges if each.name != LATENCY or after.end_of(each) < at)
-    return replace(after, pledges=kept)
+    deadlines = (
+        Deadline(each.name, each.seconds_from(start), since=began.get(each.name, "")) for each in service_levels
+    )
+    after = replace(dataset, last=at, version=version, revision=dataset.revision + 1)
+    kept = tuple(each for each in deadlines if each.name != LATENCY or after.end_of(each) < at)
+    return replace(after, deadlines=kept)
 
 
 def not_accepted(
-    line: PromisingLine, at: str, version: str, promises: tuple[Promise, ...], taken_in: str
-) -> PromisingLine:
-    """The line after a delivery that was not accepted; the same line unless a promise of latency begins with it."""
-    latency = next((each for each in promises if each.name == LATENCY), None)
-    if latency is None or at <= line.last or LATENCY in {each.name for each in line.pledges}:
-        return line
-    pledge = Pledge(LATENCY, latency.seconds, since=taken_in)
-    version = line.version or version
-    return replace(line, version=version, pledges=(*line.pledges, pledge), revision=line.revision + 1)
+    dataset: DatasetDeadlines, at: str, version: str, service_levels: tuple[ServiceLevel, ...], taken_in: str
+) -> DatasetDeadlines:
+    """The deadlines after a delivery that was not accepted; unchanged unless a deadline of latency begins with it."""
+    latency = next((each for each in service_levels if each.name == LATENCY), None)
+    if latency is None or at <= dataset.last or LATENCY in {each.name for each in dataset.deadlines}:
+        return dataset
+    deadline = Deadline(LATENCY, latency.seconds, since=taken_in)
+    version = dataset.version or version
+    return replace(dataset, version=version, deadlines=(*dataset.deadlines, deadline), revision=dataset.revision + 1)
 
 
-def missed(line: PromisingLine, now: str) -> tuple[Pledge, ...]:
-    """The promises that are missed by now and were not reported."""
-    return tuple(each for each in line.pledges if not each.missed and line.end_of(each) <= now)
+def missed(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
+    """The deadlines that are missed by now and were not reported."""
+    return tuple(each for each in dataset.deadlines if not each.missed and dataset.end_of(each) <= now)
 
 
-def reported(line: PromisingLine, pledges: tuple[Pledge, ...]) -> PromisingLine:
-    """The line after some promises were reported as missed."""
-    after = tuple(replace(each, missed=True) if each in pledges else each for each in line.pledges)
-    return replace(line, pledges=after, revision=line.revision + 1)
+def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> DatasetDeadlines:
+    """The deadlines after some were reported as missed."""
+    after = tuple(replace(each, missed=True) if each in deadlines else each for each in dataset.deadlines)
+    return replace(dataset, deadlines=after, revision=dataset.revision + 1)
 
 
 # ---- Deadlines of a dataset, and messages when they are missed ----
@@ -78,37 +82,40 @@ ENOUGH: Final = 5.0
 
 
 def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
-    """After a message about a delivery that ended.
+    """Set the deadlines of a dataset after a delivery to it has ended.
 
-    If it was accepted, its line has kept its promises, and gives those of the delivery's version. If not, what it brought waits.
+    If it was accepted, they begin again, by the service levels of its version; if not, a deadline of latency may begin.
     """
     if message.kind not in ENDS:
         return
     try:
         workload = dependencies.workloads.get(message.workload)
-        promises = dependencies.terms(workload).promises
+        service_levels = dependencies.terms(workload).service_levels
     except (NotFound, AccessDenied, Alarm):  # no row or no plan to read: no reason to send the event again
         return
     if workload.pin is None:
-        return  # no line
+        return  # no dataset
     pin, taken_in = workload.pin, moment(instant_of(workload.pin.judging_time))
     end = ENDS[message.kind]
     yield from change_row(
-        dependencies, TASK, pin.chain, lambda line: end(line, moment(message.at), pin.version, promises, taken_in)
+        dependencies,
+        TASK,
+        pin.chain,
+        lambda dataset: end(dataset, moment(message.at), pin.version, service_levels, taken_in),
     )
 
 
-def _report(dependencies: Dependencies, line: PromisingLine, now: str) -> Steps[PromisingLine]:
-    """Put a message into the outbox for each promise that is missed, once."""
-    found = missed(line, now)
-    if not is_retired(dependencies, line.line):
+def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> Steps[DatasetDeadlines]:
+    """Put a message into the outbox for each deadline that is missed, once."""
+    found = missed(dataset, now)
+    if not is_retired(dependencies, dataset.line):
         for each in found:
-            add = partial(dependencies.outbox.add, _message(dependencies, line, each))
+            add = partial(dependencies.outbox.add, _message(dependencies, dataset, each))
             yield from perform(Effect.REPORT, add)
-    return reported(line, found)
+    return reported(dataset, found)
 
 
-TASK: Final = ScheduledTask(lambda dependencies: dependencies.promises, _report, enough=ENOUGH, most=1_000)
+TASK: Final = ScheduledTask(lambda dependencies: dependencies.deadlines, _report, enough=ENOUGH, most=1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +135,18 @@ class LateEvent:
     subscribers: tuple[EventSubscriber, ...]
 
 
-def _message(dependencies: Dependencies, line: PromisingLine, pledge: Pledge) -> Message:
+def _message(dependencies: Dependencies, dataset: DatasetDeadlines, deadline: Deadline) -> Message:
     body = LateEvent(
-        line=line.line,
-        contract_version=line.version,
-        promise=pledge.name,
-        seconds=pledge.seconds,
-        last_accepted=line.last or None,
-        since=pledge.since or line.last,
-        missed_at=line.end_of(pledge),
-        subscribers=addressed(dependencies.lines.get(line.line), "late"),
+        line=dataset.line,
+        contract_version=dataset.version,
+        promise=deadline.name,
+        seconds=deadline.seconds,
+        last_accepted=dataset.last or None,
+        since=deadline.since or dataset.last,
+        missed_at=dataset.end_of(deadline),
+        subscribers=addressed(dependencies.lines.get(dataset.line), "late"),
     )
-    identity = f"{line.line}:late:{pledge.name}:{pledge.since or line.last}"
-    return Message(identity, "", "late", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), line.line)
+    identity = f"{dataset.line}:late:{deadline.name}:{deadline.since or dataset.last}"
+    return Message(
+        identity, "", "late", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), dataset.line
+    )

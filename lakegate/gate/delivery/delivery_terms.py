@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStrategy, Mode, OnReject, Policy, PublishAs
 from lakegate.contract.file_formats import Format
-from lakegate.contract.service_levels import Promise
+from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
 from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
@@ -54,7 +54,7 @@ class Terms:
     max_bytes: int | None = None
     """Of a delivery."""
     allow_empty: bool = False
-    promises: tuple[Promise, ...] = ()
+    service_levels: tuple[ServiceLevel, ...] = ()
     """About the time of the next accepted delivery."""
     quarantine_days: int | None = None
     """The days for which quarantined data is kept; None: for ever."""
@@ -101,7 +101,7 @@ def _terms(body: bytes) -> Terms:
         parts_within=timedelta(minutes=policy.parts_within_minutes),
         max_bytes=policy.max_bytes,
         allow_empty=policy.allow_empty,
-        promises=plan.promises,
+        service_levels=plan.service_levels,
         quarantine_days=policy.quarantine_days,
         has_companion=bool(plan.external),
         as_slices=policy.publish_as is PublishAs.PARQUET,

@@ -126,7 +126,7 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
 # A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
 # conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
 # attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place of those of
-# `PUSH`; no other transition keeps the promises of the gate.
+# `PUSH`; no other transition keeps the guarantees of the gate.
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.admission.file_signatures import BOM, UnreadableError, promised, settled
+from lakegate.admission.file_signatures import BOM, UnreadableError, declared_format, settled
 from lakegate.admission.header import HEAD, text_of
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.plan.result import Unreadable
@@ -54,16 +54,16 @@ def test_another_kind_of_file_is_refused_by_what_it_is(kind: str, storage: Stora
     code, message = refusal_of_kind(MAGIC[kind], storage)
 
     assert kind == code
-    assert promised(storage) in message
+    assert declared_format(storage) in message
 
 
 @pytest.mark.parametrize("storage", [each for each in STORAGES if not each.format.is_text], ids=lambda it: it.suffix)
 def test_text_where_a_format_was_promised_is_refused(storage: Storage) -> None:
-    """Text has no magic: it is refused because the promised one is missing."""
+    """Text has no magic: it is refused because the declared one is missing."""
     code, message = refusal_of_kind(b"id,name\n1,Ana\n", storage)
 
     assert code == "other-format"
-    assert f"does not begin as {promised(storage)} does" in message
+    assert f"does not begin as {declared_format(storage)} does" in message
 
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2, Compression.ZSTD])

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakegate.contract.service_levels import Promise
+from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
@@ -37,40 +37,43 @@ dataset: {name: records, schema: [{name: id, dataType: text}]}
 """
 
 
-def promises(*levels: str) -> tuple[Promise, ...]:
+def promises(*levels: str) -> tuple[ServiceLevel, ...]:
     """The promises of a contract with these service levels, as the gate reads them from its plan."""
-    return promises_of_document(CONTRACT + "".join(f"  - {{{each}}}\n" for each in levels))
+    return service_levels_of_document(CONTRACT + "".join(f"  - {{{each}}}\n" for each in levels))
 
 
-def promises_of_document(text: str) -> tuple[Promise, ...]:
+def service_levels_of_document(text: str) -> tuple[ServiceLevel, ...]:
     contract = examine(text.encode()).contract
     assert contract is not None
-    return terms_of(compile_plan(contract, contract.datasets[0]).to_bytes()).promises
+    return terms_of(compile_plan(contract, contract.datasets[0]).to_bytes()).service_levels
 
 
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
-        ("property: frequency, value: 1, unit: d", (Promise("frequency", 86_400),)),
-        ("property: fy, value: 30, unit: m", (Promise("frequency", 1_800),)),
-        ("property: frequency, value: daily", (Promise("frequency", 86_400),)),
-        ("property: frequency, value: P1W", (Promise("frequency", 7 * 86_400),)),
-        ("property: freshness, value: 24h", (Promise("freshness", 86_400),)),
-        ("property: frequency, value: 0 0 * * *", (Promise("frequency", 86_400, "cron(0 0 * * ? *)"),)),
-        ("property: frequency, value: 0 6 * * 1-5", (Promise("frequency", 3 * 86_400, "cron(0 6 ? * 2,3,4,5,6 *)"),)),
-        ("property: frequency, value: '0 6 29 2 *'", (Promise("frequency", 1461 * 86_400, "cron(0 6 29 2 ? *)"),)),
+        ("property: frequency, value: 1, unit: d", (ServiceLevel("frequency", 86_400),)),
+        ("property: fy, value: 30, unit: m", (ServiceLevel("frequency", 1_800),)),
+        ("property: frequency, value: daily", (ServiceLevel("frequency", 86_400),)),
+        ("property: frequency, value: P1W", (ServiceLevel("frequency", 7 * 86_400),)),
+        ("property: freshness, value: 24h", (ServiceLevel("freshness", 86_400),)),
+        ("property: frequency, value: 0 0 * * *", (ServiceLevel("frequency", 86_400, "cron(0 0 * * ? *)"),)),
+        (
+            "property: frequency, value: 0 6 * * 1-5",
+            (ServiceLevel("frequency", 3 * 86_400, "cron(0 6 ? * 2,3,4,5,6 *)"),),
+        ),
+        ("property: frequency, value: '0 6 29 2 *'", (ServiceLevel("frequency", 1461 * 86_400, "cron(0 6 29 2 ? *)"),)),
         ("property: frequency, value: '* * * * *'", ()),
         ("property: frequency, value: '0 6 30 2 *'", ()),
         ("property: freshness, value: 0 0 * * *", ()),
         (f"property: frequency, value: '0 6 {'1,' * 300}1 * *'", ()),
         ("property: frequency, value: 1, unit: s", ()),
         ("property: frequency, value: 99, unit: y", ()),
-        ("property: latency, value: 1, unit: d", (Promise("latency", 86_400),)),
-        ("property: ly, value: 2, unit: h", (Promise("latency", 7_200),)),
+        ("property: latency, value: 1, unit: d", (ServiceLevel("latency", 86_400),)),
+        ("property: ly, value: 2, unit: h", (ServiceLevel("latency", 7_200),)),
         ("property: availability, value: 99", ()),
     ],
 )
-def test_a_service_level_with_a_length_of_time_is_a_promise(level: str, expected: tuple[Promise, ...]) -> None:
+def test_a_service_level_with_a_length_of_time_is_a_promise(level: str, expected: tuple[ServiceLevel, ...]) -> None:
     """Frequency and freshness, of a minute to ten years; the latency of rows is measured in each delivery, too."""
     assert promises(level) == expected
 
@@ -78,7 +81,7 @@ def test_a_service_level_with_a_length_of_time_is_a_promise(level: str, expected
 def test_the_shortest_promise_of_a_name_counts() -> None:
     """Two levels for one dataset are kept together."""
     assert promises("property: frequency, value: 2, unit: d", "property: frequency, value: 1, unit: h") == (
-        Promise("frequency", 3_600),
+        ServiceLevel("frequency", 3_600),
     )
 
 
@@ -89,23 +92,23 @@ def test_a_plan_of_an_older_release_promises_nothing() -> None:
     plan = json.loads(compile_plan(contract, contract.datasets[0]).to_bytes())
     del plan["promises"]
 
-    assert terms_of(json.dumps(plan).encode()).promises == ()
+    assert terms_of(json.dumps(plan).encode()).service_levels == ()
 
 
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
-        ("intervalOfChange: 1h", (Promise("frequency", 3_600),)),
-        ("intervalOfChange: 1h30m", (Promise("frequency", 5_400),)),
-        ("intervalOfChange: 1M", (Promise("frequency", 31 * 86_400),)),
-        ("intervalOfChange: 1m", (Promise("frequency", 60),)),
-        ("intervalOfChange: 1d12h", (Promise("frequency", 36 * 3_600),)),
-        ("intervalOfChange: PT1H", (Promise("frequency", 3_600),)),
-        ("timeliness: 60000ms", (Promise("latency", 60),)),
-        ("timeliness: 59s1500ms", (Promise("latency", 60),)),
+        ("intervalOfChange: 1h", (ServiceLevel("frequency", 3_600),)),
+        ("intervalOfChange: 1h30m", (ServiceLevel("frequency", 5_400),)),
+        ("intervalOfChange: 1M", (ServiceLevel("frequency", 31 * 86_400),)),
+        ("intervalOfChange: 1m", (ServiceLevel("frequency", 60),)),
+        ("intervalOfChange: 1d12h", (ServiceLevel("frequency", 36 * 3_600),)),
+        ("intervalOfChange: PT1H", (ServiceLevel("frequency", 3_600),)),
+        ("timeliness: 60000ms", (ServiceLevel("latency", 60),)),
+        ("timeliness: 59s1500ms", (ServiceLevel("latency", 60),)),
         (
             "timeliness: 1h, intervalOfChange: 1Y, upTime: 0.99",
-            (Promise("frequency", 366 * 86_400), Promise("latency", 3_600)),
+            (ServiceLevel("frequency", 366 * 86_400), ServiceLevel("latency", 3_600)),
         ),
         ("timeliness: 10s", ()),
         ("timeliness: soon", ()),
@@ -114,9 +117,9 @@ def test_a_plan_of_an_older_release_promises_nothing() -> None:
         ("upTime: 0.999", ()),
     ],
 )
-def test_service_levels_of_dcm_are_promises(level: str, expected: tuple[Promise, ...]) -> None:
+def test_service_levels_of_dcm_are_promises(level: str, expected: tuple[ServiceLevel, ...]) -> None:
     """`intervalOfChange` is a frequency, and `timeliness` the time until what is delivered is accepted; `M` is months."""
-    assert promises_of_document(f"{DCM}serviceLevelAgreements: {{{level}}}\n") == expected
+    assert service_levels_of_document(f"{DCM}serviceLevelAgreements: {{{level}}}\n") == expected
 
 
 @pytest.mark.parametrize(

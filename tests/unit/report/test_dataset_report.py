@@ -91,7 +91,7 @@ def test_a_line_without_deliveries_says_so() -> None:
 def test_freshness_is_compared_with_its_promise() -> None:
     """The age of the youngest row when the delivery was finished; without a promise it is shown alone."""
     aged = [delivery(1, late=2), delivery(2), delivery(3, late=30)]
-    promised = Page(render_line(history_of("x", PERIOD, aged, promised=Fraction(86_400))))
+    promised = Page(render_line(history_of("x", PERIOD, aged, freshness_limit=Fraction(86_400))))
     alone = Page(render_line(history_of("x", PERIOD, aged)))
 
     assert "Promised: the youngest row at most 24 hours old. 1 of 2 deliveries was older" in promised.text
@@ -102,7 +102,7 @@ def test_freshness_is_compared_with_its_promise() -> None:
 
 def test_a_row_from_the_future_is_not_older_than_nothing() -> None:
     """A negative age has the lowest bar."""
-    text = render_line(history_of("x", PERIOD, [delivery(1, late=-5)], promised=Fraction(1)))
+    text = render_line(history_of("x", PERIOD, [delivery(1, late=-5)], freshness_limit=Fraction(1)))
 
     assert 'y="39.0" height="1.0"' in text
 

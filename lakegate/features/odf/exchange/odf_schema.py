@@ -8,7 +8,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, sh
 from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.imported_schema import (
     Converted,
-    ExpressedPromises,
+    ExpressedRequirements,
     ImportedSchema,
     contract_of,
     own_name,
@@ -30,14 +30,14 @@ def odf(_contract: Contract, dataset: Dataset) -> Converted:
 
     ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
     """
-    promises = ExpressedPromises(dataset)
+    requirements = ExpressedRequirements(dataset)
     taken = sorted({each.name for each in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
     common = [_named(name, kind) for name, kind in COMMON.items()]
-    fields = Items([*common, *(_field(promises, each, None) for each in dataset.fields)])
+    fields = Items([*common, *(_field(requirements, each, None) for each in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
-    return Converted(written(Mapping(event)), (*unread_csv(dataset, 1), *promises.omitted()))
+    return Converted(written(Mapping(event)), (*unread_csv(dataset, 1), *requirements.omitted()))
 
 
 def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:
@@ -71,49 +71,49 @@ def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
     return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
 
 
-def _field(promises: ExpressedPromises, each: Field, parent: Field | None) -> Mapping:
-    return _named(own_name(each, parent), _optional(promises, each), each.description)
+def _field(requirements: ExpressedRequirements, each: Field, parent: Field | None) -> Mapping:
+    return _named(own_name(each, parent), _optional(requirements, each), each.description)
 
 
-def _optional(promises: ExpressedPromises, each: Field | None) -> Mapping:
+def _optional(requirements: ExpressedRequirements, each: Field | None) -> Mapping:
     """The type of a value, which may be null unless it is required; text where nothing is declared."""
     if each is None:
         return _kind("Option", inner=_TEXT)
-    kind = _SHAPES.get(shape_of(each), _value)(promises, each)
-    return kind if promises.is_present(each.name) else _kind("Option", inner=kind)
+    kind = _SHAPES.get(shape_of(each), _value)(requirements, each)
+    return kind if requirements.is_present(each.name) else _kind("Option", inner=kind)
 
 
-def _value(_promises: ExpressedPromises, each: Field) -> Mapping:
+def _value(_requirements: ExpressedRequirements, each: Field) -> Mapping:
     if each.type is LogicalType.DECIMAL:
         return _kind("Decimal", precision=PRECISION, scale=each.scale)
     return _TYPES.get(each.type, _TEXT)
 
 
-def _record(promises: ExpressedPromises, each: Field) -> Mapping:
+def _record(requirements: ExpressedRequirements, each: Field) -> Mapping:
     if not each.parts:
         return _TEXT
-    return _kind("Struct", fields=Items([_field(promises, one, each) for one in each.parts]))
+    return _kind("Struct", fields=Items([_field(requirements, one, each) for one in each.parts]))
 
 
-def _list(promises: ExpressedPromises, each: Field) -> Mapping:
-    return _kind("List", itemType=_optional(promises, part(each, "[]")))
+def _list(requirements: ExpressedRequirements, each: Field) -> Mapping:
+    return _kind("List", itemType=_optional(requirements, part(each, "[]")))
 
 
-def _map(promises: ExpressedPromises, each: Field) -> Mapping:
+def _map(requirements: ExpressedRequirements, each: Field) -> Mapping:
     """A key is never null."""
     key = part(each, ".key")
     return _kind(
         "Map",
-        keyType=_TEXT if key is None else _value(promises, key),
-        valueType=_optional(promises, part(each, ".value")),
+        keyType=_TEXT if key is None else _value(requirements, key),
+        valueType=_optional(requirements, part(each, ".value")),
     )
 
 
-_SHAPES: dict[Shape, Callable[[ExpressedPromises, Field], Mapping]] = {
+_SHAPES: dict[Shape, Callable[[ExpressedRequirements, Field], Mapping]] = {
     Shape.RECORD: _record,
     Shape.LIST: _list,
     Shape.MAP: _map,
-    Shape.ANY: lambda _promises, _each: _TEXT,
+    Shape.ANY: lambda _requirements, _each: _TEXT,
 }
 
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from lakegate.contract.service_levels import Promise
+from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.datasets.delivery_history import line_report
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.report.dataset_report import RuleHistory, TimePromise, last_times
+from lakegate.report.dataset_report import DeadlineStatus, RuleHistory, last_times
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle
@@ -39,7 +39,7 @@ def test_a_line_is_added_up_from_index_and_ledger() -> None:
         RuleHistory("name", 2, failed=1, rows=1),
     ]
     assert {rule for rule, _, _ in found.reasons} == {"amount", "name", "file/readable"}
-    assert found.promised is None
+    assert found.freshness_limit is None
 
 
 def test_what_was_finished_before_is_left_out() -> None:
@@ -80,14 +80,18 @@ def test_freshness_is_that_of_the_blocks_and_the_promise_that_of_the_plan() -> N
     env.memory.put_block(replace(block, event_time=(at, at)))
     found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
 
-    assert found.promised == Fraction(3_600)
+    assert found.freshness_limit == Fraction(3_600)
     assert [each.youngest.isoformat() for each in found.deliveries if each.youngest] == ["2026-01-01T00:00:00+00:00"]
 
 
 def test_the_last_acceptance_and_the_next_promised_one_are_listed() -> None:
     """From the latest accepted delivery on, each promise about time has its end, whatever arrived since."""
     env = Environment()
-    env.publish("1.0.0", "active", replace(PLAN, promises=(Promise("frequency", 8_640_000), Promise("freshness", 60))))
+    env.publish(
+        "1.0.0",
+        "active",
+        replace(PLAN, service_levels=(ServiceLevel("frequency", 8_640_000), ServiceLevel("freshness", 60))),
+    )
     judged(env, b"good:1")
     env.memory.clock.sleep(120)
     found = line_report(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
@@ -95,9 +99,9 @@ def test_the_last_acceptance_and_the_next_promised_one_are_listed() -> None:
     later, minute = accepted + timedelta(days=100), accepted + timedelta(minutes=1)
 
     assert found.last_accepted == accepted
-    assert found.promises == (
-        TimePromise("frequency", 8_640_000, later, missed=False),
-        TimePromise("freshness", 60, minute, missed=True),
+    assert found.deadlines == (
+        DeadlineStatus("frequency", 8_640_000, later, missed=False),
+        DeadlineStatus("freshness", 60, minute, missed=True),
     )
     assert last_times(found) == [
         f"Last accepted: {accepted:%Y-%m-%d %H:%M} UTC",

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import detail
-from lakegate.contract.service_levels import Promise
+from lakegate.contract.service_levels import ServiceLevel
 from lakegate.errors import AccessDenied, Throttled
 from lakegate.extension_points import ROOT
-from lakegate.gate.datasets.dataset_lines import Line, LineRows, LineStatus, Pledge, PromisingLine, StatusChange
+from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline, Line, LineRows, LineStatus, StatusChange
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
@@ -29,7 +29,7 @@ from tests.fakes.fault_injector import BEGINNING
 from tests.published_schemas import validate
 from tests.unit.gate.notified_gate import LINE, OPERATOR, Gate
 
-DAY = Promise("frequency", 86_400)
+DAY = ServiceLevel("frequency", 86_400)
 
 
 class PromisingGate(Gate):
@@ -108,7 +108,7 @@ def test_service_levels_that_a_consumer_writes_in_dcm_are_watched() -> None:
     """Appendix A's own: hourly data, which is accepted within a minute; two hours of nothing, then a rejection."""
     thesis = examine((ROOT / "contracts/examples/weather.dcm.yaml").read_bytes()).contract
     assert thesis is not None
-    found = compile_plan(thesis, thesis.datasets[0]).promises
+    found = compile_plan(thesis, thesis.datasets[0]).service_levels
     gate = promising(*((each.name, each.seconds) for each in found))
     for _ in range(3):
         gate.turn(0.8)
@@ -176,23 +176,23 @@ def test_a_delivery_that_is_accepted_too_late_misses_the_latency(hours: float, t
 def test_the_oldest_delivery_that_waits_decides_about_the_latency() -> None:
     """A message that comes late, or twice, begins no promise again; a line that promises no latency has none."""
     hours = [moment(BEGINNING + timedelta(hours=each)) for each in range(4)]
-    latency = (Promise("latency", 3_600),)
-    first = not_accepted(PromisingLine(LINE), hours[1], "1.0.0", latency, hours[0])
+    latency = (ServiceLevel("latency", 3_600),)
+    first = not_accepted(DatasetDeadlines(LINE), hours[1], "1.0.0", latency, hours[0])
     over = accepted(first, hours[2], "1.1.0", latency, hours[2])
 
-    assert first == PromisingLine(LINE, "", "1.0.0", (Pledge("latency", 3_600, since=hours[0]),), 1)
+    assert first == DatasetDeadlines(LINE, "", "1.0.0", (Deadline("latency", 3_600, since=hours[0]),), 1)
     assert not_accepted(first, hours[2], "1.0.0", latency, hours[2]) is first
     assert not_accepted(over, hours[1], "1.0.0", latency, hours[0]) is over
     assert not_accepted(over, hours[3], "1.0.0", (DAY,), hours[3]) is over
-    assert (first.due, over.pledges) == (hours[1], ())
+    assert (first.due, over.deadlines) == (hours[1], ())
     assert not_accepted(over, hours[3], "1.0.0", latency, hours[2]).version == "1.1.0"
 
 
 def test_a_frequency_in_cron_ends_with_the_period_of_its_schedule() -> None:
     """What is due on working days is missed on Monday and not on Saturday, as long after its time as on Friday."""
-    working_days = (Promise("frequency", 3 * 86_400, "cron(0 6 ? * 2-6 *)"),)
+    working_days = (ServiceLevel("frequency", 3 * 86_400, "cron(0 6 ? * 2-6 *)"),)
     due = [
-        accepted(PromisingLine(LINE), f"2026-02-{day}T06:10:00.000000Z", "1.0.0", working_days, "").due
+        accepted(DatasetDeadlines(LINE), f"2026-02-{day}T06:10:00.000000Z", "1.0.0", working_days, "").due
         for day in (26, 27)
     ]
 
@@ -210,7 +210,7 @@ def test_a_retired_line_promises_nothing() -> None:
     gate.turn()
 
     assert late(gate) == []
-    assert gate.env.dependencies.promises.due(gate.env.memory.clock.now(), 10) == ()
+    assert gate.env.dependencies.deadlines.due(gate.env.memory.clock.now(), 10) == ()
 
 
 @pytest.mark.parametrize("lost", ["row", "plan"])
@@ -255,23 +255,23 @@ def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn(monkey
 
 def test_an_accepted_delivery_that_another_turn_has_noted_is_not_written_again() -> None:
     """Messages come more than once and in any order; a notice of an index that lags reports nothing twice."""
-    first = accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (DAY,), "")
+    first = accepted(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (DAY,), "")
     after = moment(BEGINNING + timedelta(days=1))
     found = missed(first, after)
 
-    assert first == PromisingLine(LINE, moment(BEGINNING), "1.0.0", (Pledge("frequency", 86_400),), 1)
+    assert first == DatasetDeadlines(LINE, moment(BEGINNING), "1.0.0", (Deadline("frequency", 86_400),), 1)
     assert accepted(first, moment(BEGINNING), "1.0.0", (DAY,), "") is first
-    assert accepted(PromisingLine(LINE), moment(BEGINNING), "1.0.0", (), "") == PromisingLine(LINE)
-    assert (first.due, found, missed(first, moment(BEGINNING))) == (after, first.pledges, ())
+    assert accepted(DatasetDeadlines(LINE), moment(BEGINNING), "1.0.0", (), "") == DatasetDeadlines(LINE)
+    assert (first.due, found, missed(first, moment(BEGINNING))) == (after, first.deadlines, ())
     assert (reported(first, found).due, missed(reported(first, found), after)) == ("", ())
-    assert accepted(reported(first, found), after, "2.0.0", (), "").pledges == ()
+    assert accepted(reported(first, found), after, "2.0.0", (), "").deadlines == ()
 
 
 def test_two_turns_report_a_missed_promise_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both find it in the index; the second finds it reported, or its write refused."""
     gate = promising(("frequency", 3_600))
     gate.env.memory.clock.sleep(7_200)
-    due = gate.env.memory.promises.due(gate.env.memory.clock.now(), 10)
+    due = gate.env.memory.deadlines.due(gate.env.memory.clock.now(), 10)
     gate.turn()
     monkeypatch.setattr(LineRows, "due", lambda *_: due)
     gate.turn()
