@@ -159,6 +159,8 @@ def _remedy(found: str, storage: Storage) -> str:
 def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     if not is_wide(head):
         return None
+    if head.startswith(b"\0\0\0\0"):
+        return "encoding", "the file begins with zero bytes, as after a copy that broke off: write it again"
     words = (
         WIDE
         if storage.format is Format.CSV

@@ -6,7 +6,8 @@ import csv as stdlib_csv
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -109,6 +110,8 @@ MAX_LINES = 50
 HEADER_BELOW = "the header stands in line {0}: remove what is above it, for the file needs a header line first"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ -]*|(?i:true|false)")
 """Texts that are never column names: numbers, dates, times of day."""
+_JSON = re.compile(r'(?:\{\s*(?:"[^"]*"\s*:|\}|$)|\[\s*(?:[\[{]|$))')
+"""The beginning of a JSON object, or of an array of objects or arrays."""
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 
 
@@ -184,6 +187,19 @@ def separator_note(line: str) -> str | None:
     return None
 
 
+def _other_kind(text: _Text) -> str | None:
+    """The line begins another kind of text; its words are values then, and not shown."""
+    begin = text.line.strip()
+    if not begin and not any(each.strip() for each in text.below):
+        return f"the file has nothing but blanks: it needs a header line ({named(text.declared)})"
+    if _JSON.match(begin):
+        declare = "format: json" if begin[0] == "[" else "format: jsonl"
+        return f"the file is JSON, although the contract promises CSV: deliver CSV, or declare {declare}"
+    if begin.startswith("<"):
+        return "the file is HTML or XML, such as a page with a login or an error: deliver CSV"
+    return None
+
+
 def _other_delimiter(text: _Text) -> str | None:
     for mark, words in SEPARATORS.items():
         names = text.cells(text.line, mark)
@@ -232,6 +248,7 @@ def _other_file(text: _Text) -> str:
 
 _EXPLANATIONS: tuple[Explain, ...] = (
     lambda text: separator_note(text.line),
+    _other_kind,
     _other_delimiter,
     lambda text: other_names(text.cells(text.line), text.declared, text.physical),
     _header_below,
@@ -324,6 +341,24 @@ def columns_of(
         extra=tuple(name for name in found if name not in declared),
         reordered=known != [name for name in declared if name in found],
     )
+
+
+def refuse_other_header(lines: Sequence[str], csv: Csv) -> None:
+    """UnreadableError for the first object of a delivery whose header line is not the commonest one."""
+    common, _ = Counter(lines).most_common(1)[0]
+    other = next((number for number, line in enumerate(lines) if line != common), None)
+    if other is not None:
+        found, wanted = (cells(line, csv.delimiter, csv.quote) for line in (lines[other], common))
+        words = " and ".join(differences(found, wanted)) or "has another order or other quotes"
+        message = f"the header is not that of the other objects: it {words}"
+        raise UnreadableError("header", f"{message}; give all objects of a delivery the same header").of_part(other)
+
+
+def differences(found: Collection[str], common: Collection[str]) -> list[str]:
+    """How the columns of an object differ from those of another."""
+    lacking = [name for name in common if name not in found]
+    further = [repr(name[:LONGEST_COMPARED]) for name in found if name not in common]
+    return [*([f"lacks {named(lacking)}"] if lacking else ()), *([f"has {named(further)} beside"] if further else ())]
 
 
 def _named_twice(found: tuple[str, ...]) -> str:

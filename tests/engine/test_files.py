@@ -211,3 +211,24 @@ def test_columns_are_bound_by_name_and_values_taken_as_written(name: str, judge_
 
     assert verdict is judged.verdict
     assert words in judged.reasons
+
+
+OTHERS: dict[str, tuple[tuple[bytes, ...], int, str]] = {
+    "a column more": ((GOOD, GOOD, b"id,name,city\n1,Ana,Rio\n"), 2, "it has 'city' beside"),
+    "notes that come first": ((b"read me\n", GOOD, GOOD), 0, "names none of the declared columns"),
+    "JSON lines": ((GOOD, b'{"id": 1, "name": "Ana"}\n'), 1, "the file is JSON"),
+    "no header": ((GOOD, b"1,Ana\n"), 1, "the first line holds values"),
+    "another delimiter": ((GOOD, b"id;name\n1;Ana\n"), 1, "the columns are separated by a semicolon"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_object_with_another_header_is_named(name: str, judge_files: Callable[..., Judged]) -> None:
+    """A folder of a hundred files is refused with the one that does not belong to it, and with what that is instead."""
+    contents, part, words = OTHERS[name]
+
+    found = judge_files(PLAIN, *contents).result.unreadable
+
+    assert found is not None
+    assert (found.code, found.part) == ("header", part)
+    assert words in found.message

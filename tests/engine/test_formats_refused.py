@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.verdict.verdict import Verdict
 from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.refused import BAD, BOMBS, CODES, FIELDS, MALFORMED, PACKED
-from tests.deliveries.written import packed
+from tests.deliveries.written import packed, written
 
 
 def unreadable_code(judged: Judged) -> str:
@@ -38,6 +39,29 @@ def test_a_file_that_cannot_be_read_is_rejected(name: str, judge_files: Callable
     storage, content, code = BAD[name]
 
     assert unreadable_code(judge_files(replace(plan_of(FIELDS), storage=storage), content)) == code
+
+
+SCHEMAS: dict[str, tuple[dict[str, pa.Array], str]] = {
+    "a column less": ({"a": pa.array(["x"])}, "it lacks b"),
+    "a column more": ({"a": pa.array(["x"]), "b": pa.array([1]), "c": pa.array([1])}, "it has 'c' beside"),
+    "another type": ({"a": pa.array(["x"]), "b": pa.array(["1"])}, "it stores b as string, not as int64"),
+    "another order": ({"b": pa.array([1]), "a": pa.array(["x"])}, "it has another order"),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_object_with_another_schema_is_named(name: str, judge_files: Callable[..., Judged]) -> None:
+    """The delivery is refused with the object that differs from the first one, and with the difference."""
+    columns, words = SCHEMAS[name]
+    storage = Storage(Format.PARQUET)
+    first = written(pa.table({"a": ["x"], "b": [1]}), storage)
+    plan = replace(plan_of({"a": "string", "b": "integer"}), storage=storage)
+
+    found = judge_files(plan, first, first, written(pa.table(columns), storage)).result.unreadable
+
+    assert found is not None
+    assert (found.code, found.part) == ("schema", 2)
+    assert words in found.message
 
 
 @pytest.mark.parametrize("name", MALFORMED)

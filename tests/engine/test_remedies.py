@@ -53,6 +53,8 @@ CASES: dict[str, tuple[dict[str, str], dict[str, Any], bytes]] = {
     "thousands": (NUMBERS, {"delimiter": ";"}, b"id;price\n1,000;1,234.5\n2,000;3,000\n"),
     "thousands of whole numbers": (NUMBERS, {"delimiter": ";"}, b"id;price\n1.000;1\n2.000;3\n"),
     "Swiss thousands": (NUMBERS, {"delimiter": ";"}, b"id;price\n1;1'234.5\n"),
+    "JSON lines": (NUMBERS, {}, b'{"id": 1, "price": 2.5}\n{"id": 2, "price": 3}\n'),
+    "a JSON array": (NUMBERS, {}, b'[{"id": 1, "price": 2.5}, {"id": 2, "price": 3}]'),
     "a gzip": (NUMBERS, {}, gzip.compress(b"id,price\n1,2.5\n")),
     "a bzip2": (NUMBERS, {}, bz2.compress(b"id,price\n1,2.5\n")),
     **{

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
-from lakegate.admission.header import columns_of, first_line, header_end, refuse_header
+from lakegate.admission.header import columns_of, first_line, header_end, refuse_header, refuse_other_header
 from lakegate.contract.file_formats import Compression, Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
@@ -448,7 +448,7 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
     UnreadableError where the objects have no header of this dataset, or different ones.
     """
     header = _header(plan, heads)
-    columns = _columns(plan, header, heads[0])
+    columns = _columns(plan, header, 0, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
     shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE_BYTES))
@@ -462,9 +462,10 @@ def _header(plan: Plan, heads: list[bytes]) -> str | None:
     if not plan.csv.header:
         return None
     if len(set(lines)) > 1:
-        raise UnreadableError(
-            "header", "the objects of the delivery have different headers: give all of them the same one"
-        )
+        for line in dict.fromkeys(lines):
+            number = lines.index(line)
+            _columns(plan, line, number, heads[number])
+        refuse_other_header(lines, plan.csv)
     return lines[0]
 
 
@@ -473,10 +474,10 @@ def _first_line(number: int, head: bytes, plan: Plan) -> str:
         return first_line(head, plan.csv)
 
 
-def _columns(plan: Plan, header: str | None, head: bytes) -> Columns:
-    """The columns that the header line names; without one, the declared ones."""
+def _columns(plan: Plan, header: str | None, number: int, head: bytes) -> Columns:
+    """The columns that the header line of an object names; without one, the declared ones."""
     declared = tuple(field.name for field in plan.fields)
-    with of_object(0):
+    with of_object(number):
         if header is not None:
             return columns_of(header, plan.csv, declared, head, plan.physical_names)
         refuse_header(first_line(head, plan.csv), plan.csv, declared)

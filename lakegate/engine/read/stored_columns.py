@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import other_names
+from lakegate.admission.header import differences, named, other_names
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.logical_types import LogicalType
@@ -204,14 +204,26 @@ class Table:
 def schema_of(tables: Sequence[Table]) -> Physical:
     """The schema of a delivery; UnreadableError where its objects have different ones, or name a column twice."""
     schema = tables[0].schema
-    if any(each.schema != schema for each in tables):
-        raise UnreadableError(
-            "schema", "the objects of the delivery have different schemas: give all of them the same one"
-        )
+    other = next((number for number, each in enumerate(tables) if each.schema != schema), None)
+    if other is not None:
+        message = f"the schema is not that of the first object: it {_difference(tables[other].schema, schema)}"
+        raise UnreadableError("schema", f"{message}; give all objects of a delivery the same schema").of_part(other)
     names = [name for name, _ in schema.parts]
     if len(set(names)) < len(names):
         raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
     return schema
+
+
+def _difference(found: Physical, first: Physical) -> str:
+    """How the schema of a file differs from that of the first one."""
+    there, wanted = dict(found.parts), dict(first.parts)
+    other = [
+        f"{name} as {there[name].words}, not as {each.words}"
+        for name, each in wanted.items()
+        if name in there and there[name].words != each.words
+    ]
+    words = [*differences(there, wanted), *([f"stores {named(other)}"] if other else ())]
+    return " and ".join(words) or "has another order or other parts of columns"
 
 
 def names_of(schema: Physical, plan: Plan) -> list[str]:

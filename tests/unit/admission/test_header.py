@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import HEAD, columns_of, differ_in, first_line, text_of, why_no_keys
+from lakegate.admission.header import HEAD, columns_of, differ_in, first_line, refuse_other_header, text_of, why_no_keys
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.plan.result import Columns
 from tests.deliveries.refusal import refusal_of
@@ -69,6 +69,12 @@ def test_a_header_of_physical_names_is_explained() -> None:
             "the values are separated by a semicolon, although the contract declares a comma",
         ),
         (b"sep=;\nid;name\n", "header", "the first line is a note to Excel"),
+        (b'{"id": "A-17", "name": "Ana"}\n', "header", "declare format: jsonl"),
+        (b'[\n {"id": "A-17", "name": "Ana"}]\n', "header", "the file is JSON, although the contract promises CSV"),
+        (b"<!DOCTYPE html>\n<html>", "header", "the file is HTML or XML"),
+        (b"\xef\xbb\xbf", "header", "nothing but blanks"),
+        (b"\n \r\n\n", "header", "nothing but blanks"),
+        (b"\0" * 100, "encoding", "begins with zero bytes"),
         (b"ID,Name,CITY\n", "header", "another case: 'ID' should be id, 'Name' should be name, 'CITY' should be city"),
         (b" id , name,city \n", "header", "blanks in the names: ' id ' should be id"),
         (b"ID;Name\n", "header", "separated by a semicolon, although the contract declares a comma"),
@@ -81,6 +87,32 @@ def test_what_is_no_header_is_refused_with_what_to_do(head: bytes, code: str, wo
 
     assert code == found
     assert words in message
+
+
+def test_values_of_json_are_not_shown() -> None:
+    """The first line of JSON has values beside its keys, which resemble the declared names: none is in the message."""
+    _, message = refusal_of_header(b'{"id": "A-17", "name": "Ana", "city": "Rio"}\n')
+
+    assert not any(value in message for value in ("A-17", "Ana", "Rio"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "part", "words"),
+    [
+        (["id,name", "id,name,city"], 1, "it has 'city' beside"),
+        (["id,name,city", "id,name", "id,name"], 0, "it has 'city' beside"),
+        (["id,name", "id,name", "id,town"], 2, "it lacks name and has 'town' beside"),
+        (["id,name", "name,id"], 1, "another order or other quotes"),
+        (["id,name", 'id,"name"'], 1, "another order or other quotes"),
+    ],
+)
+def test_the_object_whose_header_is_another_is_named(lines: list[str], part: int, words: str) -> None:
+    """It is the first that has not the header that most objects have, and the message says how it differs."""
+    with pytest.raises(UnreadableError) as caught:
+        refuse_other_header(lines, PLAIN)
+
+    assert caught.value.finding.part == part
+    assert words in caught.value.finding.message
 
 
 @pytest.mark.parametrize("line", ["city\tplace", "other|one|more"])
