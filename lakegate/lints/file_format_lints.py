@@ -8,6 +8,7 @@ from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.contract.documents.document_root import served
 from lakegate.contract.documents.document_tree import Document
+from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.lints.findings import Finding, extensions_of, settings_of
 from lakegate.text import listed, shown
@@ -29,6 +30,26 @@ def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
         if quote in {decimal, thousands}:
             message = f"{shown(quote)} cannot stand in numbers and enclose values: choose another for one of the two."
             yield csv.path, message
+
+
+OWNERS = ("customProperties", "config", "specific")
+"""The keys below which formats have what they do not define."""
+
+
+def unread_extension(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """The extension is read at the contract and at its datasets, under its own name: elsewhere no setting has an effect."""
+    read = {place.path for place in extensions_of(document)}
+    for owner in document.named(*OWNERS):
+        custom = ((each["property"].text or "", each["value"]) for each in owner.items)
+        for name, place in (*custom, *owner.entries.items()):
+            first = name.partition(".")[0]
+            if first.casefold() != EXTENSION or place.path in read:
+                continue
+            if name == EXTENSION:
+                words = "is read at the contract and at its datasets, not here: move it there"
+            else:
+                words = f"is named {shown(EXTENSION)}, with a mapping of its keys: {shown(name)} is not read"
+            yield place.path, f"The extension of this tool {words}."
 
 
 def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:

@@ -123,6 +123,7 @@ LINTS = {
     "reversed-membership": Lint(WARNING, metadata_lints.reversed_membership),
     "not-a-currency": Lint(WARNING, metadata_lints.not_a_currency),
     "unread-variable": Lint(WARNING, yaml_value_lints.unread_variable),
+    "extension-unread": Lint(WARNING, file_format_lints.unread_extension),
     "csv-conflict": Lint(ERROR, file_format_lints.csv_conflict),
     "idle-share": Lint(WARNING, file_format_lints.idle_share),
     "rewritten-rows": Lint(ERROR, file_format_lints.rewritten_rows),

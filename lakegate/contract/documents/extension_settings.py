@@ -403,7 +403,8 @@ def _read(
                 notes.error("extension-value", wrong.at or value, f"`{key}` takes {wrong}.")
         elif key not in other_keys:
             known = [*table, *other_keys]
-            hint = did_you_mean(key, known) or f" Known are {listed(known)}."
+            hint = f" Did you mean `csv.{key}`?" if "csv" in known and key in CSV else did_you_mean(key, known)
+            hint = hint or f" Known are {listed(known)}."
             notes.error("extension-key", value, f"The key {shown(key)} is unknown in the extension.{hint}")
     settings.pop("", None)
     return settings

@@ -211,3 +211,15 @@ def test_every_pattern_of_our_schemas_has_its_form_in_words(name: str) -> None:
     found = patterns(load(name))
     assert found
     assert [each["pattern"] for each in found if not each.get("x-form")] == []
+
+
+def test_a_setting_of_csv_beside_csv_has_its_place_as_a_hint() -> None:
+    """`delimiter` is a key of `csv`, and no misspelt `delivery`."""
+    text = (
+        "dataContractSpecification: 1.2.1\nid: x\ninfo: {title: t, version: 1.0.0}\n"
+        "models: {m: {fields: {n: {type: long}}, config: {lakegate: {delimiter: ';'}}}}\n"
+    )
+
+    (problem,) = examine(text.encode()).errors
+
+    assert problem.message == "The key `delimiter` is unknown in the extension. Did you mean `csv.delimiter`?"
