@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import has_magic
+from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
 import boto3
@@ -69,11 +71,13 @@ def _is_data(key: str, markers: tuple[str, ...]) -> bool:
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:
     """Whether a key fits a pattern, folder by folder; `**` stands for any number of folders."""
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return any(_matches(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+    fits = [*(False for _ in parts), True]  # whether the parts from each place on fit the rest of the pattern
+    for each in reversed(pattern):
+        if each == "**":
+            fits = list(accumulate(reversed(fits), or_))[::-1]
+        else:
+            fits = [after and fnmatchcase(part, each) for part, after in zip(parts, fits[1:], strict=True)] + [False]
+    return fits[0]
 
 
 def _pin(bucket: str, key: str) -> PinnedObject:

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -162,6 +163,15 @@ def test_folders_and_patterns_name_several_objects(s3: Any) -> None:
     assert found(f"{root}/in/*/*.csv") == [f"{root}/in/_tmp/e.csv", f"{root}/in/deep/c.csv"]
     assert found(f"{root}/in/**/c.csv") == everything[2:]
     assert found(f"{root}/inside.csv", f"{root}/in/a.csv") == [f"{root}/inside.csv", f"{root}/in/a.csv"]
+
+
+def test_a_pattern_of_many_folders_is_no_work(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of a contract may have the pattern, and a producer the key."""
+    s3.put_object(Bucket=BUCKET, Key=f"{'a/' * 60}b", Body=TEXT)
+    times = iter(range(10_000))
+    monkeypatch.setattr(data_in_s3, "fnmatchcase", lambda *given: next(times) >= 0 and fnmatchcase(*given))
+
+    assert "matches no object" in refusal("csv", f"s3://{BUCKET}/{'**/a/' * 12}[c]")["message"]
 
 
 @pytest.mark.parametrize(
