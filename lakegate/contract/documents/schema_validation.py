@@ -51,6 +51,19 @@ class SchemaError(Protocol):
 Message = tuple[str, tuple[Step, ...], str]
 """Code, steps to the place, message."""
 NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
+OTHER_WORDS = {
+    "type": "logicalType",
+    "datatype": "logicalType",
+    "columns": "properties",
+    "fields": "properties",
+    "min": "minimum",
+    "max": "maximum",
+    "regex": "pattern",
+    "sql": "query",
+    "title": "businessName",
+    "owner": "team",
+}
+"""Keys by the words that other formats and tools have for them."""
 PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
 
 
@@ -74,7 +87,9 @@ def _unknown(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     known = set(_named(error.schema, root, DEEP))
     unknown = [key for key in error.instance if key not in known]
     for key in unknown:
-        hint = did_you_mean(key, sorted(known)) or f" Known are {listed(sorted(known))}."
+        other = OTHER_WORDS.get(key.casefold())
+        hint = f" Did you mean `{other}`?" if other in known else did_you_mean(key, sorted(known))
+        hint = hint or f" Known are {listed(sorted(known))}."
         yield "unknown-key", (*_at(error), key), f"The key {shown(key)} is not known here.{hint}"
     always = set(_named(error.schema, root, ALWAYS))
     for key in () if unknown else [key for key in error.instance if key not in always]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.documents.document_root import DEPRECATION
-from lakegate.contract.documents.document_tree import Document, Notes, Place
+from lakegate.contract.documents.document_tree import Document, Notes, Place, address
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
 from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
 from lakegate.contract.documents.schema_validation import load, resolve_reference
@@ -75,7 +75,7 @@ def _mended(document: Document, problem: Problem) -> Problem:
     key = str(place.steps[-1]) if place.steps else ""
     advice = ""
     if problem.code == "unknown-key" and _is_property(place):
-        advice = _of_property(document, key)
+        advice = _of_property(document, place, key)
     elif problem.code == "wrong-type" and key in SPELLINGS and place.written.strip().endswith("%"):
         advice = _of_percent(document.at(problem.path.removesuffix(f".{key}")), place.written.strip(" %"))
     elif problem.code == "wrong-type" and place.steps[-2:-1] == ("enum",):
@@ -89,7 +89,10 @@ def _is_property(place: Place) -> bool:
     return "properties" in place.steps and place.steps[:1] == ("schema",)
 
 
-def _of_property(document: Document, key: str) -> str:
+def _of_property(document: Document, place: Place, key: str) -> str:
+    if key in OPTIONS and place.steps[-2] == "logicalTypeOptions":
+        logical = document.at(address(place.steps[:-2]))["logicalType"].text
+        return f"The option {shown(key)} is none of the type {shown(logical)}: say another `logicalType`, or remove it."
     if key in OPTIONS:
         return f"The key {shown(key)} is an option of the type: write it into `logicalTypeOptions`."
     if key != "enum":
