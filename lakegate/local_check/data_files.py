@@ -9,7 +9,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from glob import glob, has_magic
+from fnmatch import fnmatchcase
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,8 +99,8 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
         for key in ("path", "location"):
             before, placeholder, after = str(server.settings.get(key, "")).rpartition("/")[2].partition("{model}")
             for name, dataset in names.items() if placeholder else ():
-                pattern = "".join(".*" if each == "*" else re.escape(each) for each in f"{before}{name}{after}")
-                if re.fullmatch(pattern, file.rpartition("/")[2], re.IGNORECASE):
+                pattern = "*".join(map(escape, f"{before}{name}{after}".casefold().split("*")))
+                if fnmatchcase(file.rpartition("/")[2].casefold(), pattern):
                     return dataset
     return None
 

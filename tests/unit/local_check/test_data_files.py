@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.contract.contract_model import About, Contract, Dataset, Origin, Server
 from lakegate.errors import InputError
-from lakegate.local_check.data_files import DataFile, files_of
+from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 
 
 @pytest.fixture
@@ -50,3 +51,16 @@ def test_a_name_that_stands_for_no_file_is_an_error(folder: Path, name: str) -> 
 
     with pytest.raises(InputError, match=name.replace("*", ".")):
         files_of([f"{folder}/{name}"])
+
+
+def test_the_path_of_a_server_is_no_work(tmp_path: Path) -> None:
+    """Its pattern is a contract's, and the name of the file a producer's; all but a star means itself."""
+    server = Server("s", "local", {"path": f"data/{{model}}{'*a' * 20}*.csv"}, Origin("$"))
+    both = tuple(Dataset(name, (), (), Origin("$")) for name in ("Orders", "lines"))
+    contract = Contract("shop", "1.0.0", "odcs", both, about=About(servers=(server,)))
+    names = [f"lines{'a' * 20}[1].CSV", f"orders{'a' * 240}.txt"]
+    found = by_dataset(contract, [DataFile(f"{tmp_path}/{names[0]}")])
+
+    assert [(name, len(files)) for name, files in found.items()] == [("lines", 1)]
+    with pytest.raises(InputError, match="named after no dataset"):
+        by_dataset(contract, [DataFile(f"{tmp_path}/{names[1]}")])
