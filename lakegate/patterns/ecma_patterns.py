@@ -15,7 +15,7 @@ from lakegate.patterns.matching_cost import parts_of
 from lakegate.patterns.regex_tree import ANY, EDGE, INNER, LAST, LONGEST, PLAIN_PARTS, member, others, plain, spelled
 from lakegate.patterns.unicode_properties import MOST, characters_of
 
-MAX_REPEATS = 1000
+MAX_REPEATS = 10_000
 MAX_NESTED = 50
 _SPACES = (
     *((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),

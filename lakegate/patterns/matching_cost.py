@@ -55,6 +55,8 @@ class Cost:
         return Cost(max(self.fixed, other.fixed), max(self.each, other.each))
 
 
+MAX_COUNTED = 1_000
+"""A run of at most so many characters is bounded by that number, a longer one by the length of the text."""
 ENDLESS = Cost(BEYOND, BEYOND)
 ONE = Cost(1)
 LENGTH = Cost(1, 1)
@@ -159,7 +161,7 @@ def _apart(ways: list[_Tail]) -> bool:
 
 def _run(one: Chars, low: int, high: int | None, then: _Tail) -> _Tail:
     """A repeat of single characters, then the tail: tried at each possible end of the run, or only where the run must end."""
-    length = LENGTH if high is None else Cost(high)
+    length = LENGTH if high is None or high > MAX_COUNTED else Cost(high)
     if low == high:
         return _Tail(length + then.cost, one.ranges if low else then.first, 1 + (0 if low else then.fan))
     first = one.ranges if low else union(one.ranges, then.first)
@@ -271,17 +273,18 @@ def _is_open_behind(node: Node) -> bool:
 
 def _weight(items: Items) -> int:
     """The number of states of a pattern with unrolled repeats."""
-    return sum(_times(node) * (isinstance(node, Chars) + sum(map(_weight, bodies(node)))) for node in items)
+    return sum(times(node) * (isinstance(node, Chars) + sum(map(_weight, bodies(node)))) for node in items)
 
 
 def _group_count(items: Items) -> int:
     """The number of groups of a pattern with unrolled repeats: a backtracking engine recurses for each."""
-    return sum(_times(node) * (1 + sum(map(_group_count, bodies(node)))) for node in items if _is_group(node))
+    return sum(times(node) * (1 + sum(map(_group_count, bodies(node)))) for node in items if _is_group(node))
 
 
 def _is_group(node: Node) -> bool:
     return any(len(body) != 1 or not isinstance(body[0], Chars) for body in bodies(node))
 
 
-def _times(node: Node) -> int:
+def times(node: Node) -> int:
+    """How often a node stands in a pattern with unrolled repeats, at most; an unbounded one as often as it must."""
     return max(1, node.high or node.low) if isinstance(node, Repeat) else 1

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, whose tree this reads
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
+import duckdb
 import pyarrow as pa
 from duckdb.func import ARROW
 
 from lakegate.engine.evaluate.typed_values import text_literal
-from lakegate.patterns.matching_cost import Part, anchored, parts_of, shortest
+from lakegate.patterns.matching_cost import Part, anchored, parts_of, shortest, times
 from lakegate.patterns.regex_tree import (
     ANY,
     PYTHON,
@@ -28,6 +29,7 @@ from lakegate.patterns.regex_tree import (
     Ranges,
     Repeat,
     Start,
+    bodies,
     holds,
     items_of,
     others,
@@ -36,9 +38,6 @@ from lakegate.patterns.regex_tree import (
     union,
     width_of,
 )
-
-if TYPE_CHECKING:
-    import duckdb
 
 # ---- Our own patterns, written with atomic groups, for RE2 ----
 # **Forms of text**: their inner atomic groups and possessive repeats only save time there. A character that such a group could
@@ -183,9 +182,9 @@ def _term(kind: Any, argument: Any) -> str:  # noqa: ANN401 -- as above
 # 1. Our own forms and date formats, the only patterns with atomic groups, are rewritten
 #    (`lakegate.engine.evaluate.pattern_search`).
 # 2. A look-ahead at a fixed number of characters after the start, or at the very end, becomes a search of its own.
-# 3. A pattern that still contains a look-ahead is searched by Python's `re`, as a function over Arrow vectors that `register`
-#    adds to a connection. The compiler has proven a bound of its steps (`lakegate.patterns.matching_cost`); any other is
-#    refused.
+# 3. A pattern that RE2 cannot express is searched by Python's `re`, as a function over Arrow vectors that `register` adds to a
+#    connection: it still contains a look-ahead, counts over 1,000, or needs more memory than RE2 may have. The compiler has
+#    proven a bound of its steps (`lakegate.patterns.matching_cost`); any other is refused.
 #
 # Patterns reach SQL in hexadecimal, so that no text of a contract is ever SQL text.
 
@@ -268,12 +267,34 @@ def without_lookaheads(items: Items) -> tuple[list[Lookahead], Items]:
 
 def _search(items: Items, *, wanted: bool) -> Search:
     items = _without_last_look(shortest(items))
-    if holds(items, lambda node: isinstance(node, Lookahead)):
+    if holds(items, lambda node: isinstance(node, Lookahead)) or not _is_for_re2(items):
         return Search(render(items, PYTHON), wanted, backtracks=True)
     if holds(items, lambda node: node == Edge(inner=True)) and not anchored(items):
         # RE2 looks for `\B` between bytes: the characters before it must be whole ones.
         items = (Start(), _ANY_CHARS, *items)
     return Search(render(items, RE2), wanted)
+
+
+SMALL: Final = 2_500
+"""A size up to which RE2 takes every pattern: it counts up to 1,000, and a range of characters has at most 50 instructions."""
+
+
+def _is_for_re2(items: Items) -> bool:
+    """Whether RE2 takes a pattern without look-aheads: it is asked where that is not certain."""
+    if _size(items) <= SMALL:
+        return True
+    with duckdb.connect(config={"threads": 1}) as asked:
+        try:
+            asked.execute("SELECT regexp_matches('', ?)", [render(items, RE2)])
+        except duckdb.InvalidInputException:
+            return False
+    return True
+
+
+def _size(items: Items) -> int:
+    """The ranges of characters of a pattern with unrolled repeats, and two for each place where one stands."""
+    own = (len(node.ranges) + 2 if isinstance(node, Chars) else sum(map(_size, bodies(node))) for node in items)
+    return sum(times(node) * each for node, each in zip(items, own, strict=True))
 
 
 def _without_last_look(items: Items) -> Items:

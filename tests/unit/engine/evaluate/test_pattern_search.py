@@ -221,15 +221,21 @@ def case_patterns(case: object) -> set[str]:
 
 
 def test_few_patterns_are_left_to_python() -> None:
-    """Of the patterns of all cases and of the corpus of attacks, those that RE2 does not search for: it has no look-behind."""
+    """Of the patterns of all cases and of the corpus of attacks, those that RE2 does not search for.
+
+    It has no look-behind, counts up to 1,000, and has memory for some hundred letters of any script.
+    """
     found = {pattern for case in good_cases() for pattern in case_patterns(case)}
     found |= {pattern for each in corpus() if (pattern := plain_or_none(each.pattern))}
     searched = [search for pattern in found for search in searches_or_none(pattern)]
 
     assert len(found) > 250
+    letters = rewritten(r"\p{L}")
     assert {each.pattern for each in searched if isinstance(each, Search) and each.backtracks} == {
         r"(?<=[E][U][R][\x20])(?:[0-9]){1,9}\Z",
         r"(?<![\x2D])[5]",
+        r"\A(?:[a-z]){2,2048}\Z",
+        rf"\A(?:{letters}){{1,500}}\Z",
     }
     assert any(isinstance(each, FormPattern) for each in searched)
 
@@ -307,3 +313,19 @@ def test_a_text_is_never_sql() -> None:
 def test_characters_are_code_points(pattern: str, text: str, found: bool) -> None:  # noqa: FBT001 - a column of the table
     """NUL, characters beyond ASCII, combining marks, line feeds at the end and large counts are what they are in Java."""
     assert natively(regex(RULE, pattern), [text]) == [found]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lengths"),
+    [
+        (r"^\p{L}{1,500}$", (0, 1, 500, 501)),
+        (r"^\p{L}{0,456}$", (456, 457)),
+        (r"^[^x]{2,2048}$", (1, 2, 2048, 2049)),
+        (r"^é{1001}$", (1000, 1001, 1002)),
+        (r"^(?:[^é]{0,40}é){0,40}$", (0, 1, 40, 41)),
+        (r"^(?!x).{0,10000}$", (0, 10_000, 10_001)),
+    ],
+)
+def test_what_is_too_large_for_re2_is_counted_as_well(pattern: str, lengths: Sequence[int]) -> None:
+    """RE2 counts up to 1,000, in nested groups together, and has memory for some hundred letters of any script."""
+    check(regex(RULE, pattern), ["é" * length for length in lengths])
