@@ -119,7 +119,13 @@ def test_what_the_header_alone_answers_is_known_at_the_door() -> None:
         (HeaderRequirement(required=("a", "b"), closed=True, ordered=True), ("b", "a"), 2),
         (HeaderRequirement(required=("a", "b"), ordered=True), ("a", "c"), 1),
         (HeaderRequirement(forbidden=("pii*", "x")), ("pii", "pii_name", "a.x", "x"), 3),
-        (HeaderRequirement(forbidden=("*",)), ("a\nb",), 1),
+        (HeaderRequirement(forbidden=("*",)), ("a\nb", ""), 2),
+        (
+            HeaderRequirement(forbidden=("ab*bc", "*x*y*", "*[a-z].")),
+            ("abc", "abbc", "1x2y3", "yx", "a.", "?[a-z]."),
+            3,
+        ),
+        (HeaderRequirement(forbidden=("*a" * 100 + "*b",)), ("a" * 5_000, "a" * 99 + "b", "a" * 100 + "b"), 1),
     ],
 )
 def test_columns_that_break_what_is_wanted_are_counted(
