@@ -10,7 +10,9 @@ from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
 from lakegate.text import did_you_mean, shown
 
-TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(?P<named>\$?\{[^{}]*\})", re.DOTALL)
+TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(?P<named>\$?\{[^{}]*\})", re.DOTALL
+)
 OF_FIELD = ("field", "column", "property")
 
 

@@ -240,3 +240,13 @@ def test_problems_and_hints_of_a_document_are_bounded() -> None:
     assert len(errors) <= MOST_NOTED
     assert sum("Did you mean" in each.message for each in warnings if each.code == "query-unknown-column") == MAX_HINTS
     assert len([each for each in warnings if each.code == "query-unknown-column"]) == 80
+
+
+@pytest.mark.parametrize("text", ["/* ", "'' ", '"" ', "{ ", "${ ", "-- ", "` ", "'/* "])
+def test_a_query_that_is_no_query_is_no_work(text: str) -> None:
+    """Whatever is begun in it and never ended; in quadratic time this would take hours."""
+    query = json.dumps(f"SELECT {text * 100_000}")
+    columns = of_odcs("      - {name: a}\n")
+    found = examine(f"{columns}    quality: [{{type: sql, query: {query}, mustBe: 0}}]\n".encode())
+
+    assert "query-too-large" in {each.code for each in found.errors}
