@@ -70,7 +70,7 @@ STANDING = {
 
 LOST: Final = (
     "Its accepted object is not there any more: with this file the operator can put it back"
-    " (lakegate verify LINE --objects, lakegate restore)"
+    " (lakegate verify DATASET --objects, lakegate restore)"
 )
 
 

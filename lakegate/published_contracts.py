@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lakegate.contract.contract_model import COMMON, NAMES, line_of
+from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import Problem
 from lakegate.extension_points import loaded
@@ -98,7 +98,7 @@ def described(
         datasets = tuple(
             DatasetOfVersion(
                 dataset,
-                line_of(version.contract, dataset, major(version.version)),
+                full_dataset_name(version.contract, dataset, major(version.version)),
                 status_of(statuses, version, dataset),
                 plan,
                 tuple(prefixes[version.contract, version.version, dataset]),
@@ -168,7 +168,7 @@ class PublishedPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteOfLine:
+class DatasetRoute:
     """A route: objects below a prefix belong to a line, and are judged by a version."""
 
     prefix: str
@@ -195,7 +195,7 @@ class PublishedVersion:
     inherited_from: str | None
     unmeasured_rules: int
     datasets: tuple[PublishedPlan, ...]
-    routes: tuple[RouteOfLine, ...]
+    routes: tuple[DatasetRoute, ...]
     drafts: tuple[str, ...]
     """Its lines that are drafts."""
     warnings: tuple[Problem, ...]
@@ -367,7 +367,7 @@ def published_version(dependencies: Dependencies, published: Publication, change
         published.unmeasured_rules,
         tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
         tuple(
-            RouteOfLine(each.prefix, each.line, each.version)
+            DatasetRoute(each.prefix, each.line, each.version)
             for each in dependencies.registry.contract(published.contract).routes
         ),
         tuple(each.name for each in drafts),

@@ -198,9 +198,9 @@ class AwsStack:
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
     ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
         """See `StackFacade`."""
-        from lakegate.gate.datasets.dataset_names import lines_fitting  # noqa: PLC0415 - for lists alone
+        from lakegate.gate.datasets.dataset_names import datasets_fitting  # noqa: PLC0415 - for lists alone
 
-        datasets = lines_fitting(self.dependencies, contract) if contract is not None else frozenset[str]()
+        datasets = datasets_fitting(self.dependencies, contract) if contract is not None else frozenset[str]()
         found = recent(self.dependencies, limit, Wanted(verdicts, datasets, day, announced=True))
         listed = tuple(delivery_status(self.dependencies, each) for each in found)
         return listed, sections_of(STATUS_SECTIONS, self.dependencies, datasets)

@@ -49,7 +49,7 @@ def shape_of(field: Field) -> Shape:
     return _SHAPES.get(word, Shape.VALUE)
 
 
-def line_of(contract: str, dataset: str, major: int) -> str:
+def full_dataset_name(contract: str, dataset: str, major: int) -> str:
     """Folder and chain of a dataset line."""
     return f"{contract}/{dataset}_v{major}"
 

@@ -92,7 +92,7 @@ TABLE: Final[tuple[tuple[str, str, str], ...]] = (
     ("servers", "postgresql", "lakegate.features.servers.postgres_tables:postgres"),
     ("slice comparisons", "odf", "lakegate.features.odf.format.logical_hash:is_as_stated"),
     ("stacks", "http", "lakegate.features.http_api.api_client:Api"),
-    ("status sections", "pulls", "lakegate.features.pull.pulled_line:status_of_lines"),
+    ("status sections", "pulls", "lakegate.features.pull.pulled_dataset:status_of_lines"),
     ("status sections", "revalidations", "lakegate.features.revalidation.revalidation:status_of_lines"),
     ("version approval", "propose", "lakegate.features.proposals.proposal:propose"),
     ("wiring", "anchors", "lakegate.features.anchors.anchors:anchor_store"),

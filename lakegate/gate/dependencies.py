@@ -13,7 +13,7 @@ from typing import Any
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.extension_points import loaded, names
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, LineRows, dataset_deadlines
+from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, DatasetRowStore, dataset_deadlines
 from lakegate.gate.delivery.delivery_row import Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
@@ -187,7 +187,7 @@ class Dependencies:
         return DatasetLines(self.table)
 
     @cached_property
-    def deadlines(self) -> LineRows[DatasetDeadlines]:
+    def deadlines(self) -> DatasetRowStore[DatasetDeadlines]:
         """Deadlines by dataset."""
         return dataset_deadlines(self.table)
 

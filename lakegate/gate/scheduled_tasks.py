@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.schedules import schedule
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
@@ -278,7 +278,7 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset
             found = {value for name, value in version.labels if name == label}
             for dataset, digest in version.plans:
                 if dataset in found:
-                    yield LabelledDataset(line_of(contract, dataset, number), version, digest)
+                    yield LabelledDataset(full_dataset_name(contract, dataset, number), version, digest)
 
 
 def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, LabelledDataset] | None:

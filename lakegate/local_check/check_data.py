@@ -16,7 +16,7 @@ from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import ParentPlaces, load
 from lakegate.job.job_storage import PinnedObject
 from lakegate.local_check import check_result
-from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_lines
+from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
@@ -146,7 +146,7 @@ def _unmasked(plan: Plan) -> Plan:
 
 def _advice(delivery: LocalDelivery, report: Report, references: References) -> Iterator[str]:
     skipped = {each.id for each in report.judgement.outcomes if each.status is Status.SKIP}
-    lines = referred_lines(each for each in report.plan.checks if each.id in skipped)
+    lines = referred_datasets(each for each in report.plan.checks if each.id in skipped)
     lacking = [each for each in lines if each not in references]
     if report.result.unreadable is None:
         yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)

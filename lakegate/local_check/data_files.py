@@ -21,7 +21,7 @@ from lakegate.admission.multi_file_delivery import (
     completed_by_manifest,
     read_manifest,
 )
-from lakegate.contract.contract_model import Contract, line_of
+from lakegate.contract.contract_model import Contract, full_dataset_name
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.contract_files import plan_of
@@ -210,7 +210,7 @@ def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[
     return found
 
 
-def referred_lines(checks: Iterable[Check]) -> tuple[str, ...]:
+def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
     """The lines that checks refer to: `CONTRACT/DATASET_vN`."""
     queries = (check.query for check in checks if check.query is not None)
     return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))
@@ -218,8 +218,8 @@ def referred_lines(checks: Iterable[Check]) -> tuple[str, ...]:
 
 def _line(contract: Contract, plan: Plan, name: str) -> str:
     if contract.dataset(name) is not None:
-        return line_of(contract.id, name, major(contract.version))
-    lines = referred_lines(plan.checks)
+        return full_dataset_name(contract.id, name, major(contract.version))
+    lines = referred_datasets(plan.checks)
     found = [line for line in lines if name in _names(line)]
     if len(found) == 1:
         return found[0]
@@ -238,7 +238,7 @@ def _names(line: str) -> set[str]:
 def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
     for each in contracts:
         for dataset in each.datasets:
-            if line_of(each.id, dataset.name, major(each.version)) == line:
+            if full_dataset_name(each.id, dataset.name, major(each.version)) == line:
                 return plan_of(each, dataset.name)
     raise InputError(
         f"--reference: {line} is a dataset of another contract: give its document with --reference-contract FILE"

@@ -35,7 +35,7 @@ class DeadlineStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class LineDelivery:
+class ReportedDelivery:
     """One finished delivery, as the index has it."""
 
     at: datetime
@@ -72,7 +72,7 @@ class RuleHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class DaysOfLine:
+class DeliveryDays:
     """One column of the diagram of deliveries: some days."""
 
     first: date
@@ -81,13 +81,13 @@ class DaysOfLine:
 
 
 @dataclass(slots=True)
-class LineHistory:
+class DatasetHistory:
     """The content of a dataset's report."""
 
     line: str
     since: datetime
     until: datetime
-    deliveries: tuple[LineDelivery, ...]
+    deliveries: tuple[ReportedDelivery, ...]
     """The oldest first."""
     freshness_limit: Fraction | None = None
     """Seconds: the oldest that the youngest row may be; None without such a service level."""
@@ -105,7 +105,7 @@ class LineHistory:
         return sum(each.verdict is verdict for each in self.deliveries)
 
     @property
-    def ages(self) -> list[tuple[LineDelivery, float]]:
+    def ages(self) -> list[tuple[ReportedDelivery, float]]:
         """The latest deliveries with event times, the oldest first, and the seconds from the youngest row to the verdict."""
         aged = [(each, (each.at - each.youngest).total_seconds()) for each in self.deliveries if each.youngest]
         return aged[-MAX_BARS:]
@@ -114,12 +114,12 @@ class LineHistory:
 def history_of(
     line: str,
     period: tuple[datetime, datetime],
-    deliveries: Sequence[LineDelivery],
+    deliveries: Sequence[ReportedDelivery],
     rules: Iterable[str] = (),
     freshness_limit: Fraction | None = None,
-) -> LineHistory:
+) -> DatasetHistory:
     """Add up deliveries, the oldest first. `rules`: all that the line's plan measures."""
-    found = LineHistory(line, *period, tuple(deliveries), freshness_limit)
+    found = DatasetHistory(line, *period, tuple(deliveries), freshness_limit)
     measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
     by_rule = {rule: RuleHistory(rule) for rule in rules}
     for each in measured:
@@ -140,7 +140,7 @@ def history_of(
     return found
 
 
-def last_times(found: LineHistory) -> list[str]:
+def last_times(found: DatasetHistory) -> list[str]:
     """The time of the latest accepted delivery, and that by which the next one has to be; a sentence each."""
     last = f"{found.last_accepted:%Y-%m-%d %H:%M} UTC" if found.last_accepted else "none in this time"
     return [
@@ -153,7 +153,7 @@ def last_times(found: LineHistory) -> list[str]:
     ]
 
 
-def columns(found: LineHistory) -> list[DaysOfLine]:
+def columns(found: DatasetHistory) -> list[DeliveryDays]:
     """The deliveries by day; of a long time by as many days as fit into the diagram."""
     days = (found.until.date() - found.since.date()).days + 1
     width = -(-days // MAX_BARS)
@@ -162,11 +162,11 @@ def columns(found: LineHistory) -> list[DaysOfLine]:
         first = found.since.date() + timedelta(days=begin)
         last = min(first + timedelta(days=width - 1), found.until.date())
         inside = [each for each in found.deliveries if first <= each.at.date() <= last]
-        made.append(DaysOfLine(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
+        made.append(DeliveryDays(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
     return made
 
 
-def render_line(found: LineHistory) -> str:
+def render_line(found: DatasetHistory) -> str:
     """The page."""
     made = columns(found)
     ages = found.ages

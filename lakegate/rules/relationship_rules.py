@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, line_of, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, full_dataset_name, shape_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier
@@ -81,7 +81,7 @@ def _is_plain(dataset: Dataset, field: Field) -> bool:
 def _one(contract: Contract, to: str, own: Field) -> tuple[str, str, QueryColumn]:
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
-        line = line_of(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
+        line = full_dataset_name(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
         return elsewhere["dataset"], line, QueryColumn(elsewhere["field"], own.type, own.scale)
     for dataset in contract.datasets:
         field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
@@ -99,7 +99,7 @@ def form_elsewhere(contract: Contract) -> str:
 
 def _line(contract: Contract, dataset: str) -> str:
     try:
-        return line_of(contract.id, dataset, major(contract.version))
+        return full_dataset_name(contract.id, dataset, major(contract.version))
     except InputError:
         raise LookupError("the contract has no semantic version, so that its accepted data cannot be named") from None
 

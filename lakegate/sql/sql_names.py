@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlglot import exp
 
-from lakegate.contract.contract_model import Contract, Dataset, Field, line_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, full_dataset_name
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
@@ -100,7 +100,7 @@ class QueryNames:
         if name == self.dataset.name:
             return QueryRelation(name, columns)
         try:
-            line = line_of(self.contract.id, name, major(self.contract.version))
+            line = full_dataset_name(self.contract.id, name, major(self.contract.version))
         except InputError:
             raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
         return QueryRelation(name, columns, delivered=False, line=line)

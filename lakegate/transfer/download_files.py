@@ -14,7 +14,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, NotFound
 from lakegate.extension_points import registered
 from lakegate.gate.datasets.dataset_lines import LineStatus
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.manifest_documents import Manifest
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
@@ -299,7 +299,7 @@ def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
     """The head of the manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
     found = _read(dependencies, name) if "/" in name else None
     if found is None:
-        line = line_named(dependencies, name)
+        line = dataset_named(dependencies, name)
         found = _read(dependencies, line) or _empty(dependencies, line)
     return found
 

@@ -14,11 +14,11 @@ from lakegate.features.announcements.announced_delivery import Announcements
 from lakegate.features.http_api.idempotency_keys import RequestKeys
 from lakegate.features.notifications.notices import Notices
 from lakegate.features.odf.slice_turns import Turns
-from lakegate.features.pull.pull_task import PullingLine
-from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.features.pull.pull_task import PullState
+from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validations
 from lakegate.features.workflows.callbacks import Callbacks
-from lakegate.gate.datasets.dataset_lines import DatasetLines, LineRows, dataset_deadlines
+from lakegate.gate.datasets.dataset_lines import DatasetLines, DatasetRowStore, dataset_deadlines
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys
@@ -59,8 +59,10 @@ class Ports:
         self.registry = Registry(table, "landing")
         self.lines, self.deadlines = DatasetLines(table), dataset_deadlines(table)
         self.turns, self.notices = Turns(table), Notices(table)
-        self.pulls: LineRows[PullingLine] = LineRows(table, "pull", "pull", PullingLine)
-        self.revalidations: LineRows[RevalidatedLine] = LineRows(table, "revalidation", "revalidation", RevalidatedLine)
+        self.pulls: DatasetRowStore[PullState] = DatasetRowStore(table, "pull", "pull", PullState)
+        self.revalidations: DatasetRowStore[RevalidationState] = DatasetRowStore(
+            table, "revalidation", "revalidation", RevalidationState
+        )
         self.announcements, self.requests = Announcements(table), RequestKeys(table)
         self.validations, self.callbacks = Validations(table), Callbacks(table)
 

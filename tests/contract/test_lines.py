@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lakegate.errors import ConditionFailed, InputError
-from lakegate.features.pull.pull_task import PullingLine
-from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.features.pull.pull_task import PullState
+from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Ending, Line, Notice, Subscription
 from lakegate.gate.datasets.lifecycle import deprecate
 from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
@@ -136,14 +136,14 @@ def test_two_lines_of_a_contract_share_no_item(ports: Ports, other: str) -> None
     ports.lines.write(FULL, RECORD)
     ports.lines.write(replace(FULL, name=other, subscriptions=()), record)
     ports.deadlines.write(DatasetDeadlines(NAME, version="1.0.0", revision=1))
-    ports.pulls.write(PullingLine(NAME, version="1.0.0", revision=1))
-    ports.revalidations.write(RevalidatedLine(NAME, version="1.0.0", revision=1))
+    ports.pulls.write(PullState(NAME, version="1.0.0", revision=1))
+    ports.revalidations.write(RevalidationState(NAME, version="1.0.0", revision=1))
     ports.pauses.begin(Pause(NAME, NOW, ALICE))
 
     assert (ports.lines.get(NAME), ports.lines.get(other)) == (FULL, replace(FULL, name=other, subscriptions=()))
     assert (ports.ledger.blocks(NAME), ports.ledger.blocks(other)) == ((RECORD,), (record,))
     assert ports.deadlines.get(other) == DatasetDeadlines(other)
-    assert ports.pulls.get(other) == PullingLine(other)
-    assert ports.revalidations.get(other) == RevalidatedLine(other)
+    assert ports.pulls.get(other) == PullState(other)
+    assert ports.revalidations.get(other) == RevalidationState(other)
     assert (ports.pauses.pause_of(NAME), ports.pauses.pause_of(other)) == (Pause(NAME, NOW, ALICE), None)
     assert ports.pauses.held(other, 1) == ()

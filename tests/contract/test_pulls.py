@@ -12,8 +12,8 @@ from lakegate.errors import ConditionFailed
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import (
     PullEnd,
-    PullingLine,
     PullOutcome,
+    PullState,
     SourceFetch,
     ended,
     fetching,
@@ -25,14 +25,14 @@ from lakegate.timestamps import moment
 from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
-NEW = planned(PullingLine("shop/orders_v1"), Pull("https://example.com/a", "rate(1 hour)"), "1.0.0", "p", moment(NOW))
+NEW = planned(PullState("shop/orders_v1"), Pull("https://example.com/a", "rate(1 hour)"), "1.0.0", "p", moment(NOW))
 FETCH = SourceFetch(NEW.next, moment(NOW), "shop/a.csv", SourceIdentity('"v"', "d", "3"), 5, resumable=True, upload="u")
 END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
 
 
 def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is not pulled."""
-    assert ports.pulls.get(NEW.line) == PullingLine(NEW.line)
+    assert ports.pulls.get(NEW.line) == PullState(NEW.line)
     for row in (NEW, busy := fetching(NEW, FETCH), ended(busy, END, FETCH.source)):
         ports.pulls.write(row)
         assert ports.pulls.get(NEW.line) == row

@@ -14,8 +14,8 @@ from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
     DueSchedule,
     EndedRun,
-    RevalidatedLine,
     RevalidationEnd,
+    RevalidationState,
     ScheduledRun,
     ended,
     planned,
@@ -31,7 +31,7 @@ MOST_BYTES = 400_000
 """Of an item of DynamoDB."""
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)
 HOURLY = "cron(0 * * * ? *)"
-NEW = planned(RevalidatedLine("shop/orders_v1"), [HOURLY, "cron(30 6 * * ? *)"], "1.0.0", "p", moment(NOW))
+NEW = planned(RevalidationState("shop/orders_v1"), [HOURLY, "cron(30 6 * * ? *)"], "1.0.0", "p", moment(NOW))
 RUN = ScheduledRun("r", (HOURLY,), "q", 3, moment(NOW), attempt=2, run="job", deadline=moment(NOW))
 END = EndedRun(RevalidationEnd.BROKEN, moment(NOW), 3, "lost", ("once",))
 
@@ -41,7 +41,7 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
     names = tuple(f"{number:03}{chr(0x1F600) * (LONGEST_RULE - 3)}" for number in range(MAX_STALE))
     hours, days = ",".join(map(str, range(24))), ",".join(map(str, range(1, 32)))
     times = [f"cron({number % 60} {hours} {days} 1/{number // 60 + 1} ? 2026-2199)" for number in range(MAX_STALE)]
-    row = RevalidatedLine("x" * 1_000, schedules=tuple(DueSchedule(each, moment(NOW)) for each in times))
+    row = RevalidationState("x" * 1_000, schedules=tuple(DueSchedule(each, moment(NOW)) for each in times))
     for height in range(MAX_ENDS + 5):
         busy = running(row, ScheduledRun("r", tuple(times), "q", height, moment(NOW)), moment(NOW))
         row = ended(busy, replace(END, stale=names, height=height))
@@ -53,7 +53,7 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
 
 def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written has no schedule."""
-    assert ports.revalidations.get(NEW.line) == RevalidatedLine(NEW.line)
+    assert ports.revalidations.get(NEW.line) == RevalidationState(NEW.line)
     for row in (NEW, busy := running(NEW, RUN, moment(NOW)), ended(busy, END)):
         ports.revalidations.write(row)
         assert ports.revalidations.get(NEW.line) == row

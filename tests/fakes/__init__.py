@@ -15,11 +15,17 @@ from typing import TypeVar, cast
 from lakegate.features.announcements.announced_delivery import Announcement, Announcements
 from lakegate.features.notifications.notices import ChannelNotice, Notices
 from lakegate.features.odf.slice_turns import Turns, turn_key
-from lakegate.features.pull.pull_task import PullingLine
-from lakegate.features.revalidation.revalidation import RevalidatedLine
+from lakegate.features.pull.pull_task import PullState
+from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validation, Validations
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, Line, LineRows, dataset_deadlines
+from lakegate.gate.datasets.dataset_lines import (
+    DatasetDeadlines,
+    DatasetLines,
+    DatasetRowStore,
+    Line,
+    dataset_deadlines,
+)
 from lakegate.gate.delivery.delivery_row import Workload, workload_of, workload_row
 from lakegate.gate.delivery_store import Batch, Batches, Pause, Pauses, message_of, message_row
 from lakegate.gate.ledger.blocks import AnyBlock, Head
@@ -118,19 +124,19 @@ class Memory:
         return Turns(self.table)
 
     @property
-    def deadlines(self) -> LineRows[DatasetDeadlines]:
+    def deadlines(self) -> DatasetRowStore[DatasetDeadlines]:
         """By line."""
         return dataset_deadlines(self.table)
 
     @property
-    def pulls(self) -> LineRows[PullingLine]:
+    def pulls(self) -> DatasetRowStore[PullState]:
         """By line."""
-        return LineRows(self.table, "pull", "pull", PullingLine)
+        return DatasetRowStore(self.table, "pull", "pull", PullState)
 
     @property
-    def revalidations(self) -> LineRows[RevalidatedLine]:
+    def revalidations(self) -> DatasetRowStore[RevalidationState]:
         """By line."""
-        return LineRows(self.table, "revalidation", "revalidation", RevalidatedLine)
+        return DatasetRowStore(self.table, "revalidation", "revalidation", RevalidationState)
 
     @cached_property
     def workloads(self) -> Stored[Workload]:

@@ -14,7 +14,7 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
-from lakegate.cli.options import Line, Local, TargetFolder
+from lakegate.cli.options import DatasetName, Local, TargetFolder
 from lakegate.errors import InputError
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
@@ -58,7 +58,7 @@ class LostDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedLine:
+class FetchedDataset:
     """The part of a dataset that is in a folder now."""
 
     line: str
@@ -75,7 +75,7 @@ class FetchedLine:
 @stack_command
 def get(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     folder: TargetFolder,
     *,
     since: Annotated[
@@ -86,7 +86,7 @@ def get(  # noqa: PLR0913 - a command has these options
         bool, Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
     local: Local = False,
-) -> CommandResult[FetchedLine]:
+) -> CommandResult[FetchedDataset]:
     """Download the accepted data of a line by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
@@ -96,7 +96,7 @@ def get(  # noqa: PLR0913 - a command has these options
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
     dependencies = there.dependencies()
-    head = head_of(dependencies, line)
+    head = head_of(dependencies, dataset)
     known = Folder(folder).known(head["line"])
     height = int(since) if HEIGHT.fullmatch(since) else None
     if height is None:
@@ -114,7 +114,7 @@ def get(  # noqa: PLR0913 - a command has these options
         terminal.note(f"lakegate: {fetch.problem}")
     found = _fetched(fetch)
     # a part of a name is what one line has today, and may be another one's tomorrow
-    first = [f"line  {found.line}"] if line != found.line else []
+    first = [f"line  {found.line}"] if dataset != found.line else []
     words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)
 
@@ -128,8 +128,8 @@ def _time(since: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _fetched(fetch: Fetch) -> FetchedLine:
-    return FetchedLine(
+def _fetched(fetch: Fetch) -> FetchedDataset:
+    return FetchedDataset(
         fetch.manifest["line"],
         str(fetch.folder),
         fetch.since,
@@ -152,7 +152,7 @@ def _fetched(fetch: Fetch) -> FetchedLine:
     )
 
 
-def _in_words(found: FetchedLine, stack: str, *, has_problem: bool) -> Iterator[str]:
+def _in_words(found: FetchedDataset, stack: str, *, has_problem: bool) -> Iterator[str]:
     for delivery in found.deliveries:
         for each in delivery.files:
             verified = (each.checksum or "").partition(":")[0] or "size only"

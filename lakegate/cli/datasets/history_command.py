@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
-from lakegate.cli.options import TIMES, Line
+from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.described_deliveries import sections_of
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.dependencies import Dependencies
@@ -78,7 +78,7 @@ class HistoryPage:
 @stack_command
 def history(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     rule: Annotated[
         str | None, Option(help="Only deliveries that break this rule: its id, as `lakegate reasons` has it.")
@@ -97,7 +97,7 @@ def history(  # noqa: PLR0913 - a command has these options
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """
     dependencies = there.dependencies()
-    chain = line_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset)
     page = page_of(
         dependencies,
         chain,

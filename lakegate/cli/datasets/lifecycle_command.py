@@ -11,11 +11,11 @@ from lakegate import timestamps
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
-from lakegate.cli.options import Line, Yes
+from lakegate.cli.options import DatasetName, Yes
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
-from lakegate.gate.datasets.dataset_names import line_named
-from lakegate.gate.datasets.lifecycle import LineLifecycle, change, lifecycle_of, side_effects
+from lakegate.gate.datasets.dataset_names import dataset_named
+from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, side_effects
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
@@ -31,7 +31,7 @@ RetireOn = Annotated[str | None, Option("--on", help=f"{ON} At least {SUNSET} da
 @stack_command
 def deprecate(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     *,
     reason: Annotated[str, Option(help="Why the line ends.")] = "",
     replacement: Annotated[str, Option(help="The line or contract to use instead.")] = "",
@@ -48,7 +48,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
         str | None,
         Option("--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."),
     ] = None,
-) -> CommandResult[LineLifecycle]:
+) -> CommandResult[DatasetLifecycle]:
     """Announce the end of a line: it is deprecated, later sunset, and after that retired.
 
     Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
@@ -62,12 +62,16 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     dependencies = there.dependencies()
     days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
     decide = partial(days, ending=ending)
-    after = run(change(dependencies, named_line(dependencies, line), "deprecate", decide), dependencies.clock)
+    after = run(
+        change(dependencies, dataset_of_contract(dependencies, dataset), "deprecate", decide), dependencies.clock
+    )
     return _outcome(after, _now(dependencies))
 
 
 @stack_command
-def sunset(there: DeployedStack, line: Line, *, on: SunsetOn = None, yes: Yes = False) -> CommandResult[LineLifecycle]:
+def sunset(
+    there: DeployedStack, dataset: DatasetName, *, on: SunsetOn = None, yes: Yes = False
+) -> CommandResult[DatasetLifecycle]:
     """Let a deprecated line accept known producers only, with a warning: at once, or move the day of its sunset.
 
     Example: lakegate sunset orders_v1 --on 2027-03-01
@@ -76,22 +80,24 @@ def sunset(there: DeployedStack, line: Line, *, on: SunsetOn = None, yes: Yes = 
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    return _confirmed(there, line, "sunset", partial(lifecycle.sunset, on=day_of(on)), yes=yes)
+    return _confirmed(there, dataset, "sunset", partial(lifecycle.sunset, on=day_of(on)), yes=yes)
 
 
 @stack_command
-def retire(there: DeployedStack, line: Line, *, on: RetireOn = None, yes: Yes = False) -> CommandResult[LineLifecycle]:
+def retire(
+    there: DeployedStack, dataset: DatasetName, *, on: RetireOn = None, yes: Yes = False
+) -> CommandResult[DatasetLifecycle]:
     """Refuse every delivery to a line in sunset: at once, or move the day of its retirement. Its data stays.
 
     Example: lakegate retire orders_v1
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    return _confirmed(there, line, "retire", partial(lifecycle.retire, on=day_of(on)), yes=yes)
+    return _confirmed(there, dataset, "retire", partial(lifecycle.retire, on=day_of(on)), yes=yes)
 
 
 @stack_command
-def reactivate(there: DeployedStack, line: Line) -> CommandResult[LineLifecycle]:
+def reactivate(there: DeployedStack, dataset: DatasetName) -> CommandResult[DatasetLifecycle]:
     """Make a draft, or a line that was deprecated, sunset or retired, active again; what is planned is dropped.
 
     Example: lakegate reactivate orders_v1
@@ -101,26 +107,26 @@ def reactivate(there: DeployedStack, line: Line) -> CommandResult[LineLifecycle]
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
     dependencies = there.dependencies()
-    after = run(reactivate_line(dependencies, named_line(dependencies, line)), dependencies.clock)
+    after = run(reactivate_line(dependencies, dataset_of_contract(dependencies, dataset)), dependencies.clock)
     return _outcome(after, _now(dependencies))
 
 
-def named_line(dependencies: Dependencies, name: str) -> str:
+def dataset_of_contract(dependencies: Dependencies, name: str) -> str:
     """The line that a person means. Raises InputError for a chain that is no line of a contract."""
-    found = line_named(dependencies, name)
+    found = dataset_named(dependencies, name)
     if found.startswith("_"):
         raise InputError(f"{found} is no line of a contract")
     return found
 
 
-def lifecycle_in_words(found: LineLifecycle) -> Iterator[str]:
+def lifecycle_in_words(found: DatasetLifecycle) -> Iterator[str]:
     """The lifecycle of a line for people."""
     yield f"{found.line} is {found.status}{f' since {_utc(found.since)}' if found.since else ''}."
     yield from (f"  {each.status} from {_utc(each.at)}" for each in found.planned)
 
 
-def _outcome(line: dataset_lines.Line, now: str) -> CommandResult[LineLifecycle]:
-    found = lifecycle_of(line, now)
+def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[DatasetLifecycle]:
+    found = lifecycle_of(dataset, now)
     return CommandResult(found, lifecycle_in_words(found))
 
 
@@ -131,9 +137,9 @@ def _confirmed(
     decide: Callable[[dataset_lines.Line, str], dataset_lines.Line],
     *,
     yes: bool,
-) -> CommandResult[LineLifecycle]:
+) -> CommandResult[DatasetLifecycle]:
     dependencies = there.dependencies()
-    line = named_line(dependencies, name)
+    line = dataset_of_contract(dependencies, name)
     before, now = dependencies.lines.get(line), _now(dependencies)
     confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
     return _outcome(run(change(dependencies, line, act, decide), dependencies.clock), now)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.options import AsJson, Line
+from lakegate.cli.options import AsJson, DatasetName
 from lakegate.cli.terminal import Grid
 from lakegate.errors import InputError
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
 from lakegate.gate.ledger.blocks import KINDS, AnyBlock, Block, LedgerObject, Record, digest
@@ -70,7 +70,7 @@ class Chain:
 @stack_command
 def log(
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     limit: Annotated[int | None, Option(min=1, help=f"How many blocks, the newest first; {BLOCKS} by default.")] = None,
     as_yaml: Annotated[
@@ -87,7 +87,7 @@ def log(
     if as_yaml and (as_json or limit):
         raise InputError("--yaml prints the whole chain: leave out --json and --limit")
     dependencies = there.dependencies()
-    chain = line_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset)
     if as_yaml:
         print_yaml(dependencies, chain)
         return CommandResult(Chain(chain, ()))

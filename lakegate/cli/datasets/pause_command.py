@@ -8,17 +8,17 @@ from typing import Annotated
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.options import Line
+from lakegate.cli.options import DatasetName
 from lakegate.described_deliveries import in_utc
 from lakegate.gate.datasets import pauses
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import run
 from lakegate.text import counted
 
 
 @dataclass(frozen=True, slots=True)
-class PausedLine:
+class PausedDataset:
     """Whether a line is paused, and what it holds."""
 
     line: str
@@ -34,10 +34,10 @@ class PausedLine:
 @stack_command
 def pause(
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     reason: Annotated[str, Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
-) -> CommandResult[PausedLine]:
+) -> CommandResult[PausedDataset]:
     """Keep what is delivered to one line in landing, unjudged, until `lakegate resume`. It is idempotent.
 
     Deliveries that are being judged finish. `lakegate stack pause` is for the whole stack, before an update.
@@ -45,20 +45,20 @@ def pause(
     Example: lakegate pause orders --reason "the new version is published on Monday"
     """
     dependencies = there.dependencies()
-    line = line_named(dependencies, dataset)
+    line = dataset_named(dependencies, dataset)
     found = run(pauses.pause(dependencies, line, reason), dependencies.clock)
     words = f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}"
     return CommandResult(_paused(line, found), [words])
 
 
 @stack_command
-def resume(there: DeployedStack, dataset: Line) -> CommandResult[PausedLine]:
+def resume(there: DeployedStack, dataset: DatasetName) -> CommandResult[PausedDataset]:
     """Judge what a paused line holds, in order of arrival: the next sweep begins, within five minutes. It is idempotent.
 
     Example: lakegate resume orders
     """
     dependencies = there.dependencies()
-    line = line_named(dependencies, dataset)
+    line = dataset_named(dependencies, dataset)
     found = run(pauses.resume(dependencies, line), dependencies.clock)
     words = f"{line} is not paused."
     if found is not None:
@@ -70,10 +70,10 @@ def _held(found: Pause) -> str:
     return counted(found.held, "delivery is held", "deliveries are held")
 
 
-def _paused(line: str, found: Pause | None) -> PausedLine:
+def _paused(line: str, found: Pause | None) -> PausedDataset:
     if found is None:
-        return PausedLine(line, paused=False, held=0, since=None, by=None, reason=None, resumed=None)
+        return PausedDataset(line, paused=False, held=0, since=None, by=None, reason=None, resumed=None)
     resumed = found.resumed.isoformat() if found.resumed else None
-    return PausedLine(
+    return PausedDataset(
         line, resumed is None, found.held, found.since.isoformat(), found.by, found.reason or None, resumed
     )

@@ -11,12 +11,12 @@ from typing import Annotated
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
-from lakegate.cli.options import Days, Line
+from lakegate.cli.options import DatasetName, Days
 from lakegate.cli.terminal import Grid, Word
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
 from lakegate.json_codec import DOCUMENT_NAME
-from lakegate.report.dataset_report import LineHistory, last_times, render_line
+from lakegate.report.dataset_report import DatasetHistory, last_times, render_line
 from lakegate.text import counted
 from lakegate.verdict.verdict import Verdict
 
@@ -85,7 +85,7 @@ class Freshness:
 
 
 @dataclass(frozen=True, slots=True)
-class LineReport:
+class DatasetReport:
     """The history of a dataset over some time."""
 
     line: str
@@ -103,11 +103,11 @@ class LineReport:
 @stack_command
 def report(
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     page: Annotated[Path | None, Option("--html", help=HTML, show_default=False)] = None,
     days: Days = 30,
-) -> CommandResult[LineReport]:
+) -> CommandResult[DatasetReport]:
     """Show how a line has done: deliveries over time, freshness against its promise, reasons, how often each rule passed.
 
     All of it is from the index of finished deliveries. The rules are those of the latest delivery's contract version.
@@ -117,14 +117,14 @@ def report(
     if page is not None:
         usable("--html", page, (".html",), ())
     dependencies = there.dependencies()
-    chain = line_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset)
     found = line_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
     if page is not None:
         write_text("--html", page, render_line(found))
     return CommandResult(_line_report(found), _in_words(found, days, page))
 
 
-def _in_words(found: LineHistory, days: int, page: Path | None) -> Iterator[Word]:
+def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[Word]:
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
     yield f"{found.line}, {counted(days, 'day')}: {counts}"
     yield from last_times(found)
@@ -146,12 +146,12 @@ def _in_words(found: LineHistory, days: int, page: Path | None) -> Iterator[Word
         yield f"{page}: report written"
 
 
-def _line_report(found: LineHistory) -> LineReport:
+def _line_report(found: DatasetHistory) -> DatasetReport:
     ages = tuple(
         DeliveryAge(each.at.isoformat(), seconds, found.freshness_limit is not None and seconds > found.freshness_limit)
         for each, seconds in found.ages
     )
-    return LineReport(
+    return DatasetReport(
         found.line,
         found.last_accepted.isoformat() if found.last_accepted else None,
         tuple(
@@ -212,7 +212,7 @@ class RefusalsReport:
 @stack_command
 def refusals_report(
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     days: Days = 30,
 ) -> CommandResult[RefusalsReport]:
@@ -223,7 +223,7 @@ def refusals_report(
     Example: lakegate observe report orders --days 30
     """
     dependencies = there.dependencies()
-    chain = line_named(dependencies, dataset)
+    chain = dataset_named(dependencies, dataset)
     found = observe_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
     return CommandResult(
         RefusalsReport(

@@ -11,14 +11,14 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
-from lakegate.cli.datasets.lifecycle_command import lifecycle_in_words, named_line
-from lakegate.cli.options import Line
-from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.cli.datasets.lifecycle_command import dataset_of_contract, lifecycle_in_words
+from lakegate.cli.options import DatasetName
+from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines
 from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
-from lakegate.gate.datasets.lifecycle import LineLifecycle, change, lifecycle_of, warning
+from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubscribed
 from lakegate.gate.effects import run
@@ -31,7 +31,7 @@ Audience = Annotated[str, Option(help="consumer, producer or operator.")]
 
 
 @dataclass(frozen=True, slots=True)
-class SubscribedLine(LineLifecycle):
+class SubscribedDataset(DatasetLifecycle):
     """The status of a line, who is notified of it, and which versions wait for subscribers."""
 
     subscribers: tuple[Subscription, ...]
@@ -42,7 +42,7 @@ class SubscribedLine(LineLifecycle):
 @stack_command
 def subscribe(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     *,
     team: Team,
     audience: Audience = "consumer",
@@ -61,7 +61,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     ] = None,
     quiet: Annotated[str, Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
     digest: Annotated[int, Option(help="Hours between messages about the same cause.")] = 24,
-) -> CommandResult[SubscribedLine]:
+) -> CommandResult[SubscribedDataset]:
     """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
@@ -75,7 +75,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     Exit code: 0 subscribed (twice is once), 2 it is not possible.
     """
     dependencies = there.dependencies()
-    name = named_line(dependencies, line)
+    name = dataset_of_contract(dependencies, dataset)
     contract, _, number = parts_of(name)
     newest = newest_release(dependencies.registry.contract(contract), number)
     if newest and newest.status in {LineStatus.SUNSET, LineStatus.RETIRED}:
@@ -93,11 +93,11 @@ def subscribe(  # noqa: PLR0913 - a command has these options
 @stack_command
 def unsubscribe(
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     *,
     team: Team,
     audience: Audience = "consumer",
-) -> CommandResult[SubscribedLine]:
+) -> CommandResult[SubscribedDataset]:
     """End the subscription of a team.
 
     Example: lakegate unsubscribe orders_v1 --as finance
@@ -105,7 +105,7 @@ def unsubscribe(
     Exit code: 0 it is no subscriber (any more).
     """
     dependencies = there.dependencies()
-    name = named_line(dependencies, line)
+    name = dataset_of_contract(dependencies, dataset)
     steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
     after = run(steps, dependencies.clock)
     now = moment(dependencies.clock.now())
@@ -115,14 +115,14 @@ def unsubscribe(
 @stack_command
 def subscribers(
     there: DeployedStack,
-    line: Line,
-) -> CommandResult[SubscribedLine]:
+    dataset: DatasetName,
+) -> CommandResult[SubscribedDataset]:
     """List the subscribers of a line, its status, and what is planned.
 
     Example: lakegate subscribers orders_v1
     """
     dependencies = there.dependencies()
-    found = dependencies.lines.get(named_line(dependencies, line))
+    found = dependencies.lines.get(dataset_of_contract(dependencies, dataset))
     found = replace(found, parents=still_weaker(dependencies, found))
     now = moment(dependencies.clock.now())
     return _outcome(found, now)
@@ -132,43 +132,43 @@ def subscribers(
 def acknowledge(
     there: DeployedStack,
     version: Annotated[
-        str, Argument(metavar="LINE@VERSION", help="The line that is read, and the version.", show_default=False)
+        str, Argument(metavar="DATASET@VERSION", help="The dataset that is read, and its version.", show_default=False)
     ],
     *,
     team: Team,
-) -> CommandResult[SubscribedLine]:
+) -> CommandResult[SubscribedDataset]:
     """Acknowledge a breaking version as a subscriber: it takes effect at once when every subscriber has acknowledged it.
 
     Example: lakegate acknowledge orders_v1@2.0.0 --as finance
 
     Exit code: 0 acknowledged (twice is once), 2 there is no such version that waits, or the team is no subscriber.
     """
-    line, separator, number = version.rpartition("@")
+    dataset, separator, number = version.rpartition("@")
     if not separator:
-        raise InputError("write the line and the version, such as orders_v1@2.0.0")
+        raise InputError("write the dataset and the version, such as orders_v1@2.0.0")
     dependencies = there.dependencies()
-    contract, dataset, _ = parts_of(named_line(dependencies, line))
-    name = line_of(contract, dataset, major(number))
+    contract, schema_object, _ = parts_of(dataset_of_contract(dependencies, dataset))
+    name = full_dataset_name(contract, schema_object, major(number))
     after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
     now = moment(dependencies.clock.now())
     return _outcome(after, now)
 
 
-def _outcome(line: dataset_lines.Line, now: str) -> CommandResult[SubscribedLine]:
-    more = {"subscribers": tuple(line.subscriptions), "notice": line.notice, "parents": tuple(line.parents)}
-    result = extended(SubscribedLine, lifecycle_of(line, now), **more)
+def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[SubscribedDataset]:
+    more = {"subscribers": tuple(dataset.subscriptions), "notice": dataset.notice, "parents": tuple(dataset.parents)}
+    result = extended(SubscribedDataset, lifecycle_of(dataset, now), **more)
     return CommandResult(result, _in_words(result))
 
 
-def _in_words(line: SubscribedLine) -> Iterator[str]:
-    yield from lifecycle_in_words(line)
-    for each in line.subscribers:
+def _in_words(dataset: SubscribedDataset) -> Iterator[str]:
+    yield from lifecycle_in_words(dataset)
+    for each in dataset.subscribers:
         text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
         yield text + (f" to {', '.join(each.to)}" if each.to else "")
-    for parent in line.parents:
+    for parent in dataset.parents:
         owner = f" (owner: {parent.owner})" if parent.owner else ""
         yield f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"
-    if line.notice is not None:
-        waiting = sorted(set(line.notice.teams) - set(line.notice.acknowledged))
-        text = f"  {line.notice.version} is acknowledged by {', '.join(line.notice.acknowledged) or 'nobody'}"
+    if dataset.notice is not None:
+        waiting = sorted(set(dataset.notice.teams) - set(dataset.notice.acknowledged))
+        text = f"  {dataset.notice.version} is acknowledged by {', '.join(dataset.notice.acknowledged) or 'nobody'}"
         yield text + (f", not by {', '.join(waiting)}" if waiting else "")

@@ -27,11 +27,11 @@ from lakegate.cli.datasets.chain_proofs import (
     signatures_by,
     signatures_of,
 )
-from lakegate.cli.options import Local, OptionalLine, StackName
+from lakegate.cli.options import Local, OptionalDatasetName, StackName
 from lakegate.cli.terminal import Word
 from lakegate.errors import InputError
 from lakegate.extension_points import loaded, names, registered
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.compare_objects import Compared, DamagedObject, compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
@@ -227,7 +227,7 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
 @command
 @_with_registered_options
 def verify(  # noqa: PLR0913 - a command has these options
-    dataset: OptionalLine = None,
+    dataset: OptionalDatasetName = None,
     anchor: Annotated[
         list[str] | None, Option(help="HEIGHT=DIGEST, published elsewhere; may be given several times.")
     ] = None,
@@ -291,7 +291,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
         signatures = signatures_of(there) if key == KMS else signatures
-        name = line_named(dependencies, dataset)
+        name = dataset_named(dependencies, dataset)
         head = dependencies.ledger.head(name)
         kept = ANCHORS.kept(there, name) if ANCHORS is not None else []
         known = anchors_in([*(f"{height}={digest}" for height, digest in known.items()), *kept])

@@ -20,7 +20,7 @@ from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.described_deliveries import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
 from lakegate.errors import InputError, LakegateError
-from lakegate.gate.datasets.dataset_names import lines_fitting
+from lakegate.gate.datasets.dataset_names import datasets_fitting
 from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
@@ -152,7 +152,7 @@ def _many_in_words(outcome: ManyReplays) -> Iterator[str]:
 
 
 def _selected(dependencies: Dependencies, chosen: Chosen, contract: str) -> list[Delivery]:
-    chains = lines_fitting(dependencies, chosen.line) if chosen.line is not None else frozenset[str]()
+    chains = datasets_fitting(dependencies, chosen.line) if chosen.line is not None else frozenset[str]()
     found = recent(dependencies, MOST, Wanted(frozenset({VERDICTS[chosen.state]}), chains))
     admitted = [
         each

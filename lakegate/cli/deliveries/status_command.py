@@ -22,7 +22,7 @@ from lakegate.cli.command_runner import (
     usable,
     write_text,
 )
-from lakegate.cli.options import Delivery, OfLines, OptionalDelivery
+from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
 from lakegate.described_deliveries import (
     LATEST,
@@ -102,7 +102,7 @@ def status(  # noqa: PLR0913 - a command has these options
         list[Decided] | None,
         Option(help="Only those with this verdict, or with none yet; repeatable."),
     ] = None,
-    contract: OfLines = None,
+    contract: DatasetFilter = None,
     day: Annotated[
         datetime | None, Option(formats=["%Y-%m-%d"], help="Only those whose time is of this day (UTC).")
     ] = None,

@@ -15,7 +15,7 @@ from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets.chain_proofs import FETCHED, KMS, AnchorOptions, KeptAnchors, signatures_by, signatures_of
 from lakegate.errors import InputError, SetUpError
 from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, Anchors, contradictions
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
@@ -176,7 +176,7 @@ def _checked(place: str, line: str | None, options: AnchorOptions, there: Deploy
         signatures_of(there) if fetched and there else signatures_by(Path(options.key) if options.key else None)
     )
     dependencies = there.dependencies() if there is not None and options.file is None else None
-    chain = line_named(dependencies, line) if dependencies and line else line
+    chain = dataset_named(dependencies, line) if dependencies and line else line
     anchors = Anchors(signatures.verifies, signatures.given, chain)
     stored = _stored(place, there)
     anchors.read(stored.documents)

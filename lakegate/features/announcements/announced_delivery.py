@@ -13,7 +13,7 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.refusals import refused_by_name
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
-from lakegate.contract.contract_model import is_usable, line_of
+from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import ConditionFailed, InputError, LakegateError
@@ -90,7 +90,7 @@ class Announcement:
     @property
     def line(self) -> str:
         """Its dataset."""
-        return line_of(self.contract, self.dataset, major(self.version))
+        return full_dataset_name(self.contract, self.dataset, major(self.version))
 
     @property
     def at(self) -> datetime:

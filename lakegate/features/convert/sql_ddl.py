@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, line_of, shape_of
+from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, full_dataset_name, shape_of
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -191,7 +191,7 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
     types = (ATHENA.text if form is Format.CSV else ATHENA.type(each) for each in fields)
     columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
-    place = _literal(f"s3://{BUCKET}/accepted/{line_of(contract.id, dataset.name, major(contract.version))}/")
+    place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
     lines = [
         f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
         "  " + ",\n  ".join(columns),

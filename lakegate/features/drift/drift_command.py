@@ -9,11 +9,11 @@ from typing import Annotated, Final
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.cli.options import Line
+from lakegate.cli.options import DatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.text import counted
 
 DRIFTED = 1
@@ -67,7 +67,7 @@ class Drift:
 @stack_command
 def drift(
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     *,
     contract_version: Annotated[
         str, Option(help="The published version to compare with; by default the current one.")
@@ -85,7 +85,7 @@ def drift(
     from lakegate.features.drift.schema_drift import EngineSchemas  # noqa: PLC0415 - pyarrow is for this command alone
 
     dependencies = there.dependencies()
-    line = line_named(dependencies, dataset)
+    line = dataset_named(dependencies, dataset)
     report = report_of(dependencies, EngineSchemas(dependencies.objects), line, contract_version, objects)
     found = Drift(
         report.line,

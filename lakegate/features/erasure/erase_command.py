@@ -13,12 +13,12 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
-from lakegate.cli.options import Line, Yes
+from lakegate.cli.options import DatasetName, Yes
 from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
-from lakegate.gate.datasets.dataset_names import line_named
+from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.text import counted
@@ -74,7 +74,7 @@ class ErasedRows:
 @stack_command
 def erase(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    dataset: Line,
+    dataset: DatasetName,
     where_key: Annotated[
         list[str] | None, Option(help="FIELD=VALUE of the rows to erase; several must all be true of a row.")
     ] = None,
@@ -105,7 +105,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     why = Why(reason, tuple(each.field for each in keys))
     with _folder() as folder:
         dependencies = there.dependencies()
-        chain = line_named(dependencies, dataset)
+        chain = dataset_named(dependencies, dataset)
         if not dry_run:
             run(resume(dependencies, chain), dependencies.clock)
         if keys:

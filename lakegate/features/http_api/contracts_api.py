@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from lakegate.contract.contract_model import is_usable, line_of
+from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError, Problem
 from lakegate.gate.dependencies import Dependencies
@@ -91,7 +91,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVersion) -> PublishedVersion:
     """The publication with the route that it proposes, if that may be added; a warning says so, or why not."""
     from lakegate.gate.registry.routes import RouteOwner  # noqa: PLC0415 - for a first version alone
-    from lakegate.published_contracts import RouteOfLine  # noqa: PLC0415 - likewise
+    from lakegate.published_contracts import DatasetRoute  # noqa: PLC0415 - likewise
     from lakegate.published_routes import add_proposed  # noqa: PLC0415 - likewise
 
     try:
@@ -106,7 +106,7 @@ def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVe
     return replace(
         found,
         proposed="",
-        routes=tuple(RouteOfLine(each.prefix, each.line, each.version) for each in routes),
+        routes=tuple(DatasetRoute(each.prefix, each.line, each.version) for each in routes),
         warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)),
     )
 
@@ -179,7 +179,9 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if dependencies.places.needs_approval:
         raise InputError("on this stack a contract is retired with rights in the account (lakegate deprecate)")
     ending, now = Ending(reason, replacement), moment(dependencies.clock.now())
-    lines = sorted({line_of(name, dataset, major(each.version)) for each in seen.standing for dataset in each.datasets})
+    lines = sorted(
+        {full_dataset_name(name, dataset, major(each.version)) for each in seen.standing for dataset in each.datasets}
+    )
     before = [dependencies.lines.get(each) for each in lines]
     changes = [(each, ended(each, now, ending)) for each in before]
     effects = [

@@ -17,7 +17,16 @@ from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
 from lakegate.cli.contracts.check_command import CheckExit
-from lakegate.cli.options import LINE, ContractFile, Line, Local, OfDataset, ParentPaths, StackName, TargetFolder
+from lakegate.cli.options import (
+    DATASET_NAME,
+    ContractFile,
+    DatasetName,
+    Local,
+    OfDataset,
+    ParentPaths,
+    StackName,
+    TargetFolder,
+)
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import (
@@ -42,7 +51,7 @@ from lakegate.features.odf.read_slices import (
     files_of_import,
     rows_of_files,
 )
-from lakegate.gate.datasets.dataset_names import chains, line_named
+from lakegate.gate.datasets.dataset_names import chains, dataset_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.dependencies import Dependencies
@@ -147,7 +156,7 @@ class DatasetRows:
 
 
 @dataclass(frozen=True, slots=True)
-class LineWatermark:
+class DatasetWatermark:
     """The watermark of a line, and the one before."""
 
     line: str
@@ -299,7 +308,7 @@ def read(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
         Argument(
-            help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {LINE}",
+            help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {DATASET_NAME}",
             show_default=False,
         ),
     ],
@@ -340,7 +349,7 @@ def read(  # noqa: PLR0913 - a command has these options
 @stack_command
 def export_(
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)],
 ) -> CommandResult[ExportedDataset]:
     """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
@@ -354,7 +363,9 @@ def export_(
 
     dependencies = there.dependencies()
     found = exported(
-        dependencies, line_named(dependencies, _line_of(dependencies, line)), place_of(located(destination).address)
+        dependencies,
+        dataset_named(dependencies, _name_of(dependencies, dataset)),
+        place_of(located(destination).address),
     )
     head = found.blocks[-1].name
     written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
@@ -432,9 +443,9 @@ def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None
 @stack_command
 def watermark(
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
     time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)],
-) -> CommandResult[LineWatermark]:
+) -> CommandResult[DatasetWatermark]:
     """Set the watermark of a line with slices: no event before this time is expected any more. It never moves back.
 
     The ledger records who set it. Rows of earlier events that are delivered later are late (`lateEvents` in the contract).
@@ -442,17 +453,17 @@ def watermark(
     Example: lakegate dataset watermark visits_v1 2026-11-02
     """
     at, dependencies = time_of(time), there.dependencies()
-    name = line_named(dependencies, _line_of(dependencies, line))
+    name = dataset_named(dependencies, _name_of(dependencies, dataset))
     before = run(set_watermark(dependencies, name, at), dependencies.clock)
     words = f"{name}: the watermark is {moment(at)} (before: {before or 'none'})."
-    return CommandResult(LineWatermark(name, moment(at), before or None), [words])
+    return CommandResult(DatasetWatermark(name, moment(at), before or None), [words])
 
 
 @app.command("rebuild-state")
 @stack_command
 def rebuild_state(
     there: DeployedStack,
-    line: Line,
+    dataset: DatasetName,
 ) -> CommandResult[RecomputedState]:
     """Compute what a line with a `mergeStrategy` knows of its keys again, from its slices.
 
@@ -462,13 +473,13 @@ def rebuild_state(
     """
     from lakegate.features.odf.verify_slices import rebuilt  # noqa: PLC0415 - the engine is for this command alone
 
-    found = rebuilt(there, line)
+    found = rebuilt(there, dataset)
     is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
     words = (f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.", f"Digest: {found.digest}")
     return CommandResult(RecomputedState(found.line, found.keys, found.digest, found.stored, found.replaced), words)
 
 
-def _line_of(dependencies: Dependencies, name: str) -> str:
+def _name_of(dependencies: Dependencies, name: str) -> str:
     """The line whose dataset has an identity; other names as they are. InputError where none has it."""
     from lakegate.features.odf.exchange.odf_export import dataset_of  # noqa: PLC0415 - likewise
 
@@ -499,7 +510,7 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
         else:
             with opened(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
-                head = head_of(dependencies, _line_of(dependencies, given.source))
+                head = head_of(dependencies, _name_of(dependencies, given.source))
                 manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
                 found = files_of_dataset(given, manifest, Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))

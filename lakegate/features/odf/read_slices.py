@@ -281,7 +281,7 @@ class RowsRead:
 def check_places(given: Reading, folder: Path, *, is_folder: bool) -> None:
     """InputError for a folder of something else, and for an output that cannot be written, before anything is read."""
     if folder.is_dir() and not is_folder:
-        text = f"`lakegate get LINE {folder}` or `lakegate dataset import SOURCE {folder}` fills one"
+        text = f"`lakegate get DATASET {folder}` or `lakegate dataset import SOURCE {folder}` fills one"
         raise InputError(f"{folder} is a folder without {MANIFEST} or refs/head: {text}")
     if given.output is None:
         return

@@ -43,13 +43,13 @@ from lakegate.features.pull.pull_task import (
     message_of,
     plan_of,
     pull_of,
-    pulled_lines,
+    pulled_datasets,
     pulls,
     verify_size,
     with_named,
 )
 from lakegate.features.pull.pull_task import TASK as OF_LINES
-from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
@@ -112,17 +112,17 @@ class NamedObject:
         return replace(self, revision=self.revision + 1, **changes)  # type: ignore[arg-type]  # fields of the row
 
 
-def named_objects(dependencies: Dependencies) -> LineRows[NamedObject]:
+def named_objects(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
     """Named objects by the hash of dataset, object and version."""
-    return LineRows(dependencies.table, "object", "object", NamedObject)
+    return DatasetRowStore(dependencies.table, "object", "object", NamedObject)
 
 
 # ---- Naming an object ----
 
 
-def lines_of(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
+def datasets_of(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
     """The lines of a contract whose folder has an object."""
-    for line in pulled_lines(dependencies, contract):
+    for line in pulled_datasets(dependencies, contract):
         pull = pull_of(dependencies, line)
         if pull is not None and is_in(source, pull):
             yield line

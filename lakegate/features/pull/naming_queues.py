@@ -17,7 +17,7 @@ from lakegate.aws.clients import port_errors
 from lakegate.contract.contract_model import parts_of
 from lakegate.contract.delivery_policy import Pull
 from lakegate.errors import InputError, Unfinished
-from lakegate.features.pull.named_objects import is_in, lines_of, name_object
+from lakegate.features.pull.named_objects import datasets_of, is_in, name_object
 from lakegate.features.pull.naming_messages import ObjectsNamed
 from lakegate.features.pull.pull_task import policy_of, published_pulls
 from lakegate.gate.dependencies import Dependencies
@@ -93,7 +93,7 @@ class NamingQueues:
         """Datasets whose folder has an object, of one contract if there is only one to look at."""
         wanted = named.contract or ("" if contracts.endswith("*") else contracts)
         if wanted:
-            return lines_of(dependencies, wanted, source) if are_named((contracts,), wanted) else iter(())
+            return datasets_of(dependencies, wanted, source) if are_named((contracts,), wanted) else iter(())
         with_folder = self._with_folder(dependencies, source, named.sent)
         return iter([each for each in with_folder if are_named((contracts,), parts_of(each)[0])])
 

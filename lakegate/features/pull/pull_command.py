@@ -11,22 +11,22 @@ from urllib.parse import quote
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
-from lakegate.cli.options import Line, OfLines
+from lakegate.cli.options import DatasetFilter, DatasetName
 from lakegate.features.pull.named_objects import name_object
-from lakegate.features.pull.pull_task import PullingLine, pulls_of, run_now
-from lakegate.features.pull.pulled_line import (
+from lakegate.features.pull.pull_task import PullState, pulls_of, run_now
+from lakegate.features.pull.pulled_dataset import (
     PATH,
     EndOfPull,
-    PulledLine,
+    PulledDataset,
     PullStatus,
     end_of,
     in_past,
     present_state,
-    pulled_line,
+    pulled_dataset,
     status_of,
     status_of_object,
 )
-from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
+from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.json_codec import decode
@@ -40,39 +40,39 @@ app = CommandGroup(help="Data that is fetched by a schedule.")
 
 
 @dataclass(frozen=True, slots=True)
-class PulledLines:
+class PulledDatasets:
     """Pulls of lines."""
 
-    pulls: tuple[PulledLine, ...]
+    pulls: tuple[PulledDataset, ...]
 
 
 @app.command("list")
 @stack_command
 def list_pulls(
     there: DeployedStack,
-    contract: OfLines = None,
-) -> CommandResult[PulledLines]:
+    contract: DatasetFilter = None,
+) -> CommandResult[PulledDatasets]:
     """List the lines that are pulled: when next, from where, and how the latest pulls, or objects that were named, ended.
 
     Example: lakegate pull list
     """
     dependencies = there.dependencies()
-    found = pulls_of(dependencies, lines_fitting(dependencies, contract) if contract is not None else None)
+    found = pulls_of(dependencies, datasets_fitting(dependencies, contract) if contract is not None else None)
     nothing = "Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."
     words = [text for each in found for text in _lines(each)]
-    return CommandResult(PulledLines(tuple(map(pulled_line, found))), words or [nothing])
+    return CommandResult(PulledDatasets(tuple(map(pulled_dataset, found))), words or [nothing])
 
 
 @app.command("run")
 @facade_command
 def run_line(
     there: StackFacade,
-    dataset: Line,
+    dataset: DatasetName,
     named: Annotated[
         str | None, Option("--object", help="One object of the contract's folder: s3://BUCKET/KEY.", show_default=False)
     ] = None,
     version: Annotated[str, Option("--object-version", help="Its version id.", show_default=False)] = "",
-) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
     """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
 
     With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines. Where the source of the
@@ -100,20 +100,20 @@ class PullNow:
     name: str
     """Of a line; over HTTP the whole name, or the id of a contract for all its lines."""
 
-    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         """See `StackOperation`."""
-        row = run(run_now(dependencies, line_named(dependencies, self.name)), dependencies.clock)
-        return CommandResult(pulled_line(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
+        row = run(run_now(dependencies, dataset_named(dependencies, self.name)), dependencies.clock)
+        return CommandResult(pulled_dataset(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
 
-    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+    def over_http(self, ask: Ask) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         """See `StackOperation`."""
         contract, _, line = self.name.rpartition("/")
         query = {"details": "true"} | ({"line": self.name} if contract else {})
         path = PATH.format(id=quote(contract or line, safe=""))
         found = ask("POST", path, query=query, key=token_hex(16))["pulls"]
-        lines = tuple(decode(PulledLine, each["details"]) for each in found)
+        lines = tuple(decode(PulledDataset, each["details"]) for each in found)
         words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
-        return CommandResult(lines[0] if contract else PulledLines(lines), words)
+        return CommandResult(lines[0] if contract else PulledDatasets(lines), words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +136,13 @@ class DeliverNamed:
     source: str
     version: str
 
-    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         """See `StackOperation`."""
-        line = line_named(dependencies, self.name)
+        line = dataset_named(dependencies, self.name)
         row = run(name_object(dependencies, line, self.source, self.version), dependencies.clock)
         return self._result(row.dataset, status_of_object(row), end_of(row.end) if row.end else None)
 
-    def over_http(self, ask: Ask) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+    def over_http(self, ask: Ask) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         """See `StackOperation`."""
         contract, _, line = self.name.rpartition("/")
         query = {"object": self.source} | ({"line": self.name} if contract else {})
@@ -154,13 +154,13 @@ class DeliverNamed:
 
     def _result(
         self, line: str, status: PullStatus, end: EndOfPull | None
-    ) -> CommandResult[PulledLine | PulledLines | PulledObject]:
+    ) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         ended = f": {end.outcome} ({end.key or end.reason})" if end else ""
         words = f"{self.source} {WORDS[status]}{ended}"
         return CommandResult(PulledObject(line, self.source, self.version or None, status, end), [words])
 
 
-def _lines(row: PullingLine) -> Iterator[str]:
+def _lines(row: PullState) -> Iterator[str]:
     yield f"{row.line} {row.version}: {row.source}"
     yield f"  {f'{row.schedule}: ' if row.schedule else ''}{present_state(row)}"
     for end in row.ends[: 1 if row.schedule else SHOWN]:

@@ -20,7 +20,7 @@ from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
-from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -100,7 +100,7 @@ class PullEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class PullingLine:
+class PullState:
     """The pull of a line. Times are as `moment` writes them."""
 
     line: str
@@ -131,7 +131,7 @@ class PullingLine:
         return max(self.next, self.leased) if self.next else ""
 
 
-def planned(line: PullingLine, pull: Pull, version: str, plan: str, now: str) -> PullingLine:
+def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> PullState:
     """The line under another plan: due as before if the schedule is the same one; of another source nothing is known.
 
     The objects of a folder are named: it is never due.
@@ -141,39 +141,39 @@ def planned(line: PullingLine, pull: Pull, version: str, plan: str, now: str) ->
     return replace(_next(known), plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
 
 
-def with_named(line: PullingLine, end: PullEnd) -> PullingLine:
+def with_named(line: PullState, end: PullEnd) -> PullState:
     """The line with the end of an object that its producer has named, in the place of an earlier one of the same version."""
     others = (each for each in line.ends if (each.object, each.version) != (end.object, end.version))
     return replace(_next(line), ends=(end, *others)[:MAX_ENDS])
 
 
-def unplanned(line: PullingLine) -> PullingLine:
+def unplanned(line: PullState) -> PullState:
     """The line when nothing is pulled any more; how pulls ended stays."""
     return replace(_next(line), plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
-def asked(line: PullingLine, now: str) -> PullingLine:
+def asked(line: PullState, now: str) -> PullState:
     """The line when a person wants it to be pulled now."""
     return replace(_next(line), next=min(now, line.next or now))
 
 
-def leased(line: PullingLine, until: str) -> PullingLine:
+def leased(line: PullState, until: str) -> PullState:
     """The line while a tick has it."""
     return replace(_next(line), leased=until)
 
 
-def fetching(line: PullingLine, fetch: SourceFetch | None) -> PullingLine:
+def fetching(line: PullState, fetch: SourceFetch | None) -> PullState:
     """The line with what is being fetched; None: what was is given up."""
     return replace(_next(line), fetch=fetch)
 
 
-def released(line: PullingLine, due: str, *, failed: bool = False, keep: bool = True) -> PullingLine:
+def released(line: PullState, due: str, *, failed: bool = False, keep: bool = True) -> PullState:
     """The line when another tick continues; without `keep` from the beginning."""
     fetch = line.fetch if keep else None
     return replace(_next(line), leased="", next=due, fetch=fetch, failures=line.failures + failed)
 
 
-def ended(line: PullingLine, end: PullEnd, seen: SourceIdentity | None = None) -> PullingLine:
+def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> PullState:
     """The line after a pull has ended: due again by its schedule."""
     return replace(
         _next(line),
@@ -186,12 +186,12 @@ def ended(line: PullingLine, end: PullEnd, seen: SourceIdentity | None = None) -
     )
 
 
-def postponed(line: PullingLine, now: str) -> PullingLine:
+def postponed(line: PullState, now: str) -> PullState:
     """The line when nothing is to be fetched this time."""
     return replace(_next(line), next=_after(line.schedule, now), leased="")
 
 
-def key_of(prefix: str, line: PullingLine, source: SourceIdentity) -> str:
+def key_of(prefix: str, line: PullState, source: SourceIdentity) -> str:
     """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name.
 
     Before the name is the time when a web server says that it was modified: `snapshotTime` may find it there.
@@ -215,7 +215,7 @@ def _after(schedule: str, now: str) -> str:
     return following(schedule, now) if schedule else ""
 
 
-def _next(line: PullingLine) -> PullingLine:
+def _next(line: PullState) -> PullState:
     return replace(line, revision=line.revision + 1)
 
 
@@ -256,9 +256,9 @@ class LandingParts(Protocol):
         ...
 
 
-def pulls(dependencies: Dependencies) -> LineRows[PullingLine]:
+def pulls(dependencies: Dependencies) -> DatasetRowStore[PullState]:
     """Pulls by line."""
-    return LineRows(dependencies.table, "pull", "pull", PullingLine)
+    return DatasetRowStore(dependencies.table, "pull", "pull", PullState)
 
 
 # ---- Objects written in parts ----
@@ -341,7 +341,7 @@ class TimeIsUp(Exception):  # noqa: N818 - the name is what happened
     """Another tick continues."""
 
 
-def to_landing(work: Work, row: PullingLine, opened: OpenedSource, sizes: tuple[int, ...], limit: int) -> Steps[int]:
+def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[int, ...], limit: int) -> Steps[int]:
     """Write what is read to landing. Returns the bytes of the whole object."""
     fetch, size, began = row.fetch, sum(sizes), work.dependencies.clock.now()
     assert fetch is not None
@@ -412,7 +412,7 @@ def landed(work: Work, fetch: SourceFetch) -> int | None:
         return None
 
 
-def write(work: Work, row: PullingLine) -> Steps[PullingLine]:
+def write(work: Work, row: PullState) -> Steps[PullState]:
     """Write where the pull is. Raises ConditionFailed if somebody else has."""
     yield from perform(Effect.WRITE_ROW, partial(pulls(work.dependencies).write, row))
     return row
@@ -466,7 +466,7 @@ def pull_of(dependencies: Dependencies, line: str) -> Pull | None:
     return None if found is None else policy_of(dependencies, line, found[1].plan).pull
 
 
-def pulled_lines(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
+def pulled_datasets(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The lines that a contract pulls by its current versions; none of a contract that is not published."""
     return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
 
@@ -477,14 +477,14 @@ def published_pulls(dependencies: Dependencies) -> Iterator[LabelledDataset]:
         yield from (found for each in page.contracts for found in labelled(each, PULL))
 
 
-def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
+def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
     """Let the next tick pull a line, unless one is fetching it, or it is due already.
 
     Raises InputError for one that is not pulled, or whose objects are named.
     """
     now = present(dependencies)
 
-    def wanted(row: PullingLine) -> PullingLine:
+    def wanted(row: PullState) -> PullState:
         if row.plan and not row.schedule:
             raise InputError(f"{line} is not pulled by schedule: its producer names objects of {row.source}")
         if not row.plan:
@@ -494,7 +494,7 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullingLine]:
     return (yield from change_row(dependencies, TASK, line, wanted))
 
 
-def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullingLine, ...]:
+def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullState, ...]:
     """The lines that are pulled, the next one first, and before it those whose objects are named: all, or of these lines."""
     found = (each.line for each in published_pulls(dependencies)) if lines is None else lines
     rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
@@ -517,7 +517,7 @@ class PullEvent:
 
 
 def message_of(
-    dependencies: Dependencies, row: PullingLine, end: PullEnd, before: PullEnd | None, pull: str
+    dependencies: Dependencies, row: PullState, end: PullEnd, before: PullEnd | None, pull: str
 ) -> Message | None:
     """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
 
@@ -539,7 +539,7 @@ def message_of(
     return Message(identity, "", "pull", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
 
 
-def _found(dependencies: Dependencies, found: LabelledDataset) -> PullingLine | None:
+def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
     row, now = pulls(dependencies).get(found.line), present(dependencies)
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
@@ -600,7 +600,7 @@ def tick(
     return turn
 
 
-def _ended_pull(before: PullingLine, after: PullingLine) -> PullEnd | None:
+def _ended_pull(before: PullState, after: PullState) -> PullEnd | None:
     return after.ends[0] if after.ends != before.ends else None
 
 
@@ -608,7 +608,7 @@ TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CU
 """Its step needs sources and landing, which only the function that pulls has."""
 
 
-def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
+def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
     """One line, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
     row = yield from write(work, leased(row, moment(instant_of(now) + LEASE)))
     try:
@@ -623,7 +623,7 @@ def _pull(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
         raise
 
 
-def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
+def _leased(work: Work, row: PullState, now: str) -> Steps[PullState]:
     """The next step for a dataset that this run has leased."""
     plan = plan_of(work.dependencies, row.line)
     if plan is None:
@@ -641,7 +641,7 @@ def _leased(work: Work, row: PullingLine, now: str) -> Steps[PullingLine]:
     return (yield from _attempt(work, row, plan))
 
 
-def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[PullingLine]:
+def _attempt(work: Work, row: PullState, plan: PullPlan) -> Steps[PullState]:
     """Fetch. Returns the row after it, which is read again, because the fetch has written it."""
     try:
         end, seen = yield from _fetched(work, row, plan)
@@ -654,7 +654,7 @@ def _attempt(work: Work, row: PullingLine, plan: PullPlan) -> Steps[PullingLine]
     return (yield from _end(work, _retried_now(work, row), end, seen))
 
 
-def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLine]:
+def _failed(work: Work, row: PullState, failure: PortError) -> Steps[PullState]:
     """Another attempt where that is right; else the pull has failed, unless its object is there all the same."""
     begins = isinstance(failure, SourceChanged)
     if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
@@ -671,14 +671,14 @@ def _failed(work: Work, row: PullingLine, failure: PortError) -> Steps[PullingLi
     return (yield from _end(work, row, PullEnd(PullOutcome.FAILED, present(work.dependencies), reason=reason), None))
 
 
-def _end(work: Work, row: PullingLine, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullingLine]:
+def _end(work: Work, row: PullState, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullState]:
     """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
     if message := message_of(work.dependencies, row, end, next(iter(row.ends), None), row.next):
         yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
     return ended(row, end, seen)
 
 
-def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEnd, SourceIdentity | None]]:
+def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[tuple[PullEnd, SourceIdentity | None]]:
     """The end of a pull, unless it is interrupted."""
     if plan.prefix is None:
         raise PortError("no-route")
@@ -709,7 +709,7 @@ def _fetched(work: Work, row: PullingLine, plan: PullPlan) -> Steps[tuple[PullEn
     return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, size), fetch.source
 
 
-def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> SourceFetch:
+def _begun(work: Work, row: PullState, prefix: str, opened: OpenedSource) -> SourceFetch:
     """A fetch from the beginning: the same content goes to the same key, another one to another key."""
     before, identity = row.fetch, opened.identity
     if before is not None and identity.is_as(before.source):
@@ -718,12 +718,12 @@ def _begun(work: Work, row: PullingLine, prefix: str, opened: OpenedSource) -> S
     return SourceFetch(row.next, present(work.dependencies), key, identity, opened.size, opened.resumable)
 
 
-def _abort(work: Work, row: PullingLine) -> Steps[None]:
+def _abort(work: Work, row: PullState) -> Steps[None]:
     if row.fetch is not None and row.fetch.upload:
         yield from perform(Effect.END_UPLOAD, partial(work.landing.abort, row.fetch.key, row.fetch.upload))
 
 
-def _retried_now(work: Work, row: PullingLine) -> PullingLine:
+def _retried_now(work: Work, row: PullState) -> PullState:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
     found = pulls(work.dependencies).get(row.line)
     if found.leased != row.leased:

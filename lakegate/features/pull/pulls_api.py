@@ -7,8 +7,8 @@ from typing import Final
 
 from lakegate.contract.contract_model import is_usable
 from lakegate.errors import InputError
-from lakegate.features.pull.pull_task import PullEnd, PullingLine
-from lakegate.features.pull.pulled_line import PATH, pulled_line, status_of, status_of_object
+from lakegate.features.pull.pull_task import PullEnd, PullState
+from lakegate.features.pull.pulled_dataset import PATH, pulled_dataset, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -27,13 +27,13 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     `object` names one object of the contract's folder instead, and `version` its version: it is delivered once.
     """
-    from lakegate.features.pull.pull_task import pulled_lines  # noqa: PLC0415 - for this route alone
+    from lakegate.features.pull.pull_task import pulled_datasets  # noqa: PLC0415 - for this route alone
 
     if "object" in request.query:
         return _named(dependencies, request)
 
     contract, wanted = request.path.get("id", ""), request.query.get("line")
-    lines = pulled_lines(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
+    lines = pulled_datasets(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
     found = [each for each in lines if wanted is None or wanted in names_of(each)]
     if not found:
         raise HttpProblem(404, "not-found", "No contract with this id has such a line that is pulled.")
@@ -47,10 +47,10 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """The object that the request names, for the line whose folder it is in; how its delivery ended."""
-    from lakegate.features.pull.named_objects import lines_of, name_object  # noqa: PLC0415 - for this route alone
+    from lakegate.features.pull.named_objects import datasets_of, name_object  # noqa: PLC0415 - for this route alone
 
     contract, wanted, source = request.path.get("id", ""), request.query.get("line"), request.query["object"]
-    lines = lines_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
+    lines = datasets_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
     found = [each for each in lines if wanted is None or wanted in names_of(each)]
     if not found:
         raise HttpProblem(404, "not-found", "No contract with this id has a folder with such an object.")
@@ -88,11 +88,11 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
         "contractVersion": row.version or None,
         "status": status_of(row),
         "latest": _latest_document(row),
-        **({"details": encode(pulled_line(row))} if with_details else {}),
+        **({"details": encode(pulled_dataset(row))} if with_details else {}),
     }
 
 
-def _latest_document(row: PullingLine) -> dict[str, object] | None:
+def _latest_document(row: PullState) -> dict[str, object] | None:
     return _end_document(row.ends[0] if row.ends else None)
 
 

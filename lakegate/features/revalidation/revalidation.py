@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from lakegate.contract.contract_model import REVALIDATED, line_of, parts_of
+from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.described_deliveries import in_utc
 from lakegate.errors import (
@@ -27,12 +27,12 @@ from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
-from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.delivery_terms import terms_of
-from lakegate.gate.delivery.pin_contract import referred_lines
+from lakegate.gate.delivery.pin_contract import referred_datasets
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 # ---- The latest measurement, in words and for machines ----
 
 
-def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidatedLine, ...]:
+def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidationState, ...]:
     """The rows of the lines that are, or were, measured by schedule."""
     rows = map(revalidations(dependencies).get, sorted(lines))
     return tuple(row for row in rows if row.plan or row.ends)
@@ -81,12 +81,12 @@ def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterato
         yield "rules with a schedule", as_document(each), in_words(each)
 
 
-def in_words(row: RevalidatedLine) -> str:
+def in_words(row: RevalidationState) -> str:
     """One line of text."""
     return "; ".join(_parts(row))
 
 
-def _parts(row: RevalidatedLine) -> Iterator[str]:
+def _parts(row: RevalidationState) -> Iterator[str]:
     if row.ends:
         yield f"{_time(row.ends[0].at)}: {_end(row.ends[0])}"
     if row.run is not None:
@@ -108,7 +108,7 @@ def _time(at: str) -> str:
     return in_utc(instant_of(at))
 
 
-def as_document(row: RevalidatedLine) -> dict[str, object]:
+def as_document(row: RevalidationState) -> dict[str, object]:
     """The row for machines."""
     return {
         "line": row.line,
@@ -198,7 +198,7 @@ class ScheduledRun:
 
 
 @dataclass(frozen=True, slots=True)
-class RevalidatedLine:
+class RevalidationState:
     """The row of a line. Times are as `moment` writes them."""
 
     line: str
@@ -231,24 +231,24 @@ class RevalidatedLine:
         return tuple(each.text for each in self.schedules if "" < each.next <= at)
 
 
-def planned(line: RevalidatedLine, schedules: Iterable[str], version: str, plan: str, now: str) -> RevalidatedLine:
+def planned(line: RevalidationState, schedules: Iterable[str], version: str, plan: str, now: str) -> RevalidationState:
     """The line under another plan: a schedule that it had before is due as before."""
     known = {each.text: each.next for each in line.schedules}
     due = tuple(DueSchedule(each, known.get(each) or following(each, now)) for each in sorted(set(schedules)))
     return replace(_next(line), plan=plan, version=version, schedules=due)
 
 
-def unplanned(line: RevalidatedLine) -> RevalidatedLine:
+def unplanned(line: RevalidationState) -> RevalidationState:
     """The line when nothing is measured by schedule any more; how runs ended stays."""
     return replace(_next(line), plan="", version="", schedules=(), look="")
 
 
-def running(line: RevalidatedLine, run: ScheduledRun, look: str) -> RevalidatedLine:
+def running(line: RevalidationState, run: ScheduledRun, look: str) -> RevalidationState:
     """The line with a run, or with another attempt of it."""
     return replace(_next(line), run=run, look=look)
 
 
-def ended(line: RevalidatedLine, end: EndedRun) -> RevalidatedLine:
+def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
     """The line after a run has ended: due again by its schedules."""
     assert line.run is not None
     after = postponed(line, line.run.schedules, end.at)
@@ -256,7 +256,7 @@ def ended(line: RevalidatedLine, end: EndedRun) -> RevalidatedLine:
     return _watched(replace(after, ends=(end, *earlier)), end.at)
 
 
-def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> RevalidatedLine:
+def postponed(line: RevalidationState, schedules: Collection[str], now: str) -> RevalidationState:
     """The line when some schedules are done for this time."""
     due = tuple(
         DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
@@ -264,7 +264,7 @@ def postponed(line: RevalidatedLine, schedules: Collection[str], now: str) -> Re
     return _watched(replace(_next(line), schedules=due, run=None), now)
 
 
-def _watched(line: RevalidatedLine, now: str) -> RevalidatedLine:
+def _watched(line: RevalidationState, now: str) -> RevalidationState:
     """The line without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
     is_stale = bool(line.ends and line.ends[0].stale)
     return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
@@ -322,16 +322,16 @@ def content_of(
     }
 
 
-def _next(line: RevalidatedLine) -> RevalidatedLine:
+def _next(line: RevalidationState) -> RevalidationState:
     return replace(line, revision=line.revision + 1)
 
 
 # ---- Datasets with rules that have a schedule ----
 
 
-def revalidations(dependencies: Dependencies) -> LineRows[RevalidatedLine]:
+def revalidations(dependencies: Dependencies) -> DatasetRowStore[RevalidationState]:
     """Measurements by line."""
-    return LineRows(dependencies.table, "revalidation", "revalidation", RevalidatedLine)
+    return DatasetRowStore(dependencies.table, "revalidation", "revalidation", RevalidationState)
 
 
 # ---- The end of a run: record, manifest and message ----
@@ -368,7 +368,7 @@ def findings_of(plan: Plan, result: Result) -> Findings | str:
 
 
 def publish(
-    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, plan: Plan, found: Findings
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, plan: Plan, found: Findings
 ) -> Steps[EndedRun]:
     """Record a run, mark the manifest and report it: in this order, each once. `plan`: of the line, with all its schedules."""
     scheduled = {each.check.rule[:LONGEST_RULE] for each in plan.scheduled}
@@ -389,7 +389,7 @@ def publish(
 
 
 def report_failed(
-    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun
 ) -> Steps[EndedRun]:
     """Report a run that measured nothing: what the manifest states stays. Returns the end with that."""
     stale = stale_rules(standing_mark(dependencies, row.line, MAX_INTEGER))
@@ -397,7 +397,7 @@ def report_failed(
     return replace(end, stale=tuple(each["rule"] for each in stale))
 
 
-def lift(dependencies: Dependencies, row: RevalidatedLine) -> Steps[None]:
+def lift(dependencies: Dependencies, row: RevalidationState) -> Steps[None]:
     """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again.
 
     The manifest follows also where an earlier try recorded it, and came no further.
@@ -458,7 +458,7 @@ class RevalidationEvent:
 
 
 def _report(
-    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
 ) -> Steps[None]:
     body = RevalidationEvent(
         line=row.line,
@@ -514,7 +514,7 @@ def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str,
     return terms_of(dependencies.plan_at(plan, line)).dialect
 
 
-def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Request:
+def request_of(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, data: AcceptedData) -> Request:
     """The request of an attempt: what was accepted up to its height and is not erased, read by version."""
     lake, plan = dependencies.places.lake, Plan.from_bytes(dependencies.plan_at(run.plan, run.id))
     parts = tuple(
@@ -523,7 +523,7 @@ def request_of(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledR
     )
     queries = (each.query for each in plan.checks if each.query is not None)
     lines = sorted({each.line for query in queries for each in query.relations if each.line})
-    referred = referred_lines(dependencies, parts_of(row.line)[0], row.version, lines)
+    referred = referred_datasets(dependencies, parts_of(row.line)[0], row.version, lines)
     return Request(
         workload=run.id,
         attempt=run.attempt,
@@ -542,7 +542,7 @@ def source_of(run: ScheduledRun) -> str:
     return hashlib.sha256(json.dumps([run.id, run.attempt, run.height, run.at]).encode()).hexdigest()
 
 
-def start(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData) -> Steps[str]:
+def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, data: AcceptedData) -> Steps[str]:
     """Write the request of an attempt over some data and start it: by the judge function where that may be enough.
 
     Returns the run's id.
@@ -609,25 +609,25 @@ QUEUE_TIMEOUT: Final = timedelta(minutes=360)
 OVER: Final = frozenset({JobState.SUCCESS, JobState.FAILED, JobState.CANCELLED})
 
 
-def _step(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
+def _step(dependencies: Dependencies, row: RevalidationState, now: str) -> Steps[RevalidationState]:
     if row.run is None:
         return (yield from _begun(dependencies, row, now))
     return (yield from _continued(dependencies, row, row.run))
 
 
-def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidatedLine | None:
+def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidationState | None:
     row = revalidations(dependencies).get(found.line)
     if row.run is not None or row.plan == found.plan or is_retired(dependencies, found.line):
         return None
     return _planned(dependencies, row, found)
 
 
-def _planned(dependencies: Dependencies, row: RevalidatedLine, found: LabelledDataset) -> RevalidatedLine:
+def _planned(dependencies: Dependencies, row: RevalidationState, found: LabelledDataset) -> RevalidationState:
     schedules = (each.schedule for each in _plan(dependencies, row, found.plan).scheduled)
     return planned(row, schedules, found.version.version, found.plan, present(dependencies))
 
 
-def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[RevalidatedLine]:
+def _begun(dependencies: Dependencies, row: RevalidationState, now: str) -> Steps[RevalidationState]:
     """Write what is measured, and start it."""
     found = current(dependencies, row.line, REVALIDATED)
     if found is None:
@@ -650,8 +650,8 @@ def _begun(dependencies: Dependencies, row: RevalidatedLine, now: str) -> Steps[
 
 
 def _started(
-    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, data: AcceptedData
-) -> Steps[RevalidatedLine]:
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, data: AcceptedData
+) -> Steps[RevalidationState]:
     try:
         identity = yield from start(dependencies, row, run, data)
     except OtherFormat:
@@ -673,7 +673,7 @@ def _longest(dependencies: Dependencies, run: str) -> timedelta:
     return QUEUE_TIMEOUT + timedelta(minutes=dependencies.places.job.timeout_minutes) + timing.grace
 
 
-def _continued(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun) -> Steps[RevalidatedLine]:
+def _continued(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun) -> Steps[RevalidationState]:
     """Start what is not started; else look whether there is a result."""
     if not run.run:
         return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
@@ -713,7 +713,7 @@ def _line_of(dependencies: Dependencies, run: str) -> str:
     except (NotFound, InputError):
         return ""
     plan = Plan.from_bytes(dependencies.plan_at(digest, run))
-    return line_of(plan.contract, plan.dataset, major(plan.contract_version))
+    return full_dataset_name(plan.contract, plan.dataset, major(plan.contract_version))
 
 
 def _come_to(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | None:
@@ -725,8 +725,8 @@ def _come_to(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | 
 
 
 def _over(
-    dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, found: Findings | str
-) -> Steps[RevalidatedLine]:
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, found: Findings | str
+) -> Steps[RevalidationState]:
     """Record what an attempt found, or prepare another one."""
     if isinstance(found, str):
         yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, run.run))
@@ -761,7 +761,9 @@ def _is_over(dependencies: Dependencies, run: ScheduledRun) -> bool:
         return True
 
 
-def _again(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
+def _again(
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, reason: str
+) -> Steps[RevalidationState]:
     """Another attempt over what is accepted then; after the last one the run has failed."""
     if run.attempt == ATTEMPTS:
         return (yield from _failed(dependencies, row, run, reason))
@@ -772,21 +774,23 @@ def _again(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, 
     return running(row, after, moment(now + AGAIN))
 
 
-def _failed(dependencies: Dependencies, row: RevalidatedLine, run: ScheduledRun, reason: str) -> Steps[RevalidatedLine]:
+def _failed(
+    dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, reason: str
+) -> Steps[RevalidationState]:
     end = EndedRun(RevalidationEnd.FAILED, present(dependencies), run.height, reason)
     end = yield from report_failed(dependencies, row, run, end)
     return ended(row, end)
 
 
-def _plan(dependencies: Dependencies, row: RevalidatedLine, digest: str) -> Plan:
+def _plan(dependencies: Dependencies, row: RevalidationState, digest: str) -> Plan:
     return Plan.from_bytes(dependencies.plan_at(digest, row.line))
 
 
-def _written(dependencies: Dependencies, row: RevalidatedLine) -> Steps[RevalidatedLine]:
+def _written(dependencies: Dependencies, row: RevalidationState) -> Steps[RevalidationState]:
     return (yield from write_row(dependencies, TASK, row.line, row))
 
 
-def _metric(before: RevalidatedLine, after: RevalidatedLine) -> str | None:
+def _metric(before: RevalidationState, after: RevalidationState) -> str | None:
     """The metric of a run that ended."""
     return after.ends[0].end.metric if after.ends != before.ends else None
 

@@ -216,7 +216,7 @@ class DatasetDeadlines:
 # ---- One row for each line, in the table of workloads: its lifecycle, and what is done about it by schedule ----
 
 
-class LineRow(Protocol):
+class DatasetRow(Protocol):
     """A row about a dataset."""
 
     @property
@@ -232,13 +232,13 @@ class LineRow(Protocol):
         """The time when there is something to do; empty: never."""
 
 
-RowT = TypeVar("RowT", bound=LineRow)
+RowT = TypeVar("RowT", bound=DatasetRow)
 MAX_CONTENT: Final = 390_000
 """Bytes of a line: an item of DynamoDB has at most 400 KB."""
 
 
 @dataclass(frozen=True, slots=True)
-class LineRows(Generic[RowT]):
+class DatasetRowStore(Generic[RowT]):
     """Rows of one kind. `get` is strongly consistent, `due` reads an index that lags."""
 
     table: Tables
@@ -246,12 +246,12 @@ class LineRows(Generic[RowT]):
     """Of keys, and of the shards of the index."""
     attribute: str
     """With the content of the row; also what a condition that fails is called."""
-    of_line: Callable[[str], RowT]
+    new_row: Callable[[str], RowT]
     """Makes the row of a line that nobody has written, with revision 0; the class of rows."""
 
     def get(self, line: str) -> RowT:
         """The row of a line."""
-        return found(self.table, workloads_key(self.kind, line), self._row) or self.of_line(line)
+        return found(self.table, workloads_key(self.kind, line), self._row) or self.new_row(line)
 
     def write(self, line: RowT) -> None:
         """Replace the row if it is one revision older. Raises ConditionFailed."""
@@ -266,14 +266,14 @@ class LineRows(Generic[RowT]):
         return self.table.due(self.kind, limit, instant(now))
 
     def _row(self, row: Row) -> RowT:
-        cls: Any = self.of_line
+        cls: Any = self.new_row
         content: RowT = row.record(self.attribute, lambda text: decode(cls, json.loads(text)))
         return content
 
 
-def dataset_deadlines(table: Tables) -> LineRows[DatasetDeadlines]:
+def dataset_deadlines(table: Tables) -> DatasetRowStore[DatasetDeadlines]:
     """Deadlines by dataset."""
-    return LineRows(table, "promise", "promises", DatasetDeadlines)
+    return DatasetRowStore(table, "promise", "promises", DatasetDeadlines)
 
 
 @dataclass(frozen=True, slots=True)

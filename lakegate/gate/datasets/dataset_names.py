@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from lakegate.contract.contract_model import line_of
+from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.gate import lake_layout
@@ -46,7 +46,7 @@ def lines_of(versions: Iterable[Publication]) -> set[str]:
     return {f"{each.contract}/{dataset}_v{major(each.version)}" for each in versions for dataset, _plan in each.plans}
 
 
-def line_named(dependencies: Dependencies, name: str) -> str:
+def dataset_named(dependencies: Dependencies, name: str) -> str:
     """The chain of a line, by its whole name or a part of it that only one line has.
 
     `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
@@ -66,7 +66,7 @@ def line_named(dependencies: Dependencies, name: str) -> str:
     return begun[0] if begun else _older(dependencies, known, name)
 
 
-def lines_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
+def datasets_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
     """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
     known, name = _meant(dependencies, name)
     found = frozenset(chain for chain in known if name in names_of(chain))
@@ -80,7 +80,7 @@ def _meant(dependencies: Dependencies, name: str) -> tuple[tuple[str, ...], str]
     version = numbered_version(dependencies.registry, begin)
     if version is None:
         return known, name
-    own = {line_of(version.contract, dataset, major(version.version)) for dataset in version.datasets}
+    own = {full_dataset_name(version.contract, dataset, major(version.version)) for dataset in version.datasets}
     return tuple(each for each in known if each in own), f"{version.contract}{slash}{rest}"
 
 

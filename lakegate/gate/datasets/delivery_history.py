@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
-from lakegate.report.dataset_report import DeadlineStatus, LineDelivery, LineHistory, history_of
+from lakegate.report.dataset_report import DatasetHistory, DeadlineStatus, ReportedDelivery, history_of
 from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
@@ -84,7 +84,7 @@ def chosen(  # noqa: PLR0913 - likewise
 # ---- The history for a report ----
 
 
-def line_report(dependencies: Dependencies, chain: str, since: datetime) -> LineHistory:
+def line_report(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
     """The deliveries of a line that were finished since a time. Two range queries, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
@@ -125,9 +125,9 @@ def _latest_plan(dependencies: Dependencies, entries: list[HistoryEntry], blocks
     return Plan.from_bytes(dependencies.plan_at(found.plan, found.workload)) if found else None
 
 
-def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> LineDelivery:
+def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> ReportedDelivery:
     span = blocks[entry.height].event_time
-    return LineDelivery(
+    return ReportedDelivery(
         datetime.fromisoformat(entry.at),
         Verdict(entry.verdict),
         entry.rows,

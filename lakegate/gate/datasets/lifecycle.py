@@ -319,7 +319,7 @@ class PlannedStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class LineLifecycle:
+class DatasetLifecycle:
     """The status of a line, and what is planned."""
 
     line: str
@@ -331,11 +331,11 @@ class LineLifecycle:
     guide: str
 
 
-def lifecycle_of(line: Line, now: str) -> LineLifecycle:
+def lifecycle_of(line: Line, now: str) -> DatasetLifecycle:
     """The lifecycle of a line at a time."""
     planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
     ending = line.ending
-    return LineLifecycle(
+    return DatasetLifecycle(
         line.name,
         line.status_at(now).value,
         line.since(now) or None,

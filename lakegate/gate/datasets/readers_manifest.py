@@ -163,9 +163,9 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
     with suppress(ValueError, RecursionError):
         document = json.loads(body)
         head = decode(ManifestHead, document)
-        of_line = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
+        new_row = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
         deliveries = tuple(document["deliveries"])  # with members of a newer release
-        return _Head(found.etag, head.height, head.segments.count, deliveries, *of_line, head.gapless)
+        return _Head(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless)
     return _Head(found.etag)
 
 
@@ -191,13 +191,13 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
     listed: list[dict[str, Any]] = []
     unread: list[int] = []
     """Heights of blocks that are none, which the verification of the chain reports."""
-    of_line: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
+    new_row: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
     height = -1
     for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
         if block is None:
             unread.append(height)
         else:
-            of_line = _lifecycle((block,)) or of_line[0], _stale((block,), of_line[1])
+            new_row = _lifecycle((block,)) or new_row[0], _stale((block,), new_row[1])
             if isinstance(block, Block) and block.kind is BlockKind.PUBLISHED:
                 listed.append(_delivery(dependencies, block, erasures))
         number, rest = divmod(height + 1, heights)
@@ -207,7 +207,7 @@ def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
             listed = []
     said = (document["line"], head.height, head.segments, document["segments"]["heights"], head.erased)
     is_true = said == (chain, height, (height + 1) // heights, heights, erasures.height)
-    is_of_line = _agrees([head.lifecycle, head.stale], list(of_line))
+    is_of_line = _agrees([head.lifecycle, head.stale], list(new_row))
     if not is_true or not is_of_line or not _lists(head.deliveries, listed, unread):
         yield there
 

@@ -94,7 +94,7 @@ def _terms(body: bytes) -> Terms:
         by_rows=policy.on_reject is OnReject.ROWS,
         batch=BatchLimits(policy.batch_files, policy.batch_bytes, policy.batch_seconds),
         observed=policy.mode is Mode.OBSERVE,
-        references=referred_lines(plan),
+        references=referred_datasets(plan),
         workflow=workflow_of(plan.workflow),
         delivery=policy.delivery,
         quiet=timedelta(minutes=policy.quiet_minutes),
@@ -111,7 +111,7 @@ def _terms(body: bytes) -> Terms:
     )
 
 
-def referred_lines(plan: Plan) -> tuple[str, ...]:
+def referred_datasets(plan: Plan) -> tuple[str, ...]:
     """The lines whose accepted data the rules of a plan refer to, sorted."""
     queries = (check.query for check in plan.checks if check.query is not None)
     return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))

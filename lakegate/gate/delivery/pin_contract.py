@@ -65,10 +65,10 @@ def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
     pin = workload.pin
     assert pin is not None
     lines = dependencies.terms(workload).references
-    return replace(pin, references=referred_lines(dependencies, pin.contract, pin.version, lines))
+    return replace(pin, references=referred_datasets(dependencies, pin.contract, pin.version, lines))
 
 
-def referred_lines(
+def referred_datasets(
     dependencies: Dependencies, contract: str, version: str, lines: Iterable[str]
 ) -> tuple[Referred, ...]:
     """Lines that the rules of a contract version refer to, as high as they are now.

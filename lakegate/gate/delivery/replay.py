@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from lakegate.contract.contract_model import line_of, parts_of
+from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
 from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.gate import lake_layout
@@ -42,7 +42,7 @@ def chosen_version(dependencies: Dependencies, workload: Workload, written: str)
         (dataset,) = plans
     if dataset is None or dataset not in plans:
         raise InputError(f"{shown(written)} has no dataset {shown(dataset or '')}: it has {listed(sorted(plans))}")
-    return ChosenVersion(line_of(contract, dataset, major(version)), version, plans[dataset])
+    return ChosenVersion(full_dataset_name(contract, dataset, major(version)), version, plans[dataset])
 
 
 def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> str | None:

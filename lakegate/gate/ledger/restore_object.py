@@ -37,7 +37,7 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
     """Read only. Raises InputError for a key that no delivery has, an erased object, and one that is not lost."""
     folders = key.split("/")
     if folders[0] != "accepted" or len(folders) <= FOLDERS:
-        raise InputError(f"{key} is no accepted object: `lakegate verify LINE --objects` names those that are lost")
+        raise InputError(f"{key} is no accepted object: `lakegate verify DATASET --objects` names those that are lost")
     chain = "/".join(folders[1:FOLDERS])
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)

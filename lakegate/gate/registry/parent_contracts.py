@@ -8,7 +8,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Final
 
-from lakegate.contract.contract_model import is_usable, line_of, parts_of
+from lakegate.contract.contract_model import full_dataset_name, is_usable, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.errors import AccessDenied, ContractError, InputError, Problem
 from lakegate.gate.datasets.dataset_lines import Line, ParentNotice
@@ -146,7 +146,7 @@ def _broken(
         def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
             return resolve(text, above).examined.errors
 
-        lines = tuple(line_of(child, each, line) for each in publication.datasets)
+        lines = tuple(full_dataset_name(child, each, line) for each in publication.datasets)
         notices = (each.version for name in lines for each in dependencies.lines.get(name).parents)
         has_notice = inherits[0] in {each.rpartition("@")[0] for each in notices}
         own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))

@@ -12,9 +12,9 @@ from lakegate.contract.contract_model import (
     NOTICE_DAYS,
     Contract,
     Dataset,
+    full_dataset_name,
     is_usable,
     labels_of,
-    line_of,
     numbered,
     parts_of,
     refuse_unusable,
@@ -28,7 +28,7 @@ from lakegate.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
-from lakegate.gate.delivery.delivery_terms import referred_lines
+from lakegate.gate.delivery.delivery_terms import referred_datasets
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
@@ -228,7 +228,7 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
     number = major(compiled.version)
     for dataset in compiled.plans:
         if not versions_of(seen, dataset, number):
-            name = line_of(compiled.contract, dataset, number)
+            name = full_dataset_name(compiled.contract, dataset, number)
             if compiled.draft:
                 yield from change(dependencies, name, "draft", drafted)
             else:
@@ -248,7 +248,7 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
     for dataset in compiled.plans:
         known = versions_of(seen, dataset, major(compiled.version))
         if not known or precedence(known[-1].version) <= precedence(compiled.version):
-            name = line_of(compiled.contract, dataset, major(compiled.version))
+            name = full_dataset_name(compiled.contract, dataset, major(compiled.version))
             if compiled.status == LineStatus.DEPRECATED:
                 decide = partial(announced, ending=ending, sunset_day=sunset_day)
                 yield from change(dependencies, name, "deprecate", decide)
@@ -260,7 +260,7 @@ def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
     """After a version was published that is no draft: drafts of its lines are put in force."""
     now = moment(dependencies.clock.now())
     for dataset in () if compiled.draft else compiled.plans:
-        line = dependencies.lines.get(line_of(compiled.contract, dataset, major(compiled.version)))
+        line = dependencies.lines.get(full_dataset_name(compiled.contract, dataset, major(compiled.version)))
         if line.notice is None and line.status_at(now) is LineStatus.DRAFT:
             yield from put_in_force(dependencies, seen, line.name, compiled.version)
 
@@ -269,14 +269,16 @@ def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
     """Whether all lines of a draft are new, or drafts themselves."""
     number, now = major(compiled.version), moment(dependencies.clock.now())
     begun = (each for each in compiled.plans if versions_of(seen, each, number))
-    lines = (dependencies.lines.get(line_of(compiled.contract, each, number)) for each in begun)
+    lines = (dependencies.lines.get(full_dataset_name(compiled.contract, each, number)) for each in begun)
     return all(line.status_at(now) is LineStatus.DRAFT for line in lines)
 
 
 def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
     """The lines of a version that are drafts now."""
     now = moment(dependencies.clock.now())
-    names = (line_of(published.contract, dataset, major(published.version)) for dataset, _plan in published.plans)
+    names = (
+        full_dataset_name(published.contract, dataset, major(published.version)) for dataset, _plan in published.plans
+    )
     return [line for line in map(dependencies.lines.get, names) if line.status_at(now) is LineStatus.DRAFT]
 
 
@@ -317,7 +319,7 @@ def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) 
     lower = {
         major(each.version) for each in seen.versions if major(each.version) < number and dataset in dict(each.plans)
     }
-    lines = (dependencies.lines.get(line_of(contract, dataset, each)) for each in sorted(lower, reverse=True))
+    lines = (dependencies.lines.get(full_dataset_name(contract, dataset, each)) for each in sorted(lower, reverse=True))
     return next((each for each in lines if each.consumers and each.status_at(now) is not LineStatus.RETIRED), None)
 
 
@@ -438,7 +440,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 
 def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     """Lines that no rule is compared with, because nothing is published there, or it is another owner's: both read the same."""
-    for line in sorted({line for plan in compiled.plans.values() for line in referred_lines(Plan.from_bytes(plan))}):
+    for line in sorted({line for plan in compiled.plans.values() for line in referred_datasets(Plan.from_bytes(plan))}):
         contract, _, number = parts_of(line)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
         if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from lakegate.contract.contract_model import COMMON, line_of
+from lakegate.contract.contract_model import COMMON, full_dataset_name
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 
@@ -30,7 +30,7 @@ class Route:
     @property
     def line(self) -> str:
         """Folder and chain of the dataset line."""
-        return line_of(self.contract, self.dataset, self.major)
+        return full_dataset_name(self.contract, self.dataset, self.major)
 
 
 WITHDRAWN: Final = "withdrawn"

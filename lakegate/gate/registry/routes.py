@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from lakegate.admission.ignored_keys import is_ignored
-from lakegate.contract.contract_model import line_of
+from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
@@ -58,7 +58,7 @@ def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
 
 
 def _line(version: Publication, dataset: str) -> str:
-    return line_of(version.contract, dataset, major(version.version))
+    return full_dataset_name(version.contract, dataset, major(version.version))
 
 
 # ---- Effects of a new route ----

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lakegate.contract.contract_model import line_of
+from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
@@ -98,7 +98,7 @@ def _refuse_relied_on(dependencies: Dependencies, found: Publication, before: Pu
 
 def _accepted(dependencies: Dependencies, found: Publication, dataset: str) -> list[str]:
     """The deliveries to a dataset that were accepted under a version, by no waiver."""
-    line = line_of(found.contract, dataset, major(found.version))
+    line = full_dataset_name(found.contract, dataset, major(found.version))
     return [
         f"{line} {each.height}"
         for each in dependencies.ledger.blocks(line)

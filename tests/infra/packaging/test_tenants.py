@@ -245,7 +245,8 @@ def test_no_kind_of_item_is_forgotten() -> None:
         for module in own_files((*FUNCTIONS.entries, *PULL.entries), ROOT)
         if module.suffix == ".py"
         for kind in re.findall(
-            r'workloads_key\("(\w+)"|KIND: Final = "(\w+)"|LineRows\((?:\w+\.)?table, "(\w+)"', module.read_text()
+            r'workloads_key\("(\w+)"|KIND: Final = "(\w+)"|DatasetRowStore\((?:\w+\.)?table, "(\w+)"',
+            module.read_text(),
         )
     }
 

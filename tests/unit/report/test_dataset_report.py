@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from lakegate.report.dataset_report import LineDelivery, RuleHistory, columns, history_of, render_line
+from lakegate.report.dataset_report import ReportedDelivery, RuleHistory, columns, history_of, render_line
 from lakegate.verdict.verdict import BrokenRule, Verdict
 from tests.unit.report.test_delivery_report import HOSTILE, Page
 
@@ -19,11 +19,11 @@ GOOD, WARNED, BAD = Verdict.ACCEPTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.RE
 
 def delivery(
     day: int, verdict: Verdict = GOOD, *rules: BrokenRule, rows: int | None = 10, late: float | None = None
-) -> LineDelivery:
+) -> ReportedDelivery:
     """One that was finished on a day of the month; `late`: hours from its youngest row."""
     at = SINCE + timedelta(days=day)
     youngest = None if late is None else at - timedelta(hours=late)
-    return LineDelivery(at, verdict, rows, rules, youngest)
+    return ReportedDelivery(at, verdict, rows, rules, youngest)
 
 
 FAILED, MILD, CODE = BrokenRule("a", "fail", 4), BrokenRule("a", "warn", 1), BrokenRule("duplicate-content", "fail")
@@ -32,7 +32,7 @@ DELIVERIES = (
     delivery(1, BAD, FAILED),
     delivery(1, WARNED, MILD),
     delivery(2, BAD, CODE, rows=None),
-    LineDelivery(SINCE, GOOD, 10, None),
+    ReportedDelivery(SINCE, GOOD, 10, None),
 )
 
 

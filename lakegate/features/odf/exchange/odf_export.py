@@ -457,10 +457,10 @@ def _copy(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
             fetched(dependencies, Path(name), ListedDelivery({}, (file,)), arrived)
             check_file(Path(name, file.place), added.data, fields, added.stated)
         except DiffersError as error:
-            raise InputError(f"{error}; `lakegate verify LINE --objects` names every such object") from None
+            raise InputError(f"{error}; `lakegate verify DATASET --objects` names every such object") from None
         except InputError as error:
             text = "is not what its block states"
             raise InputError(
-                f"{source.key} {text}: {error}; `lakegate verify LINE --replay` names every such slice"
+                f"{source.key} {text}: {error}; `lakegate verify DATASET --replay` names every such slice"
             ) from None
         place.put(f"data/{added.data.physical}", Path(name, file.place))

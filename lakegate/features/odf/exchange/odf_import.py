@@ -291,7 +291,7 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
     head = head_of(source)
     if head is None:
         raise InputError(
-            "the source has no dataset: refs/head is missing; `lakegate dataset export LINE DEST` writes one"
+            "the source has no dataset: refs/head is missing; `lakegate dataset export DATASET DEST` writes one"
         )
     with folder.locked():
         return _imported(source, head, folder, proof)

@@ -74,7 +74,7 @@ def earlier_rows(
         table = pa.ipc.open_file(file).read_all()
         if len(table) != len(offsets):
             raise InputError(
-                "the slices of the line do not have all rows of its state: `lakegate verify LINE` gives the reason"
+                "the slices of the line do not have all rows of its state: `lakegate verify DATASET` gives the reason"
             )
         yield EarlierRows(offsets, table)
     path.unlink()
@@ -123,5 +123,5 @@ def _conformed(table: pa.Table, records: NDArray[np.void], begin: int, content: 
 def _altered(found: PublishedSlice) -> InputError:
     name = found.uri.rpartition("/")[2]
     return InputError(
-        f"the slice {name} from offset {found.offset:,} is not as listed: `lakegate verify LINE --objects` names it"
+        f"the slice {name} from offset {found.offset:,} is not as listed: `lakegate verify DATASET --objects` names it"
     )

@@ -204,8 +204,8 @@ class StoredRun:
 
 def _differs() -> InputError:
     return InputError(
-        "a file of the merge state is not as it was written: `lakegate verify LINE --objects` names it, "
-        "`lakegate dataset rebuild-state LINE` replaces it"
+        "a file of the merge state is not as it was written: `lakegate verify DATASET --objects` names it, "
+        "`lakegate dataset rebuild-state DATASET` replaces it"
     )
 
 

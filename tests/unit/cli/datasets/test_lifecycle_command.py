@@ -370,7 +370,7 @@ def test_a_breaking_version_takes_effect_when_it_is_acknowledged(lakegate: Lakeg
             "other is no subscriber of shop/orders_v1 who was given notice of 2.0.0",
         ),
         (["orders_v1@3.0.0", "--as", "sales"], "shop/orders_v3 has no version 3.0.0 that waits for acknowledgements"),
-        (["orders_v1", "--as", "sales"], "write the line and the version, such as orders_v1@2.0.0"),
+        (["orders_v1", "--as", "sales"], "write the dataset and the version, such as orders_v1@2.0.0"),
     ):
         assert str(lakegate("acknowledge", *words).exception) == sentence
 

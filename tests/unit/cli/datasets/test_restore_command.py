@@ -95,7 +95,7 @@ def test_what_is_not_the_same_or_not_lost_is_refused(lost: Lakegate) -> None:
         (key, b"short", "has 5 bytes, the lost object had 26: it is not the same"),
         (key, LATER, "has another sha256 than the lost object: it is not the same"),
         (there, LATER, "is there: `lakegate verify shop/orders_v1 --objects` has what to do"),
-        ("quarantine/shop/orders_v1/x", BODY, "is no accepted object: `lakegate verify LINE --objects` names those"),
+        ("quarantine/shop/orders_v1/x", BODY, "is no accepted object: `lakegate verify DATASET --objects` names those"),
         ("accepted/shop/orders_v1/x", BODY, "no delivery of shop/orders_v1 has the object"),
     ]
 

@@ -535,7 +535,7 @@ def test_a_duplicate_of_a_lost_object_names_who_can_use_it(lakegate: Lakegate) -
     lakegate.intake("orders/again.csv")
 
     (reason,) = lakegate.json("status", again)["reasons"]
-    assert reason.endswith("put it back (lakegate verify LINE --objects, lakegate restore)")
+    assert reason.endswith("put it back (lakegate verify DATASET --objects, lakegate restore)")
 
 
 def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: Lakegate) -> None:

@@ -183,12 +183,12 @@ def commands(lakegate: Lakegate) -> str:
     """What lists deliveries ends without a traceback, whatever cannot be read. Returns what it left out."""
     told = ""
     rules = {each.rule for entry in lakegate.dependencies.history.entries(LINE) for each in entry.rules}
-    of_line = (
+    new_row = (
         ("history", LINE),
         ("history", LINE, "--verdict", "rejected"),
         *(("history", LINE, "--rule", rule) for rule in rules),
     )
-    for words in (("status",), ("cost",), ("history", OTHER), *of_line, ("contracts",)):
+    for words in (("status",), ("cost",), ("history", OTHER), *new_row, ("contracts",)):
         result = lakegate(*words)
         assert result.exit_code == 0 or isinstance(result.exception, LakegateError), (words, result.output)
         told += result.stderr + str(result.exception or "")

@@ -358,11 +358,11 @@ def kms(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_key_of_the_stack_is_fetched_from_kms(kept: Lakegate, kms: list[str]) -> None:
     """Of a line and of anchors; both say that an own copy is stronger evidence."""
     own = "It was fetched from KMS just now: a copy of your own, kept elsewhere, is stronger evidence (docs/ledger.md)."
-    of_line = kept.ok("verify", "orders_v1", "--key", "kms", *HERE).splitlines()
+    new_row = kept.ok("verify", "orders_v1", "--key", "kms", *HERE).splitlines()
     of_anchors = kept.ok("verify", "--anchors", "stack", "--key", "kms", *HERE).splitlines()
     document = json.loads(kept("verify", "orders_v1", "--key", "kms", "--json", *HERE).stdout)
 
-    assert of_line[2:4] == [f"The given key {ONE.name[:12]} is one of them.", own]
+    assert new_row[2:4] == [f"The given key {ONE.name[:12]} is one of them.", own]
     assert of_anchors[2:4] == [f"The given key {ONE.name[:12]} is one of them.", own]
     assert document["signatures"]["proven_by"] == "kms"
     assert verified(kept, "--key", "kms")[1]["anchors"]["proven_by"] == "kms"

@@ -28,7 +28,7 @@ PLAN = plan_of({"id": "integer", "name": "string"})
 SECRET = "Erika.Mustermann@example.com"
 
 
-def line_of(env: Environment, contract: str, body: bytes, version: str = "1.0.0") -> str:
+def full_dataset_name(env: Environment, contract: str, body: bytes, version: str = "1.0.0") -> str:
     """A published line with one accepted object."""
     objects = env.memory.objects
     plans = (("rows", PLAN.digest),)
@@ -71,9 +71,9 @@ def line_of(env: Environment, contract: str, body: bytes, version: str = "1.0.0"
 def env() -> Environment:
     """Three lines: `a` is as promised, `b` and `c` are not."""
     made = Environment()
-    line_of(made, "a", b"id,name\n1,x\n")
-    line_of(made, "b", b"id\n1\n")
-    line_of(made, "c", f"id,{SECRET}\n1,2\n".encode())
+    full_dataset_name(made, "a", b"id,name\n1,x\n")
+    full_dataset_name(made, "b", b"id\n1\n")
+    full_dataset_name(made, "c", f"id,{SECRET}\n1,2\n".encode())
     return made
 
 

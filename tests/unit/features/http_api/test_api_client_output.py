@@ -21,7 +21,7 @@ from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, Star
 from lakegate.features.announcements.announced_delivery import SummaryRefused, announce
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.features.pull.pull_task import tick
-from lakegate.features.pull.pulled_line import PulledLine
+from lakegate.features.pull.pulled_dataset import PulledDataset
 from lakegate.gate.effects import run
 from lakegate.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
 from tests.fakes.moto_state import MotoState
@@ -149,7 +149,7 @@ CASES: dict[str, tuple[type, Callable[[Lakegate], tuple[str, ...]]]] = {
     "show": (ContractDocument, lambda lakegate: (accepted(lakegate), "show", "shop")[1:]),
     "show, a version": (ContractDocument, lambda lakegate: (accepted(lakegate), "show", "shop", "1.0.0")[1:]),
     "publish": (PublishedVersion, lambda lakegate: (accepted(lakegate), "publish", lakegate.contract())[1:]),
-    "pull run": (PulledLine, pulling),
+    "pull run": (PulledDataset, pulling),
 }
 
 

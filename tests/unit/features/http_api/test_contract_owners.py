@@ -12,7 +12,7 @@ import pytest
 from lakegate.features.proposals.proposal import approve, propose
 from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.delivery.intake import intake
-from lakegate.gate.delivery.pin_contract import referred_lines
+from lakegate.gate.delivery.pin_contract import referred_datasets
 from lakegate.gate.registry.contract_owners import are_named
 from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
 from lakegate.gate.registry.registry_rows import Publication
@@ -153,13 +153,13 @@ def test_what_is_shared_no_more_is_not_compared_any_more(serve: Callable[[Enviro
     share(env, "spy")
     by_address(serve(env), "spy", referring("spy"), token("spy"))
     dependencies = env.dependencies
-    before = referred_lines(dependencies, "spy", "1.0.0", [VICTIM])
+    before = referred_datasets(dependencies, "spy", "1.0.0", [VICTIM])
     share(env, "other")
-    after = referred_lines(dependencies, "spy", "1.0.0", [VICTIM])
+    after = referred_datasets(dependencies, "spy", "1.0.0", [VICTIM])
 
     assert (before, after) == ((Referred(VICTIM, height),), (Referred(VICTIM, -1),))
-    assert referred_lines(dependencies, "spy", "9.0.0", [VICTIM]) == after
-    assert referred_lines(dependencies, "orders", "1.0.0", [VICTIM]) == before
+    assert referred_datasets(dependencies, "spy", "9.0.0", [VICTIM]) == after
+    assert referred_datasets(dependencies, "orders", "1.0.0", [VICTIM]) == before
 
 
 @pytest.mark.parametrize("way", [each for each in WAYS if WAYS[each][0] in {by_address, posted}])

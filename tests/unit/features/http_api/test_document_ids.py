@@ -10,7 +10,7 @@ import pytest
 from lakegate.contract.contract_model import numbered
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
-from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
+from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.registry.named_contract import chosen
 from tests.fakes.identity import ALICE
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, document
@@ -188,13 +188,13 @@ def test_commands_name_lines_by_the_id_of_a_version(api: Api) -> None:
     """`status --contract`, `log`: those of its major number, alone and before a dataset."""
     dependencies, line = api.env.dependencies, f"{CONTRACT}/weather_record_v1"
 
-    assert line_named(dependencies, ID) == line
-    assert line_named(dependencies, f"{ID}/weather_record") == line
-    assert line_named(dependencies, f"{ID}/weather_record_v1") == line
-    assert lines_fitting(dependencies, f"{CONTRACT}-1.0.1") == {line}
+    assert dataset_named(dependencies, ID) == line
+    assert dataset_named(dependencies, f"{ID}/weather_record") == line
+    assert dataset_named(dependencies, f"{ID}/weather_record_v1") == line
+    assert datasets_fitting(dependencies, f"{CONTRACT}-1.0.1") == {line}
     for name in (f"{CONTRACT}-3.0.0", f"{ID}/weather_record_v2"):
         with pytest.raises(InputError, match="is not a line"):
-            line_named(dependencies, name)
+            dataset_named(dependencies, name)
 
 
 def test_publishing_by_the_id_is_recorded_for_the_contract(api: Api) -> None:

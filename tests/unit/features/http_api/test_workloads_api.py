@@ -265,13 +265,13 @@ def test_the_deliveries_to_one_dataset_are_listed(serve: Callable[[Environment],
     env, workload = settled(b"good:1")
     api = serve(env)
     name = {"dataContractId": "orders"}
-    of_line = api.call("GET /api/v1/workload", query={**name, "line": "orders/lines_v1"})
+    new_row = api.call("GET /api/v1/workload", query={**name, "line": "orders/lines_v1"})
     unknown = [
         api.call("GET /api/v1/workload", query={**name, "line": line}) for line in ("", "orders/x_v1", "other/lines_v1")
     ]
 
-    assert [each["deliveryId"] for each in of_line.body["workloads"]] == [workload]
-    assert api.call(OF_CONTRACT, path="orders", query={"line": "orders/lines_v1"}).body == of_line.body
+    assert [each["deliveryId"] for each in new_row.body["workloads"]] == [workload]
+    assert api.call(OF_CONTRACT, path="orders", query={"line": "orders/lines_v1"}).body == new_row.body
     assert [each.status for each in unknown] == [404, 404, 404]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from lakegate.contract.delivery_policy import Policy, Pull
-from lakegate.features.pull.pull_task import PullEnd, PullingLine, tick
+from lakegate.features.pull.pull_task import PullEnd, PullState, tick
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
@@ -61,7 +61,7 @@ class PullStage:
         return tick(self.dependencies, self.source, self.landing, PART)
 
     @property
-    def row(self) -> PullingLine:
+    def row(self) -> PullState:
         return self.env.memory.pulls.get(LINE)
 
     @property

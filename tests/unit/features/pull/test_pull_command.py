@@ -9,7 +9,7 @@ import pytest
 from lakegate.errors import PortError
 from lakegate.features.pull.named_objects import deliver_named
 from lakegate.features.pull.pull_task import S3LandingParts, leased, tick
-from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
 from tests.unit.cli.conftest import Lakegate
@@ -88,7 +88,7 @@ def test_the_pulls_of_one_owner_are_listed_without_the_index(
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(LineRows, "due", refuse)
+    monkeypatch.setattr(DatasetRowStore, "due", refuse)
 
     assert scheduled.json("pull", "list", "--contract", "shop") == all_of_them
     assert len(all_of_them["pulls"]) == 1

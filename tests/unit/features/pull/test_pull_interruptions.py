@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.errors import PortError
 from lakegate.features.pull.pull_task import LEASE
-from lakegate.gate.datasets.dataset_lines import LineRows
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.scheduled_tasks import Turn
 from tests.simulation.environment import LANDING
@@ -124,7 +124,7 @@ def test_an_index_that_lags_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> 
     """The row says when it is due."""
     stage = scheduled(SMALL)
     stage.tick()
-    monkeypatch.setattr(LineRows, "due", lambda *_: (LINE,))
+    monkeypatch.setattr(DatasetRowStore, "due", lambda *_: (LINE,))
     stage.tick()
 
     assert (len(stage.source.opened), stage.row.leased) == (1, "")

@@ -18,7 +18,7 @@ from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.notifications.notices import noted
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
-from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullingLine, PullOutcome, key_of, message_of
+from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullOutcome, PullState, key_of, message_of
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import Steps, run
@@ -309,7 +309,7 @@ def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.
     stage.dependencies.plans.clear()
     write = pulls.write
 
-    def written(rows: Any, row: PullingLine) -> None:
+    def written(rows: Any, row: PullState) -> None:
         if refused is not None and row.revision > 2:
             raise refused
         write(rows, row)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.features.revalidation.revalidation import KIND, RevalidatedLine
+from lakegate.features.revalidation.revalidation import KIND, RevalidationState
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run
@@ -76,7 +76,7 @@ class RevalidationStage:
         return run(sweep(self.env.dependencies), self.env.memory.clock)
 
     @property
-    def row(self) -> RevalidatedLine:
+    def row(self) -> RevalidationState:
         return self.env.memory.revalidations.get(LINE)
 
     @property

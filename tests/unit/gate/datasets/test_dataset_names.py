@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.errors import InputError
-from lakegate.gate.datasets.dataset_names import line_named, lines_fitting
+from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.registry.registry_rows import Publication
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import Environment
@@ -48,7 +48,7 @@ def env() -> Environment:
 )
 def test_a_line_is_found_by_its_name_or_a_part_that_it_alone_has(name: str, expected: str) -> None:
     """With or without contract, with or without the number of the line; a contract of one line by its id."""
-    assert line_named(env().dependencies, name) == expected
+    assert dataset_named(env().dependencies, name) == expected
 
 
 def test_a_contract_of_one_line_selects_it() -> None:
@@ -57,7 +57,7 @@ def test_a_contract_of_one_line_selects_it() -> None:
     plans = (("day", DIGESTS["1.0.0"]),)
     one.memory.registry.publish(Publication("weather", "1.0.0", "active", "contracts/1.0.0", (), plans=plans))
 
-    assert line_named(one.dependencies, "weather") == "weather/day_v1"
+    assert dataset_named(one.dependencies, "weather") == "weather/day_v1"
 
 
 def test_a_line_that_is_on_no_list_any_more_is_found_by_its_whole_name() -> None:
@@ -67,20 +67,20 @@ def test_a_line_that_is_on_no_list_any_more_is_found_by_its_whole_name() -> None
     settle(Stage(one, lambda _: Fault.NONE))
     one.memory.clock.sleep(30 * 24 * 3600)
 
-    assert line_named(one.dependencies, "_unrouted/2026-01-05") == "_unrouted/2026-01-05"
-    assert lines_fitting(one.dependencies, "_unrouted/2026-01-05") == {"_unrouted/2026-01-05"}
+    assert dataset_named(one.dependencies, "_unrouted/2026-01-05") == "_unrouted/2026-01-05"
+    assert datasets_fitting(one.dependencies, "_unrouted/2026-01-05") == {"_unrouted/2026-01-05"}
 
 
 def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> None:
     """A contract's lines, one of which has a route alone, and those of a dataset of the same name."""
     dependencies = env().dependencies
 
-    assert lines_fitting(dependencies, "orders") == {
+    assert datasets_fitting(dependencies, "orders") == {
         *("shop/orders_v1", "shop/orders_v2"),
         *("orders/lines_v1", "orders/single_v1"),
     }
-    assert lines_fitting(dependencies, "wide-of") == {"wide-office/a_v1", "wide-office/b_v1"}
-    assert lines_fitting(dependencies, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
+    assert datasets_fitting(dependencies, "wide-of") == {"wide-office/a_v1", "wide-office/b_v1"}
+    assert datasets_fitting(dependencies, "shop") == {"shop/orders_v1", "shop/lines_v1", "shop/orders_v2"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
 def test_a_name_of_several_lines_or_none_is_not_guessed(name: str, expected: str) -> None:
     """Those it could mean are listed, or those there are."""
     with pytest.raises(InputError) as refused:
-        line_named(env().dependencies, name)
+        dataset_named(env().dependencies, name)
 
     assert str(refused.value).startswith(expected)
 
@@ -113,4 +113,4 @@ def test_a_name_of_several_lines_or_none_is_not_guessed(name: str, expected: str
 def test_a_name_that_is_close_to_a_line_is_answered_with_that_line() -> None:
     """A slip of the keyboard costs one look."""
     with pytest.raises(InputError, match="Did you mean `stock`\\?"):
-        line_named(env().dependencies, "stcok")
+        dataset_named(env().dependencies, "stcok")

@@ -14,7 +14,14 @@ from lakegate.aws.wiring import detail
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.errors import AccessDenied, Throttled
 from lakegate.extension_points import ROOT
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline, Line, LineRows, LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_lines import (
+    DatasetDeadlines,
+    DatasetRowStore,
+    Deadline,
+    Line,
+    LineStatus,
+    StatusChange,
+)
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.subscriptions import subscribed
@@ -242,7 +249,7 @@ def test_lines_that_fail_and_an_index_that_fails_are_failures_of_the_turn(monkey
         raise Throttled("GetItem")
 
     for name in ("get", "due"):
-        monkeypatch.setattr(LineRows, name, refuse)
+        monkeypatch.setattr(DatasetRowStore, name, refuse)
         assert [str(each) for each in run(notify(gate.env.dependencies), gate.env.dependencies.clock).failures] == [
             "GetItem"
         ]
@@ -273,9 +280,9 @@ def test_two_turns_report_a_missed_promise_once(monkeypatch: pytest.MonkeyPatch)
     gate.env.memory.clock.sleep(7_200)
     due = gate.env.memory.deadlines.due(gate.env.memory.clock.now(), 10)
     gate.turn()
-    monkeypatch.setattr(LineRows, "due", lambda *_: due)
+    monkeypatch.setattr(DatasetRowStore, "due", lambda *_: due)
     gate.turn()
-    monkeypatch.setattr(LineRows, "write", lambda *_: (_ for _ in ()).throw(AssertionError))
+    monkeypatch.setattr(DatasetRowStore, "write", lambda *_: (_ for _ in ()).throw(AssertionError))
     gate.turn()
 
     assert len(late(gate)) == 1

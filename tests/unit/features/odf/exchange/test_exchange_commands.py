@@ -33,7 +33,7 @@ def run(*words: object, code: int = 0) -> str:
 
 def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For people and for machines."""
-    monkeypatch.setattr("lakegate.features.odf.dataset_command.line_named", lambda _, name: name)
+    monkeypatch.setattr("lakegate.features.odf.dataset_command.dataset_named", lambda _, name: name)
 
     @contextmanager
     def opened(*_: object, **__: object) -> Iterator[Any]:

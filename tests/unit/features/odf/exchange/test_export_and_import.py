@@ -181,7 +181,7 @@ def exchanged_plan(line: Lake) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lost, "not there any more; `lakegate verify LINE --objects` names every such object"),
+        (lost, "not there any more; `lakegate verify DATASET --objects` names every such object"),
         (altered, "has another size or checksum than the manifest lists"),
         (cut, f"the chain of {LINE} is broken: `lakegate verify {LINE}`"),
         (without_slices, "has no slices: its contract needs `publishAs: parquet`"),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lakegate.described_deliveries import in_utc
-from lakegate.features.pull.pull_task import PullEnd, PullingLine, pulls_of
+from lakegate.features.pull.pull_task import PullEnd, PullState, pulls_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.json_codec import encode
 from lakegate.text import counted
@@ -58,7 +58,7 @@ class EndOfPull:
 
 
 @dataclass(frozen=True, slots=True)
-class PulledLine:
+class PulledDataset:
     """The pull of a line: its schedule, and how the latest pulls ended."""
 
     line: str
@@ -87,14 +87,14 @@ def end_of(end: PullEnd) -> EndOfPull:
     )
 
 
-def pulled_line(row: PullingLine) -> PulledLine:
+def pulled_dataset(row: PullState) -> PulledDataset:
     """The row of a line as it is printed."""
     ends = map(end_of, row.ends)
     fetching = FetchUnderWay(row.fetch.key, row.fetch.began, row.fetch.size) if row.fetch else None
-    return PulledLine(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
+    return PulledDataset(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
 
 
-def status_of(row: PullingLine) -> PullStatus:
+def status_of(row: PullState) -> PullStatus:
     """Where a line is."""
     if not (row.plan and row.schedule):
         return PullStatus.UNSCHEDULED
@@ -111,15 +111,15 @@ def status_of_object(row: NamedObject) -> PullStatus:
 def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
     """The end of the latest pull of each dataset, for `lakegate status`."""
     for each in pulls_of(dependencies, lines):
-        yield "pull", encode(pulled_line(each)), in_words(each)
+        yield "pull", encode(pulled_dataset(each)), in_words(each)
 
 
-def in_words(row: PullingLine) -> str:
+def in_words(row: PullState) -> str:
     """The state of a pull, in one line without its source."""
     return f"{in_past(row.ends[0])}; {present_state(row)}" if row.ends else present_state(row)
 
 
-def present_state(row: PullingLine) -> str:
+def present_state(row: PullState) -> str:
     """The present state of a pull, in words."""
     if not row.schedule:
         return "delivers the objects that its producer names"
