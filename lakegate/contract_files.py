@@ -325,6 +325,9 @@ def read_text(path: Path) -> bytes:
         raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
 
 
+NO_DATASET = "the contract describes no dataset, so there is nothing to measure: describe one"
+
+
 def plan_of(contract: Contract, dataset: str | None) -> Plan:
     """The plan of a dataset; where the contract has only one, its name may be left out."""
     return compile_plan(contract, _chosen(contract, dataset))
@@ -335,11 +338,11 @@ def _chosen(contract: Contract, name: str | None) -> Dataset:
     if name is None and len(contract.datasets) == 1:
         return contract.datasets[0]
     found = contract.dataset(name) if name is not None else None
+    if not contract.datasets:
+        raise InputError(NO_DATASET)
     if found is None:
         problem = f"has no dataset {name}" if name is not None else "has several datasets"
-        raise InputError(
-            f"the contract {problem}: choose one with --dataset, in Python dataset= ({names or 'it has none'})"
-        )
+        raise InputError(f"the contract {problem}: choose one with --dataset, in Python dataset= ({names})")
     return found
 
 

@@ -247,6 +247,7 @@ def _other_file(text: _Text) -> str:
 
 
 _EXPLANATIONS: tuple[Explain, ...] = (
+    lambda text: None if text.declared else "the contract names no columns of this dataset: list them there",
     lambda text: separator_note(text.line),
     _other_kind,
     _other_delimiter,
@@ -334,7 +335,7 @@ def columns_of(
     if not known:
         raise UnreadableError("header", why_no_header(line, csv, declared, head, physical))
     if len(set(found)) != len(found):
-        raise UnreadableError("header", _named_twice(found))
+        raise UnreadableError("header", named_twice(found))
     return Columns(
         found=found,
         absent=tuple(name for name in declared if name not in found),
@@ -361,7 +362,8 @@ def differences(found: Collection[str], common: Collection[str]) -> list[str]:
     return [*([f"lacks {named(lacking)}"] if lacking else ()), *([f"has {named(further)} beside"] if further else ())]
 
 
-def _named_twice(found: tuple[str, ...]) -> str:
+def named_twice(found: Sequence[str]) -> str:
+    """The message for a file that names a column twice, by all its names."""
     if (empty := sum(not name.strip() for name in found)) > 1:
         return f"the header has {counted(empty, 'column')} without a name: remove the empty columns (spreadsheets export them)"
     twice = next(name for name in found if found.count(name) > 1)

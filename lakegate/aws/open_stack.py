@@ -36,7 +36,8 @@ NOBODY_ASKS: Final = "none"
 SENTENCES: Final[Mapping[str, str]] = {
     "NoCredentialsError": "no AWS credentials were found: set AWS_PROFILE, or sign in (`aws sso login`)",
     "PartialCredentialsError": "the AWS credentials are not whole: both key and secret are needed",
-    "NoRegionError": "no AWS region is set: set AWS_REGION, or name one in the profile",
+    "NoRegionError": "no AWS region is set: set AWS_REGION to that of the stack, or name one in the profile; "
+    "a stack on this machine is asked with --local (`lakegate local up`)",
     "ProfileNotFound": "the AWS profile does not exist: `aws configure list-profiles` lists those that do",
     "TokenRetrievalError": "the AWS sign-in has ended: sign in again (`aws sso login`)",
     "SSOTokenLoadError": "the AWS sign-in has ended: sign in again (`aws sso login`)",

@@ -24,7 +24,7 @@ from lakegate.admission.multi_file_delivery import (
 from lakegate.contract.contract_model import Contract, full_dataset_name
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
-from lakegate.contract_files import plan_of
+from lakegate.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
 from lakegate.errors import InputError
 from lakegate.job.job_storage import PinnedObject
 from lakegate.plan.check import Check
@@ -73,6 +73,8 @@ def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[Data
     A file belongs to the dataset that its name, the beginning of its name before a sign, or the nearest folder of it is, and else
     to the one by whose name the path of a server has it (`data/{model}.csv`). Raises InputError for a file that belongs to none.
     """
+    if not contract.datasets:
+        raise InputError(NO_DATASET)
     names = {
         name.casefold(): each.name for each in contract.datasets for name in (each.physical or each.name, each.name)
     }
@@ -263,6 +265,10 @@ def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Refere
 def linked(path: Path, folder: Path, number: int) -> Path:
     """A link with a name that means nothing to Spark: a file's own name must not choose a codec, or another file."""
     if not path.exists():
+        if str(path) == STANDARD_INPUT:
+            raise InputError("data is not read from standard input: write it into a file")
+        if (url := url_of(path)) is not None:
+            raise InputError(f"{url} is not read: data is in files and below s3://, so download it first")
         beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError(f"{path} does not exist.{did_you_mean(path.name, beside)}")
     if not path.is_file():

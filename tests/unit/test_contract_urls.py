@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
@@ -149,7 +150,7 @@ def test_check_takes_an_address(receiver: Receiver, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
-        ([answer(302, Location="https://127.0.0.1:1/x")], "its host is not a public one|ConnectionRefusedError"),
+        ([answer(302, Location="https://127.0.0.1:1/x")], "its host is not a public one|its host refuses connections"),
         ([answer(302, Location="http://example.com/x")], "it is no address of HTTPS"),
         ([answer(302, Location="file:///etc/passwd")], "it is no address of HTTPS"),
         ([answer(302, Location="https://user:password@localhost/x")], "it is no address of HTTPS"),
@@ -194,6 +195,17 @@ def test_no_private_host_is_asked(address: str) -> None:
     """Nor anything that is no HTTPS."""
     with pytest.raises(InputError, match="cannot be fetched"):
         InputDocument(address).read()
+
+
+def test_a_host_that_is_not_known_is_told_so(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In words, not by the name of an exception."""
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(InputError, match="its host is not known here: is it written correctly, and is there a network"):
+        fetched(url(receiver), MAX_BYTES, receiver.web())
 
 
 def test_no_more_is_read_than_a_contract_may_have(receiver: Receiver) -> None:

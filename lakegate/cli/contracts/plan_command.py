@@ -43,8 +43,8 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     explains = explain and not as_json
     try:
         contract = load(file, ParentPlaces.of(parents, stack, local=local))
-        names = [each.name for each in contract.datasets] if explains and dataset is None else [dataset]
-        plans = [plan_of(contract, name) for name in names]
+        every = [each.name for each in contract.datasets] if explains and dataset is None else None
+        plans = [plan_of(contract, name) for name in every or (dataset,)]
     except ContractError as error:
         terminal.say_refused(error)
         raise click.exceptions.Exit(REFUSED) from None

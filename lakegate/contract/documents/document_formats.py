@@ -36,6 +36,8 @@ DECLARED = re.compile(
     rb"""(?:^|[{,])[ \t]*["']?(apiVersion|dataContractSpecification|specVersion)["']?[ \t]*:""", re.MULTILINE
 )
 KINDS = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?([^"'\r\n#,}]+)""", re.MULTILINE)
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks of UTF-8 and UTF-16."""
 SHARED_KEY = "apiVersion"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 FORMATS = (
@@ -50,6 +52,8 @@ def declares_format(text: bytes) -> bool:
 
     The key of ODCS, `apiVersion`, also occurs in documents with another `kind`.
     """
+    text = text.replace(b"\0", b"")  # UTF-16 is meant as a contract as well
+    text = next((text.removeprefix(mark) for mark in MARKS if text.startswith(mark)), text)
     found = {match[1].decode() for match in DECLARED.finditer(text)}
     kinds = [match[1].decode("utf-8", "replace").casefold().replace(" ", "") for match in KINDS.finditer(text)]
     is_other = bool(kinds) and not any(KIND.casefold() in kind for kind in kinds)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import differences, named, other_names
+from lakegate.admission.header import differences, named, named_twice, other_names
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.logical_types import LogicalType
@@ -210,7 +210,7 @@ def schema_of(tables: Sequence[Table]) -> Physical:
         raise UnreadableError("schema", f"{message}; give all objects of a delivery the same schema").of_part(other)
     names = [name for name, _ in schema.parts]
     if len(set(names)) < len(names):
-        raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
+        raise UnreadableError("header", named_twice(names))
     return schema
 
 

@@ -15,7 +15,7 @@ from lakegate.cli.options import AsJson
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.document_tree import Document, Notes
 from lakegate.contract.documents.imported_schema import Converted
-from lakegate.contract_files import STANDARD_OUTPUT, writable, write_draft
+from lakegate.contract_files import NO_DATASET, STANDARD_OUTPUT, writable, write_draft
 from lakegate.errors import InputError
 from lakegate.text import printable as escaped
 
@@ -255,5 +255,7 @@ def _chosen(contract: Contract, name: str | None) -> Dataset:
     names = ", ".join(each.name for each in contract.datasets)
     found = contract.datasets[0] if name is None and len(contract.datasets) == 1 else contract.dataset(name or "")
     if found is None:
+        if not names:
+            raise InputError(NO_DATASET)
         raise InputError(f"choose a dataset of the contract with --dataset ({names})")
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import cells, first_line
+from lakegate.admission.header import cells, first_line, named_twice
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
@@ -389,8 +389,9 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
     taken: Callable[[int], None],
 ) -> tuple[TextTables, frozenset[str]]:
     """The tables of a delivery, and the reasons of its malformed records."""
-    if len({each.name for each in fields}) < len(fields):
-        raise UnreadableError("header", "the file names a column twice: every column needs a name of its own")
+    found = [each.name for each in fields]
+    if len(set(found)) < len(found):
+        raise UnreadableError("header", named_twice(found))
     source = open_source(plan, parts, store)
     tables = _tables(plan)
     for each in tables:

@@ -124,6 +124,14 @@ def test_a_single_declared_column_tells_no_delimiter(line: str) -> None:
     assert "names none of the declared columns (colour)" in caught.value.finding.message
 
 
+def test_a_contract_without_columns_is_told_so() -> None:
+    """The header cannot be wrong where the contract names no column."""
+    with pytest.raises(UnreadableError) as caught:
+        columns_of("id,name", PLAIN, ())
+
+    assert caught.value.finding.message == "the contract names no columns of this dataset: list them there"
+
+
 def test_an_unusual_delimiter_is_named_as_it_is() -> None:
     """A delimiter that has no name of its own is shown."""
     _, message = refusal_of_header(b"id,name\n", Csv(delimiter="~"))

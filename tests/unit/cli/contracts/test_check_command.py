@@ -519,6 +519,11 @@ def test_a_contract_that_is_none_gets_a_document(folder: Path) -> None:
             "the contract none.yaml cannot be read: No such file or directory",
         ),
         (("--contract", "shop.yaml", "none.csv"), "input", "none.csv does not exist."),
+        (
+            ("--contract", "shop.yaml", "-"),
+            "input",
+            "data is not read from standard input: write it into a file",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder", "job")
@@ -538,6 +543,14 @@ def test_a_mistyped_name_is_answered_with_the_file_beside_it(tmp_path: Path) -> 
     _, error = asked("--contract", "shop.yaml", str(tmp_path / "ordes.csv"))
 
     assert str(error) == f"{tmp_path / 'ordes.csv'} does not exist. Did you mean `orders.csv`?"
+
+
+@pytest.mark.usefixtures("folder", "job")
+def test_data_at_an_address_of_the_web_is_told_how_to_be_checked() -> None:
+    """The address is written as it was given."""
+    _, error = asked("--contract", "shop.yaml", "https://example.com/a.csv")
+
+    assert str(error) == "https://example.com/a.csv is not read: data is in files and below s3://, so download it first"
 
 
 @pytest.mark.usefixtures("folder")

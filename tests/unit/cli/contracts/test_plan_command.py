@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from lakegate.cli.main import main
+from lakegate.contract_files import NO_DATASET
 from lakegate.extension_points import ROOT
 
 WEATHER = ROOT / "contracts/examples/weather.dcm.yaml"
@@ -103,6 +104,19 @@ def test_a_dataset_is_chosen_by_its_name(run: Callable[..., Ended]) -> None:
     assert json.loads(chosen.stdout)["dataset"] == "orders"
     expected = "lakegate: the contract has no dataset order: choose one with --dataset, in Python dataset= (orders)\n"
     assert (unknown.returncode, unknown.stderr) == (2, expected)
+
+
+@pytest.mark.parametrize("options", [(), ("--explain",)])
+def test_a_contract_without_a_dataset_is_told_so(
+    options: tuple[str, ...], run: Callable[..., Ended], tmp_path: Path
+) -> None:
+    """A draft may have none: there is nothing to plan, in both forms."""
+    contract = tmp_path / "draft.yaml"
+    contract.write_text("apiVersion: v3.1.0\nkind: DataContract\nid: shop\nversion: 1.0.0\nstatus: draft\n")
+
+    ended = run("plan", *options, contract)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"lakegate: {NO_DATASET}\n")
 
 
 def test_every_dataset_is_explained(run: Callable[..., Ended], tmp_path: Path) -> None:

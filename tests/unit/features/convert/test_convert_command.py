@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from lakegate.cli.main import app
+from lakegate.contract_files import NO_DATASET
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
 from lakegate.features.convert.convert_command import WRITERS
@@ -47,6 +48,14 @@ def test_every_format_is_written(tmp_path: Path) -> None:
 def test_athena_gets_no_table_of_a_csv_with_a_header() -> None:
     """It would read by position what the gate accepts by name."""
     assert "Athena reads the columns of CSV by position" in str(convert(ORDERS, "--to", "athena").exception)
+
+
+def test_a_contract_without_a_dataset_has_nothing_to_convert(tmp_path: Path) -> None:
+    """The sentence names no empty list of datasets to choose from."""
+    path = tmp_path / "draft.yaml"
+    path.write_text("apiVersion: v3.1.0\nkind: DataContract\nid: shop\nversion: 1.0.0\nstatus: draft\n")
+
+    assert str(convert(str(path), "--to", "postgres").exception) == NO_DATASET
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:
