@@ -36,7 +36,7 @@ READINGS: Final = 3
 SKEW: Final = timedelta(seconds=1)
 """Between the clock of SQS and that of the function."""
 ENOUGH: Final = 30.0
-"""Seconds: with less than this left no further plan is read."""
+"""Seconds: with less than this left no further plan is read, and no further dataset gets an object."""
 _QUEUE: Final = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,80})")
 
 
@@ -57,12 +57,15 @@ class NamingQueues:
     def name(self, dependencies: Dependencies, named: ObjectsNamed) -> Steps[None]:
         """Let every dataset whose folder has an object of the message deliver it, once.
 
-        Raises InputError where there is none among the contracts of the queue.
+        Raises InputError where there is none among the contracts of the queue, and Unfinished where time is short: a function
+        whose time is over would fail the other messages of its batch.
         """
         contracts = self._contracts(named.queue, dependencies.clock.now())
         for seen in named.objects:
             source, is_named = f"s3://{seen.bucket}/{seen.key}", False
             for line in self._datasets(dependencies, contracts, named, source):
+                if dependencies.remaining() < ENOUGH:
+                    raise Unfinished("datasets")
                 with suppress(InputError):  # its contract has given up the folder meanwhile
                     yield from name_object(dependencies, line, source, seen.version)
                     is_named = True

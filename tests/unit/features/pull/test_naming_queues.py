@@ -338,6 +338,23 @@ def test_a_plan_is_read_once_and_what_was_read_stays(queues: Queues, monkeypatch
     assert "HandlerError" not in queues.log.getvalue()
 
 
+def test_an_object_of_many_datasets_ends_no_other_message(queues: Queues, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function whose time is over would fail its whole batch: the message is left, and is gone on with."""
+    for number in range(20):
+        publish(queues.stage, f"many{number}", FOLDER.source)
+    queues.send(claim("s3://nobody/x.csv"))  # the folders are known
+    left = iter([100.0] * 8)
+    short = replace(queues.stage.dependencies, remaining=lambda: next(left, 1.0))
+    with monkeypatch.context() as patched:
+        patched.setattr(naming_handler, "dependencies", lambda: short)
+        kept, begun = queues.send(claim(KEY), claim(KEY, contract="partner")), len(named(queues.stage))
+    again = queues.send(claim(KEY), claim(KEY, contract="partner"))
+
+    assert (len(kept), begun) == (2, 8)
+    assert (again, len(named(queues.stage))) == ([], 21)
+    assert "HandlerError" not in queues.log.getvalue()
+
+
 def test_a_contract_that_was_just_published_is_found(queues: Queues) -> None:
     """By the first message for its folder, which waits for the next reading of the folders instead of minutes."""
     queues.send(claim(KEY))
