@@ -118,7 +118,7 @@ class DeletionDenied(PortError):  # noqa: N818 - likewise
 
 
 class Unfinished(PortError):  # noqa: N818 - likewise
-    """A copy in several parts ran out of time; what is copied stays, and another call continues."""
+    """Work in several parts ran out of time; what is done of it stays, and another call continues."""
 
 
 class Throttled(PortError):  # noqa: N818 - likewise

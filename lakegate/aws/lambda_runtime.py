@@ -154,7 +154,7 @@ def batch(
 def sanitize_errors(act: Callable[[], Any], log: Logger, count: Metrics) -> Any:  # noqa: ANN401 - as the act
     """The result of an act. Any error is logged without its text, and raised as a HandlerError.
 
-    Unfinished is not an error: the copy continues in the next invocation, and the message is delivered again.
+    Unfinished is not an error: the next invocation continues, when the message is delivered again.
     """
     try:
         return act()
