@@ -7,11 +7,13 @@ import gc
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from io import UnsupportedOperation
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 from click.exceptions import NoSuchCommand
@@ -254,6 +256,21 @@ def main() -> None:
     # imports make many objects and hardly any garbage: to look for it 180 times takes a `check` of few rows 7 % of its time
     gc.set_threshold(200_000)
     try:
+        _run()
+    except (SystemExit, BrokenPipeError) as ended:
+        if _is_read(ended):
+            raise
+        # end as every program does whose reader has gone, such as `head`: the code of the verdict was not seen
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(UnsupportedOperation):
+                os.dup2(nowhere, stream.fileno())
+        sys.exit(CLOSED_PIPE)
+
+
+def _run() -> NoReturn:
+    """Run the command to its exit code. BrokenPipeError where nobody reads what it writes, its errors included."""
+    try:
         sys.exit(app.main(prog_name="lakegate", standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
@@ -273,12 +290,6 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         terminal.say_interrupted()
         sys.exit(terminal.INTERRUPTED)
-    except (SystemExit, BrokenPipeError) as ended:
-        if _is_read(ended):
-            raise
-        # end as every program does whose reader has gone, such as `head`: the code of the verdict was not seen
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(CLOSED_PIPE)
 
 
 def _is_read(ended: BaseException) -> bool:

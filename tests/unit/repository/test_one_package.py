@@ -112,7 +112,8 @@ def test_a_closed_pipe_is_no_rejection(form: str, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("order_id\n1\n")
     command = f"'{sys.executable}' -m lakegate.cli.main check --contract '{CONTRACT}' '{data}' {form}"
-    shell = f"{command} | true; echo ${{PIPESTATUS[0]}}"
+    missing = command.replace("data.csv", "none.csv")
+    shell = f"{command} | true; echo ${{PIPESTATUS[0]}}; {missing} 2>&1 >/dev/null | true; echo ${{PIPESTATUS[0]}}"
     ended = subprocess.run(["bash", "-c", shell], check=False, capture_output=True, text=True)  # noqa: S603, S607 - our own text
 
-    assert (ended.stdout, ended.stderr) == ("141\n", "")
+    assert (ended.stdout, ended.stderr) == ("141\n141\n", "")
