@@ -53,7 +53,7 @@ SHORT_ID = 12
 STANDING = {
     None: "landed, not yet taken in",
     State.RECEIVED: "taken in",
-    State.HELD: "held: its line is paused, and the data stays where it landed",
+    State.HELD: "held: its dataset is paused, and the data stays where it landed",
     State.PINNED: "contract found, checked before the job",
     State.STAGED: "staged for the job",
     State.SUBMITTING: "waiting for its job to start",

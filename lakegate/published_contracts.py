@@ -34,7 +34,7 @@ class DatasetOfVersion:
     dataset: str
     line: str
     status: str
-    """By which deliveries are judged now: of the line or of the version's document, whichever is stricter."""
+    """By which deliveries are judged now: of the dataset or of the version's document, whichever is stricter."""
     plan: str
     prefixes: tuple[str, ...]
     """Prefixes that deliver to it."""
@@ -86,7 +86,7 @@ class ContractDocument(DescribedVersion):
 def described(
     dependencies: Dependencies, snapshot: RegistrySnapshot, wanted: Mapping[str, Sequence[str] | None]
 ) -> tuple[DescribedVersion, ...]:
-    """The versions of a snapshot that have the labels, with the prefixes and statuses of their lines as they are now."""
+    """The versions of a snapshot that have the labels, with the prefixes and statuses of their datasets as they are now."""
     versions = [
         each
         for each in sorted(snapshot.versions, key=lambda each: (each.contract, precedence(each.version)))
@@ -169,7 +169,7 @@ class PublishedPlan:
 
 @dataclass(frozen=True, slots=True)
 class DatasetRoute:
-    """A route: objects below a prefix belong to a line, and are judged by a version."""
+    """A route: objects below a prefix belong to a dataset, and are judged by a version."""
 
     prefix: str
     line: str
@@ -197,14 +197,14 @@ class PublishedVersion:
     datasets: tuple[PublishedPlan, ...]
     routes: tuple[DatasetRoute, ...]
     drafts: tuple[str, ...]
-    """Its lines that are drafts."""
+    """Its datasets that are drafts."""
     warnings: tuple[Problem, ...]
     starts: tuple[DraftStart, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
     """Of the drafts that take effect by themselves."""
     proposed: str = field(default="", kw_only=True, metadata={OMITTED: True})
     """The prefix that the document proposes (`access.location` of DCM), where no route delivers to the contract."""
     without_notice: tuple[str, ...] = field(default=(), kw_only=True, metadata={OMITTED: True})
-    """Weaker contracts whose lines got no notice, because the caller may not write them."""
+    """Weaker contracts whose datasets got no notice, because the caller may not write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +354,7 @@ def effects_of_publication(compiled: CompiledContract, change: PlannedChange) ->
 
 
 def published_version(dependencies: Dependencies, published: Publication, change: PlannedChange) -> PublishedVersion:
-    """A version that was published now: the routes of its contract, and those of its lines that are drafts."""
+    """A version that was published now: the routes of its contract, and those of its datasets that are drafts."""
     from lakegate.gate.registry.publish_contract import drafts_of  # noqa: PLC0415 - as above
 
     drafts = drafts_of(dependencies, published)
@@ -378,7 +378,7 @@ def published_version(dependencies: Dependencies, published: Publication, change
 
 
 def _without_notice(dependencies: Dependencies, published: Publication, change: PlannedChange) -> tuple[str, ...]:
-    """The contracts that are weaker than a published version, and have a line without its notice."""
+    """The contracts that are weaker than a published version, and have a dataset without its notice."""
     version = f"{published.contract}@{published.version}"
     missing = (
         f"{child.contract} {child.version}"

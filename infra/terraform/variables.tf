@@ -104,7 +104,7 @@ variable "small_file_bytes" {
 
 variable "batch_files" {
   type        = number
-  description = "How many small deliveries of a line one job run judges, where their contract does not say; 1 means each has its own, 100 is recommended (default 1)"
+  description = "How many small deliveries of a dataset one job run judges, where their contract does not say; 1 means each has its own, 100 is recommended (default 1)"
   default     = null
 
   validation {

@@ -20,12 +20,12 @@ ApiUrl: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
-DATASET_NAME: Final = "<contract>/<dataset>_v<major>, or a part that only one line has: orders_v1, orders."
+DATASET_NAME: Final = "<contract>/<dataset>_v<major>, or a part that only one dataset has: orders_v1, orders."
 _line = Argument(help=DATASET_NAME, show_default=False)
 DatasetName: TypeAlias = Annotated[str, _line]
 OptionalDatasetName: TypeAlias = Annotated[str | None, _line]
 DatasetFilter: TypeAlias = Annotated[
-    str | None, Option(help="Only those of a contract, a dataset or a line: shop, orders, shop/orders_v1.")
+    str | None, Option(help="Only those of a contract or a dataset: shop, orders, shop/orders_v1.")
 ]
 Days: TypeAlias = Annotated[int, Option(min=1, max=3_650, help="Deliveries finished in so many days.")]
 

@@ -49,13 +49,13 @@ def shape_of(field: Field) -> Shape:
     return _SHAPES.get(word, Shape.VALUE)
 
 
-def full_dataset_name(contract: str, dataset: str, major: int) -> str:
-    """Folder and chain of a dataset line."""
-    return f"{contract}/{dataset}_v{major}"
+def full_dataset_name(contract: str, schema_object: str, major: int) -> str:
+    """Folder and chain of a dataset."""
+    return f"{contract}/{schema_object}_v{major}"
 
 
 def parts_of(line: str) -> tuple[str, str, int]:
-    """Contract, dataset and major number of a line."""
+    """Contract, schema object and major number of a dataset."""
     contract, _, rest = line.rpartition("/")
     dataset, _, number = rest.rpartition("_v")
     return contract, dataset, int(number)

@@ -163,7 +163,7 @@ class Dependencies:
 
     @cached_property
     def pauses(self) -> Pauses:
-        """Paused lines."""
+        """Paused datasets."""
         return Pauses(self.table)
 
     @cached_property
@@ -183,7 +183,7 @@ class Dependencies:
 
     @cached_property
     def lines(self) -> DatasetLines:
-        """Lifecycle and subscriptions of lines."""
+        """Lifecycle and subscriptions of datasets."""
         return DatasetLines(self.table)
 
     @cached_property

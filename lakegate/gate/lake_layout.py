@@ -62,7 +62,7 @@ def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
 ORIGINALS = "_original/"
 """In the folder of an accepted delivery, beside its slices: what arrived. The underscore hides it from readers of folders."""
 STATE = "_state/"
-"""In the same folder: what the delivery adds to the merge state of its line."""
+"""In the same folder: what the delivery adds to the merge state of its dataset."""
 
 
 def state_key(pin: Pin, workload: str) -> str:
@@ -71,7 +71,7 @@ def state_key(pin: Pin, workload: str) -> str:
 
 
 def rebuilt_prefix(chain: str) -> str:
-    """The folder of what was rebuilt of the merge state of a line."""
+    """The folder of what was rebuilt of the merge state of a dataset."""
     return f"accepted/{chain}/{STATE}"
 
 
@@ -93,7 +93,7 @@ DATA: Final = re.compile(r"part-[0-9]{5}[A-Za-z0-9._-]*", re.ASCII)
 
 
 def is_original(block: Block, chain: str, key: str) -> bool:
-    """Whether an object of a block of the line is data that arrived, beside its slices."""
+    """Whether an object of a block of the dataset is data that arrived, beside its slices."""
     folder, _, name = key.rpartition("/")
     is_beside = key.startswith(f"accepted/{chain}/") and f"{folder}/".endswith(f"/{ORIGINALS}")
     return is_beside and not is_published(block, key) and DATA.fullmatch(name) is not None
@@ -110,7 +110,7 @@ def row_key(workload: str) -> str:
 
 
 def manifest_key(chain: str) -> str:
-    """The readers' manifest of a line; the underscore hides it from readers of folders."""
+    """The readers' manifest of a dataset; the underscore hides it from readers of folders."""
     return f"accepted/{chain}/_manifest.json"
 
 
@@ -128,7 +128,7 @@ def erased_of(folder: str) -> int:
 
 
 def segment_prefix(chain: str) -> str:
-    """The folder of all segments of a line."""
+    """The folder of all segments of a dataset."""
     return f"accepted/{chain}/{SEGMENTS}"
 
 

@@ -24,12 +24,12 @@ class StateRun:
     digest: Sha256
     """Of its index, by which every part of it is verified."""
     as_of: OptionalMoment = ""
-    """Of a line of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
+    """Of a dataset of snapshots, the time of the newest one (RFC 3339, UTC, six decimals)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedSlice:
-    """A slice of the line, from which retracted and corrected rows are read."""
+    """A slice of the dataset, from which retracted and corrected rows are read."""
 
     uri: Uri
     offset: Exact
@@ -39,23 +39,23 @@ class PublishedSlice:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOrder:
-    """The delivery has all current rows: what differs from the state of the line becomes events."""
+    """The delivery has all current rows: what differs from the state of the dataset becomes events."""
 
     time: OptionalMoment
     """Of the snapshot (RFC 3339, UTC, six decimals); empty: its name has none. A column with times has priority."""
     slices: Annotated[tuple[PublishedSlice, ...], Bounds(most=1_000_000)] = ()
-    """Those of the line, in the order of their offsets."""
+    """Those of the dataset, in the order of their offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeOrder:
-    """Rows are compared with the state of the line by their keys: those with new keys become slices, or what differs."""
+    """Rows are compared with the state of the dataset by their keys: those with new keys become slices, or what differs."""
 
     line: Name
     key: Annotated[tuple[Name, ...], Bounds(1, 100)]
     """The columns of the primary key."""
     runs: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()
-    """The state of the line, the oldest first; no key is in two of them. Of snapshots there is one."""
+    """The state of the dataset, the oldest first; no key is in two of them. Of snapshots there is one."""
     snapshot: SnapshotOrder | None = None
     """None: rows with new keys become slices."""
 
@@ -69,7 +69,7 @@ class SliceOrder:
     event_time: Name | None = None
     """The column with the time of the event (a date or a timestamp); None: the system time."""
     watermark: OptionalMoment = ""
-    """Of the line, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
+    """Of the dataset, with the slices before (RFC 3339, UTC, six decimals): rows of earlier events are late. Empty: none."""
     merge: MergeOrder | None = None
     """None: all rows are appended."""
     system_time: OptionalMoment = ""
@@ -127,7 +127,7 @@ class MergedSnapshot:
 
     @property
     def is_merged(self) -> bool:
-        """Whether its differences become events: else the line stays as it is."""
+        """Whether its differences become events: else the dataset stays as it is."""
         return bool(self.time) and self.time >= self.newest and not self.without_key
 
     @property
@@ -147,7 +147,7 @@ class Merged:
     changed: Count
     """Rows with a key that is there with another content; likewise."""
     vanished: Count
-    """Keys of the line without a row in the delivery."""
+    """Keys of the dataset without a row in the delivery."""
     without_key: Count = 0
     """Rows with a null in their key: they are in slices, and not in the state."""
     before: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()

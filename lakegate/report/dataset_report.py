@@ -1,4 +1,4 @@
-"""The report of a dataset line: its deliveries over time, how often each rule held, and what broke most often."""
+"""The report of a dataset: its deliveries over time, how often each rule held, and what broke most often."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def history_of(
     rules: Iterable[str] = (),
     freshness_limit: Fraction | None = None,
 ) -> DatasetHistory:
-    """Add up deliveries, the oldest first. `rules`: all that the line's plan measures."""
+    """Add up deliveries, the oldest first. `rules`: all that the dataset's plan measures."""
     found = DatasetHistory(line, *period, tuple(deliveries), freshness_limit)
     measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
     by_rule = {rule: RuleHistory(rule) for rule in rules}

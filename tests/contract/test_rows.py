@@ -903,7 +903,7 @@ def test_a_held_delivery_is_pinned_once_its_line_is_resumed(ports: Ports) -> Non
 
 
 def test_a_held_delivery_that_is_gone_is_counted_no_more(ports: Ports) -> None:
-    """Also while its line is paused: the producer deleted the version, or it cannot be read."""
+    """Also while its dataset is paused: the producer deleted the version, or it cannot be read."""
     for name in ("w1", "w2"):
         ports.workloads.create(ROW._replace(id=name))
     ports.pauses.begin(PAUSE)

@@ -32,7 +32,7 @@ class LakegateParameters:
     small_file_bytes: int | None = None
     """Deliveries below this size are judged in a Lambda function first; 0 means all by Spark, 67108864 is recommended (default 0)."""
     batch_files: int | None = None
-    """How many small deliveries of a line one job run judges, where their contract does not say; 1 means each has its own, 100 is recommended (default 1)."""
+    """How many small deliveries of a dataset one job run judges, where their contract does not say; 1 means each has its own, 100 is recommended (default 1)."""
     batch_bytes: int | None = None
     """A batch of so many bytes is closed, and a delivery of so many judged alone, where the contract does not say (default 67108864)."""
     batch_seconds: int | None = None

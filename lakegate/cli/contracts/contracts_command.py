@@ -72,7 +72,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     consumer: Filter = None,
     status: Annotated[
         list[LineStatus] | None,
-        Option(help="Only versions of a line with this status.", case_sensitive=False),
+        Option(help="Only versions of a dataset with this status.", case_sensitive=False),
     ] = None,
 ) -> CommandResult[DescribedVersions]:
     """List the published contract versions, with their datasets and the prefixes that deliver to them.
@@ -82,7 +82,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     Labels are those of the documents, in upper or lower case: the owner, the domain of ODCS, the tags, producer and consumer
     of DCM. Several values of one option are alternatives; several options hold together.
 
-    The status is the one that judges deliveries now: of the line or of the version's document, whichever is stricter.
+    The status is the one that judges deliveries now: of the dataset or of the version's document, whichever is stricter.
     """
     there.refuse(owner=owner, domain=domain, status=status)
     wanted = {"owner": owner, "domain": domain, "tag": tag, "producer": producer, "consumer": consumer}

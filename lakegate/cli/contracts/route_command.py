@@ -53,11 +53,11 @@ def add(  # noqa: PLR0913 - a command has these options
     line: Annotated[int | None, Option(help="Major version; by default the newest.")] = None,
     yes: Yes = False,
 ) -> CommandResult[DescribedRoute]:
-    """Deliver what lands below a prefix to a dataset line. Where prefixes lie in one another, the longest counts.
+    """Deliver what lands below a prefix to a dataset. Where prefixes lie in one another, the longest counts.
 
     Example: lakegate route add orders/ 5f0c8a52-8f2e-4d07-9a60-0b7c1a3f6d11
 
-    An abbreviated contract id, a prefix that another line receives now, and a retired version or line must be confirmed.
+    An abbreviated contract id, a prefix that another dataset receives now, and a retired version or dataset must be confirmed.
 
     Exit code: 0 added (twice is once), 2 it cannot be added, or was not confirmed.
     """
@@ -102,7 +102,7 @@ def remove(
 def lint(
     there: DeployedStack,
 ) -> CommandResult[LintedRoutes]:
-    """Report routes that overlap, that no delivery reaches, and that lead to retired versions or lines.
+    """Report routes that overlap, that no delivery reaches, and that lead to retired versions or datasets.
 
     Example: lakegate route lint
 

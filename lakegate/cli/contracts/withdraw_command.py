@@ -48,7 +48,7 @@ def withdraw(
     *,
     yes: Yes = False,
 ) -> CommandResult[WithdrawnVersion | NewProposal]:
-    """Take back a version that was published by mistake: its line goes on with the version before.
+    """Take back a version that was published by mistake: its dataset goes on with the version before.
 
     Example: lakegate withdraw 5f0c8a52@1.2.0
 

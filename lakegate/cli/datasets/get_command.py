@@ -1,4 +1,4 @@
-"""`lakegate get`: the accepted data of a dataset line on local disk."""
+"""`lakegate get`: the accepted data of a dataset on local disk."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def get(  # noqa: PLR0913 - a command has these options
     ] = False,
     local: Local = False,
 ) -> CommandResult[FetchedDataset]:
-    """Download the accepted data of a line by its manifest. What is there already is verified and not fetched again.
+    """Download the accepted data of a dataset by its manifest. What is there already is verified and not fetched again.
 
     Example: lakegate get orders_v1 data/ --since 4
 
-    A line that is deprecated, in sunset or retired is named with its replacement.
+    A dataset that is deprecated, in sunset or retired is named with its replacement.
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
@@ -113,7 +113,7 @@ def get(  # noqa: PLR0913 - a command has these options
     if fetch.problem:
         terminal.note(f"lakegate: {fetch.problem}")
     found = _fetched(fetch)
-    # a part of a name is what one line has today, and may be another one's tomorrow
+    # a part of a name is what one dataset has today, and may be another one's tomorrow
     first = [f"line  {found.line}"] if dataset != found.line else []
     words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)

@@ -1,4 +1,4 @@
-"""`lakegate history`: what became of the deliveries of a line, from the index of its ledger; and rules with a schedule."""
+"""`lakegate history`: what became of the deliveries of a dataset, from the index of its ledger; and rules with a schedule."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class FinishedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Finished deliveries of a line, the newest first."""
+    """Finished deliveries of a dataset, the newest first."""
 
     line: str
     deliveries: tuple[FinishedDelivery, ...]
@@ -90,9 +90,9 @@ def history(  # noqa: PLR0913 - a command has these options
     limit: Annotated[int, Option(min=1, max=1_000, help="How many deliveries, the newest first.")] = 20,
     below: Annotated[int | None, Option(min=0, help="Continue below this height, which the page before names.")] = None,
 ) -> CommandResult[HistoryPage]:
-    """List the finished deliveries of a line with their verdicts and broken rules, the newest first.
+    """List the finished deliveries of a dataset with their verdicts and broken rules, the newest first.
 
-    Rule and verdict are looked up in an index, so the answer takes as long for a line of 10,000 deliveries as for one of 20.
+    Rule and verdict are looked up in an index, so the answer takes as long for a dataset of 10,000 deliveries as for one of 20.
 
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """

@@ -1,4 +1,4 @@
-"""`lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset line."""
+"""`lakegate deprecate`, `sunset`, `retire` and `reactivate`: the lifecycle of a dataset."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
     dataset: DatasetName,
     *,
-    reason: Annotated[str, Option(help="Why the line ends.")] = "",
-    replacement: Annotated[str, Option(help="The line or contract to use instead.")] = "",
+    reason: Annotated[str, Option(help="Why the dataset ends.")] = "",
+    replacement: Annotated[str, Option(help="The dataset or contract to use instead.")] = "",
     guide: Annotated[str, Option(help="The address of a migration guide.")] = "",
     on: On = None,
     sunset_on: Annotated[
@@ -72,7 +72,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
 def sunset(
     there: DeployedStack, dataset: DatasetName, *, on: SunsetOn = None, yes: Yes = False
 ) -> CommandResult[DatasetLifecycle]:
-    """Let a deprecated line accept known producers only, with a warning: at once, or move the day of its sunset.
+    """Let a deprecated dataset accept known producers only, with a warning: at once, or move the day of its sunset.
 
     Example: lakegate sunset orders_v1 --on 2027-03-01
 
@@ -87,7 +87,7 @@ def sunset(
 def retire(
     there: DeployedStack, dataset: DatasetName, *, on: RetireOn = None, yes: Yes = False
 ) -> CommandResult[DatasetLifecycle]:
-    """Refuse every delivery to a line in sunset: at once, or move the day of its retirement. Its data stays.
+    """Refuse every delivery to a dataset in sunset: at once, or move the day of its retirement. Its data stays.
 
     Example: lakegate retire orders_v1
 
@@ -98,11 +98,11 @@ def retire(
 
 @stack_command
 def reactivate(there: DeployedStack, dataset: DatasetName) -> CommandResult[DatasetLifecycle]:
-    """Make a draft, or a line that was deprecated, sunset or retired, active again; what is planned is dropped.
+    """Make a draft, or a dataset that was deprecated, sunset or retired, active again; what is planned is dropped.
 
     Example: lakegate reactivate orders_v1
 
-    A draft of a new major version waits for the notice period if the line before has subscribers.
+    A draft of a new major version waits for the notice period if the dataset before has subscribers.
 
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
@@ -112,15 +112,15 @@ def reactivate(there: DeployedStack, dataset: DatasetName) -> CommandResult[Data
 
 
 def dataset_of_contract(dependencies: Dependencies, name: str) -> str:
-    """The line that a person means. Raises InputError for a chain that is no line of a contract."""
+    """The dataset that a person means. Raises InputError for a chain that is no dataset of a contract."""
     found = dataset_named(dependencies, name)
     if found.startswith("_"):
-        raise InputError(f"{found} is no line of a contract")
+        raise InputError(f"{found} is no dataset of a contract")
     return found
 
 
 def lifecycle_in_words(found: DatasetLifecycle) -> Iterator[str]:
-    """The lifecycle of a line for people."""
+    """The lifecycle of a dataset for people."""
     yield f"{found.line} is {found.status}{f' since {_utc(found.since)}' if found.since else ''}."
     yield from (f"  {each.status} from {_utc(each.at)}" for each in found.planned)
 

@@ -78,7 +78,7 @@ def log(
     ] = False,
     as_json: AsJson = False,
 ) -> CommandResult[Chain]:
-    """List published and quarantined deliveries of a dataset line and what people did there, the newest first.
+    """List published and quarantined deliveries of a dataset and what people did there, the newest first.
 
     Example: lakegate log weather_record
 

@@ -19,7 +19,7 @@ from lakegate.text import counted
 
 @dataclass(frozen=True, slots=True)
 class PausedDataset:
-    """Whether a line is paused, and what it holds."""
+    """Whether a dataset is paused, and what it holds."""
 
     line: str
     paused: bool
@@ -38,7 +38,7 @@ def pause(
     *,
     reason: Annotated[str, Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
 ) -> CommandResult[PausedDataset]:
-    """Keep what is delivered to one line in landing, unjudged, until `lakegate resume`. It is idempotent.
+    """Keep what is delivered to one dataset in landing, unjudged, until `lakegate resume`. It is idempotent.
 
     Deliveries that are being judged finish. `lakegate stack pause` is for the whole stack, before an update.
 
@@ -53,7 +53,7 @@ def pause(
 
 @stack_command
 def resume(there: DeployedStack, dataset: DatasetName) -> CommandResult[PausedDataset]:
-    """Judge what a paused line holds, in order of arrival: the next sweep begins, within five minutes. It is idempotent.
+    """Judge what a paused dataset holds, in order of arrival: the next sweep begins, within five minutes. It is idempotent.
 
     Example: lakegate resume orders
     """

@@ -38,7 +38,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedDeadline:
-    """A service level of the line, and how often it was missed."""
+    """A service level of the dataset, and how often it was missed."""
 
     name: str
     seconds: int
@@ -108,7 +108,7 @@ def report(
     page: Annotated[Path | None, Option("--html", help=HTML, show_default=False)] = None,
     days: Days = 30,
 ) -> CommandResult[DatasetReport]:
-    """Show how a line has done: deliveries over time, freshness against its promise, reasons, how often each rule passed.
+    """Show how a dataset has done: deliveries over time, freshness and its service level, reasons, how often each rule passed.
 
     All of it is from the index of finished deliveries. The rules are those of the latest delivery's contract version.
 
@@ -172,7 +172,7 @@ def _line_report(found: DatasetHistory) -> DatasetReport:
 # ---- `lakegate observe report` ----
 
 
-app = CommandGroup(help="Lines that are observed and not enforced.")
+app = CommandGroup(help="Datasets that are observed and not enforced.")
 
 
 @dataclass(frozen=True, slots=True)

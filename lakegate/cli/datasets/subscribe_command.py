@@ -1,4 +1,4 @@
-"""`lakegate subscribe`, `unsubscribe`, `subscribers` and `acknowledge`: who reads a line and is notified of its changes."""
+"""`lakegate subscribe`, `unsubscribe`, `subscribers` and `acknowledge`: who reads a dataset and is notified of its changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Audience = Annotated[str, Option(help="consumer, producer or operator.")]
 
 @dataclass(frozen=True, slots=True)
 class SubscribedDataset(DatasetLifecycle):
-    """The status of a line, who is notified of it, and which versions wait for subscribers."""
+    """The status of a dataset, who is notified of it, and which versions wait for subscribers."""
 
     subscribers: tuple[Subscription, ...]
     notice: Notice | None
@@ -69,7 +69,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     The command states the whole subscription: it replaces an earlier one of the team and audience. A secret has the address
     or key of a channel (docs/notifications.md); without a channel, the events on the event bus name the team.
 
-    A deprecated line answers with a warning; one that is in sunset or retired, also by its newest version, takes no new
+    A deprecated dataset answers with a warning; one that is in sunset or retired, also by its newest version, takes no new
     subscribers.
 
     Exit code: 0 subscribed (twice is once), 2 it is not possible.
@@ -117,7 +117,7 @@ def subscribers(
     there: DeployedStack,
     dataset: DatasetName,
 ) -> CommandResult[SubscribedDataset]:
-    """List the subscribers of a line, its status, and what is planned.
+    """List the subscribers of a dataset, its status, and what is planned.
 
     Example: lakegate subscribers orders_v1
     """

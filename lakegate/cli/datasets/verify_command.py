@@ -1,4 +1,4 @@
-"""lakegate verify: the chain of a dataset line, and registered comparisons with data."""
+"""lakegate verify: the chain of a dataset, and registered comparisons with data."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     anchors: Annotated[
         str | None,
         Option(
-            help="Compare the line, or every chain, with daily anchors: `stack`, s3://BUCKET or a folder.",
+            help="Compare the dataset, or every chain, with daily anchors: `stack`, s3://BUCKET or a folder.",
             show_default=False,
         ),
     ] = None,
@@ -257,7 +257,7 @@ def verify(  # noqa: PLR0913 - a command has these options
     local: Local = False,
     **compare: Any,  # noqa: ANN401 - the values of the options of comparisons
 ) -> CommandResult[Any]:
-    """Recompute the chain of a dataset line from its first block; with --objects also compare its data with the chain.
+    """Recompute the chain of a dataset from its first block; with --objects also compare its data with the chain.
 
     Example: lakegate verify weather_record_v1 --objects
 

@@ -187,7 +187,7 @@ def waive(
 
     Example: lakegate waive orders/day.csv --reason "the supplier corrects it on Monday" --expires 2027-01-31
 
-    Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its line is paused.
+    Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its dataset is paused.
     """
     found = there.waive(workload, contract, reason, moment(expires.replace(tzinfo=UTC)))
     waiver = found.waiver

@@ -38,7 +38,7 @@ from lakegate.stack import StackFacade
 
 
 MOST: Final = 5_000
-"""As many blocks of a line are searched for quarantined deliveries."""
+"""As many blocks of a dataset are searched for quarantined deliveries."""
 
 
 class Replayable(StrEnum):
@@ -200,7 +200,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     workload: OptionalDelivery = None,
     *,
     state: Annotated[Replayable | None, Option(help="Many: all deliveries in this state, the oldest first.")] = None,
-    line: Annotated[str | None, Option(help="Many: only those of a contract, a dataset or a line.")] = None,
+    line: Annotated[str | None, Option(help="Many: only those of a contract or a dataset.")] = None,
     since: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those since this time (UTC).")] = None,
     until: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those before this time (UTC).")] = None,
     limit: Annotated[int, Option(min=1, max=MOST, help="Many: at most so many.")] = 100,

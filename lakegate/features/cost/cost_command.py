@@ -1,4 +1,4 @@
-"""`lakegate cost`: what deliveries cost, by line, producer or day."""
+"""`lakegate cost`: what deliveries cost, by dataset, producer or day."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def cost(
     there: DeployedStack,
     *,
     by: Annotated[
-        Grouping, Option(help="Add up by line, by producer (the folder it uploads to) or by day.")
+        Grouping, Option(help="Add up by `line`, which is a dataset, by producer (the folder it uploads to) or by day.")
     ] = Grouping.LINE,
     since: Annotated[
         datetime | None, Option(formats=["%Y-%m-%d"], help="Only deliveries from this day (UTC) on.")

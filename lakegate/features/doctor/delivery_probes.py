@@ -41,13 +41,13 @@ DUE: Final = 200
 
 
 def pauses(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Lines whose deliveries wait because somebody paused them."""
+    """Datasets whose deliveries wait because somebody paused them."""
     for line in examined.dependencies.pauses.listed():
         yield from paused(examined, line)
 
 
 def paused(examined: ExaminedStack, line: str, workload: str = "") -> Iterator[CauseFinding]:
-    """The pause of a line, while it lasts."""
+    """The pause of a dataset, while it lasts."""
     pause = examined.dependencies.pauses.pause_of(line)
     if pause is not None and pause.resumed is None:
         reason = f" ({pause.reason})" if pause.reason else ""
@@ -339,12 +339,12 @@ def _minutes(span: timedelta) -> int:
 STORED_ROWS: Final = 50
 """Of each kind."""
 LINES: Final = 100
-"""Lines whose own items are read; those of others are seen where they are due."""
+"""Datasets whose own items are read; those of others are seen where they are due."""
 AT_ONCE: Final = 8
 
 
 def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
-    """Items by which the functions act, and the manifests of lines, can be read; what cannot be read is collected."""
+    """Items by which the functions act, and the manifests of datasets, can be read; what cannot be read is collected."""
     there, now = examined.dependencies, examined.ask.now()
     there.registry.proposals()
     there.outbox.pending(STORED_ROWS)
@@ -385,7 +385,7 @@ def watch(examined: ExaminedStack) -> Iterator[CauseFinding]:
 def _of_feature(
     dependencies: Dependencies, kind: str, now: datetime, lines: Sequence[str] = ()
 ) -> Iterator[Callable[[], object]]:
-    """Reads of the rows that are due, and of those of lines; none where the feature that has them is absent."""
+    """Reads of the rows that are due, and of those of datasets; none where the feature that has them is absent."""
     if rows := dependencies.rows(kind):
         yield from (partial(rows.get, each) for each in (*rows.due(now, STORED_ROWS), *lines))
 
@@ -410,7 +410,7 @@ def _headless(dependencies: Dependencies, chains: Sequence[str]) -> Iterator[str
 
 
 def _is_unreadable(dependencies: Dependencies, line: str) -> bool:
-    """Whether the line has a manifest that no reader can use."""
+    """Whether the dataset has a manifest that no reader can use."""
     try:
         read_manifest(dependencies, manifest_key(line), line)
     except NotFound:

@@ -1,4 +1,4 @@
-"""`lakegate drift`: the contract of a line against what is really in `accepted/`."""
+"""`lakegate drift`: the contract of a dataset against what is really in `accepted/`."""
 
 from __future__ import annotations
 

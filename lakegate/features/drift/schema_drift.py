@@ -222,7 +222,7 @@ class SchemaReader(Protocol):
 
 
 OBJECTS: Final = 20
-"""Objects of a line that are looked at, the newest first."""
+"""Objects of a dataset that are looked at, the newest first."""
 CURSOR: Final = "drift"
 """The name of the place where the schedule is."""
 ENOUGH: Final = 30.0
@@ -269,9 +269,9 @@ class DriftReport:
 def drift(
     dependencies: Dependencies, reader: SchemaReader, line: str, version: str = "", objects: int = OBJECTS
 ) -> DriftReport:
-    """Compare the newest accepted objects of a line with a version of its contract: the current one, unless one is named.
+    """Compare the newest accepted objects of a dataset with a version of its contract: the current one, unless one is named.
 
-    Read only. Raises InputError where the line has no such version.
+    Read only. Raises InputError where the dataset has no such version.
     """
     contract, _, name = line.rpartition("/")
     dataset, _, number = name.rpartition("_v")
@@ -305,15 +305,15 @@ class DriftCheck:
     compared: int = 0
     """Lines."""
     drifted: list[str] = dataclasses.field(default_factory=list)
-    """Names of lines."""
+    """Names of datasets."""
     failures: list[LakegateError] = dataclasses.field(default_factory=list)
-    """Errors of single lines, which keep no other from being compared."""
+    """Errors of single datasets, which keep no other from being compared."""
 
 
 def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[DriftCheck]:
-    """Compare all lines, and report drift; a run that is out of time leaves the rest to the next one.
+    """Compare all datasets, and report drift; a run that is out of time leaves the rest to the next one.
 
-    The place is kept before a line is read, so that one whose data ends the function is passed over by the next run.
+    The place is kept before a dataset is read, so that one whose data ends the function is passed over by the next run.
     """
     found = DriftCheck()
     agenda, after = dependencies.agenda, dependencies.agenda.cursor(CURSOR) or ""

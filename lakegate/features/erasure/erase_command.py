@@ -1,4 +1,4 @@
-"""`lakegate erase`: delete a data subject's rows from the finished deliveries of a line, for ever."""
+"""`lakegate erase`: delete a data subject's rows from the finished deliveries of a dataset, for ever."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class UnfinishedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class ErasedRows:
-    """Erased parts of a line, or a preview of them."""
+    """Erased parts of a dataset, or a preview of them."""
 
     line: str
     dry_run: bool
@@ -87,9 +87,9 @@ def erase(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[bool, Option("--dry-run", help="Search and count, and change nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[ErasedRows]:
-    """Erase rows from accepted and quarantined data of a line, for ever. Repeat it after an interruption: it is idempotent.
+    """Erase rows from accepted and quarantined data of a dataset, for ever. Repeat it after an interruption: it is idempotent.
 
-    Every object is read, so it takes as long as downloading the line. What is left of an object replaces it, and all versions
+    Every object is read, so it takes as long as downloading the dataset. What is left of an object replaces it, and all versions
     before are deleted. The ledger records who erased how many rows of which objects and why, never the value.
 
     Example: lakegate erase orders --where-key customer_id=4711 --reason "ticket 318" --dry-run

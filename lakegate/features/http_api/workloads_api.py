@@ -64,7 +64,7 @@ def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus
 PAGE: Final = 50
 DETAILED_PAGE: Final = 20
 PLACE: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})|\n([0-9TZ:.-]{20,30}#[0-9a-f]{64})", re.ASCII)
-"""A place in the list, as the cursor of a page has it: below a height of a line, or among announcements."""
+"""A place in the list, as the cursor of a page has it: below a height of a dataset, or among announcements."""
 
 
 def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:

@@ -46,7 +46,7 @@ class NotificationDocument:
     resolved: bool
     """Whether the cause is over."""
     workload: str
-    """The latest delivery; empty if it is about a line."""
+    """The latest delivery; empty if it is about a dataset."""
     callback: CallbackInvitation | None = field(default=None, metadata={OMITTED: True})
     """The way to call back for the delivery: of webhooks, where its workflow waits for that."""
 
@@ -162,4 +162,4 @@ DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list
     "pull": _pull,
     "revalidation": _revalidation,
 }
-"""Kind, title and reasons of a message about a line, by its kind; all others are about its lifecycle."""
+"""Kind, title and reasons of a message about a dataset, by its kind; all others are about its lifecycle."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     """The way in which the receiver of a channel may decide about a workload: the type of the extension point `invitations`."""
 
 # ---- Notices: one message for each cause ----
-# A cause is one reason to notify: deliveries below one route that break the same rules, or one change of a line. A channel gets
+# A cause is one reason to notify: deliveries below one route that break the same rules, or a change of a dataset. A channel gets
 #
 # 1. one message when a cause begins,
 # 2. at most one further message in each digest period while it occurs again, with the number of occurrences,
@@ -84,7 +84,7 @@ class Occurrence:
     """One line."""
     reasons: tuple[str, ...] = ()
     workload: str = ""
-    """The delivery; empty if it is about a line."""
+    """The delivery; empty if it is about a dataset."""
     group: str = ""
     """Only causes of the same group, or of none, are ended: the prefix of the producer's route."""
     ends: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class OpenCause:
 
 @dataclass(frozen=True, slots=True)
 class ChannelNotice:
-    """The causes of a line that one channel is notified of."""
+    """The causes of a dataset that one channel is notified of."""
 
     line: str
     channel: str
@@ -452,9 +452,9 @@ def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[Ch
 
 
 def channels_of(line: Line, *, producers: bool = True) -> dict[str, ChannelSettings]:
-    """The channels of a line's subscriptions; one that several subscriptions name has the settings of the first.
+    """The channels of a dataset's subscriptions; one that several subscriptions name has the settings of the first.
 
-    `producers`: whether producers are notified of more than the lifecycle of the line.
+    `producers`: whether producers are notified of more than the lifecycle of the dataset.
     """
     found: dict[str, ChannelSettings] = {}
     for each in line.subscriptions:

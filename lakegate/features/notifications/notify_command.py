@@ -85,7 +85,7 @@ def try_channel(
 def dead(
     there: DeployedStack,
 ) -> CommandResult[DeadNotices]:
-    """List the channels that were given up after several tries: which line, and the last error.
+    """List the channels that were given up after several tries: which dataset, and the last error.
 
     Example: lakegate notify dead
     """

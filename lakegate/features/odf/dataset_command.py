@@ -137,7 +137,7 @@ class SliceCounts:
 
 @dataclass(frozen=True, slots=True)
 class DatasetRows:
-    """Rows of a line."""
+    """Rows of a dataset."""
 
     line: str
     changes_since: int = field(metadata={DOCUMENT_NAME: "changesSince"})
@@ -157,7 +157,7 @@ class DatasetRows:
 
 @dataclass(frozen=True, slots=True)
 class DatasetWatermark:
-    """The watermark of a line, and the one before."""
+    """The watermark of a dataset, and the one before."""
 
     line: str
     watermark: str
@@ -166,7 +166,7 @@ class DatasetWatermark:
 
 @dataclass(frozen=True, slots=True)
 class ExportedDataset:
-    """The part of a line that is new at a destination."""
+    """The part of a dataset that is new at a destination."""
 
     line: str
     id: str
@@ -179,7 +179,7 @@ class ExportedDataset:
 
 @dataclass(frozen=True, slots=True)
 class RecomputedState:
-    """The merge state of a line, computed again."""
+    """The merge state of a dataset, computed again."""
 
     line: str
     keys: int
@@ -292,7 +292,7 @@ MustBe: TypeAlias = Annotated[
     list[str] | None,
     Option(
         "--is",
-        help="The line, or the identity (did:odf:…), that the dataset must have; a key signs all lines of a stack.",
+        help="The dataset, or the identity (did:odf:…), that the dataset must have; a key signs all datasets of a stack.",
         show_default=False,
     ),
 ]
@@ -308,7 +308,7 @@ def read(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
         Argument(
-            help=f"A line, or a folder that `lakegate get` or `lakegate dataset import` filled. {DATASET_NAME}",
+            help=f"A dataset, or a folder that `lakegate get` or `lakegate dataset import` filled. {DATASET_NAME}",
             show_default=False,
         ),
     ],
@@ -330,7 +330,7 @@ def read(  # noqa: PLR0913 - a command has these options
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
 ) -> CommandResult[DatasetRows]:
-    """Read the rows of a line that publishes slices: as known at a time, as true at a time, or what is new.
+    """Read the rows of a dataset that publishes slices: as known at a time, as true at a time, or what is new.
 
     Rows that were retracted or corrected by then are left out, unless events are wanted. Slices without a row of the answer
     are not read. Both times together are allowed.
@@ -352,7 +352,7 @@ def export_(
     dataset: DatasetName,
     destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)],
 ) -> CommandResult[ExportedDataset]:
-    """Write a line of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
+    """Write a dataset of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
 
     A web server in front of the destination makes it a repository of ODF. What is there already is not written again.
 
@@ -446,7 +446,7 @@ def watermark(
     dataset: DatasetName,
     time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)],
 ) -> CommandResult[DatasetWatermark]:
-    """Set the watermark of a line with slices: no event before this time is expected any more. It never moves back.
+    """Set the watermark of a dataset with slices: no event before this time is expected any more. It never moves back.
 
     The ledger records who set it. Rows of earlier events that are delivered later are late (`lateEvents` in the contract).
 
@@ -465,7 +465,7 @@ def rebuild_state(
     there: DeployedStack,
     dataset: DatasetName,
 ) -> CommandResult[RecomputedState]:
-    """Compute what a line with a `mergeStrategy` knows of its keys again, from its slices.
+    """Compute what a dataset with a `mergeStrategy` knows of its keys again, from its slices.
 
     A state that is another one, or cannot be read, is replaced. The digest does not depend on its division into files.
 
@@ -480,7 +480,7 @@ def rebuild_state(
 
 
 def _name_of(dependencies: Dependencies, name: str) -> str:
-    """The line whose dataset has an identity; other names as they are. InputError where none has it."""
+    """The dataset that has an identity of Open Data Fabric; other names as they are. InputError where none has it."""
     from lakegate.features.odf.exchange.odf_export import dataset_of  # noqa: PLC0415 - likewise
 
     if not name.startswith(DID):
@@ -490,14 +490,14 @@ def _name_of(dependencies: Dependencies, name: str) -> str:
         genesis = next(iter(dependencies.ledger.signed(each)), None)
         if genesis is not None and dataset_of(genesis.text) == wanted:
             return each
-    raise InputError(f"no line of the stack is the dataset {wanted}")
+    raise InputError(f"no dataset of the stack has the identity {wanted}")
 
 
 # ---- `lakegate dataset read` ----
 
 
 def read_rows(given: Reading) -> CommandResult[DatasetRows]:
-    """Read or write the rows of a line, or of a folder that `lakegate get` filled."""
+    """Read or write the rows of a dataset, or of a folder that `lakegate get` filled."""
     folder = Path(given.source)
     known = Folder(folder).manifest()
     dataset = dataset_in(folder) if known is None and folder.is_dir() else None

@@ -72,7 +72,7 @@ def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...])
 
 
 def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
-    """The merge state of the line without and with the delivery, by keys of the lake; its own file where it will be."""
+    """The merge state of the dataset without and with the delivery, by keys of the lake; its own file where it will be."""
     merge, pin = result.merge, workload.pin
     if merge is None:
         return (), ()
@@ -97,9 +97,9 @@ KIND = "watermark"
 
 
 def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[str]:
-    """Record and set the watermark of a line. Idempotent. Returns the watermark before; empty for none.
+    """Record and set the watermark of a dataset. Idempotent. Returns the watermark before; empty for none.
 
-    Raises InputError for a line without slices, a time before the watermark or after now, and while a delivery is committed.
+    Raises InputError for a dataset without slices, a time before the watermark or after now, and while a delivery is committed.
     """
     wanted = moment(at)
     if at > dependencies.clock.now():
@@ -163,7 +163,7 @@ def system_time(now: datetime, before: str) -> str:
 
 
 def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
-    """The time of a snapshot by its name or its object, and the slices of its line up to an offset."""
+    """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
     pin, time = workload.pin, None
     assert pin is not None
     if terms.snapshot_time:

@@ -1,6 +1,6 @@
-"""Turns: of each line with slices, what the next slice begins with, and the delivery that is decided and not committed.
+"""Turns: of each dataset with slices, what the next slice begins with, and the delivery that is decided and not committed.
 
-One row of the table of workloads for each line. The decision takes the turn and the commit ends it, in their own transactions.
+One row of the table of workloads for each dataset. The decision takes the turn and the commit ends it, in their own transactions.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class NextSlice(NamedTuple):
     offset: int = 0
     """The offset after the last row."""
     watermark: str = ""
-    """Empty: the line has none."""
+    """Empty: the dataset has none."""
     runs: tuple[StateRun, ...] = ()
-    """The merge state of the line; the file of a delivery that is DECIDED may not be there yet."""
+    """The merge state of the dataset; the file of a delivery that is DECIDED may not be there yet."""
     writer: str = ""
     """The delivery that is DECIDED and not committed; empty: none."""
     system_time: str = ""
@@ -56,9 +56,9 @@ class DecidedSlices:
     offsets: tuple[int, int]
     """Of the first row, and after the last."""
     watermarks: tuple[str, str] = ("", "")
-    """Of its line, by which it was judged, and from its slices on; empty: none."""
+    """Of its dataset, by which it was judged, and from its slices on; empty: none."""
     before: tuple[StateRun, ...] = ()
-    """The merge state of its line, with which its rows were compared."""
+    """The merge state of its dataset, with which its rows were compared."""
     runs: tuple[StateRun, ...] = ()
     """The merge state from its slices on."""
     system_time: str = ""
@@ -82,7 +82,7 @@ def with_slices(decision: Decision, slices: DecidedSlices) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The turns of lines with slices."""
+    """The turns of datasets with slices."""
 
     table: Tables
 
@@ -96,11 +96,11 @@ class Turns:
             self.table.transact([each])
 
     def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
-        """Set the merge state of a line that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
+        """Set the merge state of a dataset that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
         self.table.write(state_replaced(line, before, runs))
 
     def mark(self, record: Record, before: NextSlice) -> None:
-        """Record, new head and the watermark of the line in one transaction.
+        """Record, new head and the watermark of the dataset in one transaction.
 
         Conditions: those of `lakegate.gate.ledger.ledger_store.Ledger.append`, and that the next slice still begins as it did,
         with no delivery DECIDED; else the third reason is `turn`.
@@ -121,7 +121,7 @@ class TurnConditions:
     """See `lakegate.gate.delivery_store.RowConditions`."""
 
     def decided(self, workload: Workload, expected: Expected) -> list[Write]:
-        """A decision with slices takes the turn of its line."""
+        """A decision with slices takes the turn of its dataset."""
         return turn_taken(workload, expected)
 
     def committed(self, workload: Workload) -> list[Write]:
@@ -136,7 +136,7 @@ CONDITIONS: Final = TurnConditions()
 
 
 def turn_key(line: str) -> RowKey:
-    """The key of the row of a line."""
+    """The key of the row of a dataset."""
     return workloads_key("slices", line)
 
 
@@ -180,7 +180,7 @@ def state_replaced(line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> 
 
 
 def watermark_set(line: str, before: NextSlice, watermark: str) -> Update:
-    """The update that sets the watermark of a line between two deliveries."""
+    """The update that sets the watermark of a dataset between two deliveries."""
     unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("watermark", before.watermark))
     return Update(turn_key(line), sets={"watermark": watermark}, if_=unchanged, reason="turn")
 

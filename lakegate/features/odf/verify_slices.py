@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CurrentRows:
-    """The rows of a line of snapshots, below a delivery."""
+    """The rows of a dataset of snapshots, below a delivery."""
 
     records: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PLACED))
     """By key."""
@@ -92,7 +92,7 @@ class CurrentRows:
         self.records = np.insert(stays, np.searchsorted(stays["key"], added["key"]), added)
 
     def whole(self, folder: Path, as_of: str) -> StateRun:
-        """The state of the line as a file; `as_of`: of its newest snapshot."""
+        """The state of the dataset as a file; `as_of`: of its newest snapshot."""
         path = folder / "state.bin"
         rows, digest = write_run(StateRecords(self.records), [], path)
         return StateRun(path.as_uri(), rows, digest, as_of)
@@ -115,7 +115,7 @@ class CurrentRows:
 
 def _events_of(path: Path) -> tuple[list[pa.Table], tuple[list[pa.Array], list[pa.Array]]]:
     """The rows of a slice without the common columns; operations and offsets."""
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only datasets of snapshots need it
 
     try:
         with path.open("rb") as file, closing(ParquetFile(file)) as parquet:
@@ -139,7 +139,7 @@ def _present(tables: list[pa.Table], column: str | None) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class RowsBefore:
-    """The keys of a line that merges its rows, below a delivery, as hashes: 16 bytes each."""
+    """The keys of a dataset that merges its rows, below a delivery, as hashes: 16 bytes each."""
 
     levels: list[Hashes] = field(default_factory=list)
     """Sorted; each at least twice as long as the next one, so that a key is moved as often as their number at most."""
@@ -178,7 +178,7 @@ def joined(keys: Sequence[Hashes]) -> Hashes:
 
 def rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
     """The rows of slices without the common columns. InputError where a file is none."""
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines that merge rows need it
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only datasets that merge rows need it
 
     try:
         for path in files:
@@ -284,7 +284,7 @@ class RebuiltState:
 
 
 def rebuilt(there: DeployedStack, line: str) -> RebuiltState:
-    """Compute the state of a line from its slices, and replace it where it is another one."""
+    """Compute the state of a dataset from its slices, and replace it where it is another one."""
     with TemporaryDirectory(prefix="lakegate-state-") as name:
         return _rebuilt(there, line, Path(name))
 

@@ -71,7 +71,7 @@ class NamedObject:
     line: str
     """The id of the row: a hash of dataset, object and version."""
     dataset: str = ""
-    """The line that it is delivered to; empty: nobody has named it."""
+    """The dataset that it is delivered to; empty: nobody has named it."""
     source: str = ""
     """`s3://BUCKET/KEY`"""
     version: str = ""
@@ -121,7 +121,7 @@ def named_objects(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
 
 
 def datasets_of(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
-    """The lines of a contract whose folder has an object."""
+    """The datasets of a contract whose folder has an object."""
     for line in pulled_datasets(dependencies, contract):
         pull = pull_of(dependencies, line)
         if pull is not None and is_in(source, pull):
@@ -134,7 +134,7 @@ def is_in(source: str, pull: Pull) -> bool:
 
 
 def name_object(dependencies: Dependencies, line: str, source: str, version: str = "") -> Steps[NamedObject]:
-    """Let the next tick deliver a version of an object of the line's folder, once. One that failed is tried again.
+    """Let the next tick deliver a version of an object of the dataset's folder, once. One that failed is tried again.
 
     Raises InputError for an object that is none of the folder.
     """
@@ -289,7 +289,7 @@ def _completed(work: Work, row: NamedObject) -> Steps[bool]:
 
 
 def _key_of(prefix: str, row: NamedObject) -> str:
-    """The key in landing: below the line's route, by the time when the object was named, its hash, and its name."""
+    """The key in landing: below the dataset's route, by the time when the object was named, its hash, and its name."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(row.source).path.rpartition("/")[2])[-MAX_NAME:]
     stamp = re.sub(r"[-:]", "", row.named[:19])
     return f"{prefix}{stamp}Z-{row.line[:12]}-{name or 'data'}"

@@ -1,4 +1,4 @@
-"""`lakegate pull`: what the contracts of a stack pull, how that went, and pull a line now."""
+"""`lakegate pull`: what the contracts of a stack pull, how that went, and pull a dataset now."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from lakegate.stack import Ask, StackFacade
 
 SHOWN: Final = 5
-"""Objects of a line that were named last."""
+"""Objects of a dataset that were named last."""
 app = CommandGroup(help="Data that is fetched by a schedule.")
 
 
 @dataclass(frozen=True, slots=True)
 class PulledDatasets:
-    """Pulls of lines."""
+    """Pulls of datasets."""
 
     pulls: tuple[PulledDataset, ...]
 
@@ -52,7 +52,7 @@ def list_pulls(
     there: DeployedStack,
     contract: DatasetFilter = None,
 ) -> CommandResult[PulledDatasets]:
-    """List the lines that are pulled: when next, from where, and how the latest pulls, or objects that were named, ended.
+    """List the datasets that are pulled: when next, from where, and how the latest pulls, or objects that were named, ended.
 
     Example: lakegate pull list
     """
@@ -73,9 +73,9 @@ def run_line(
     ] = None,
     version: Annotated[str, Option("--object-version", help="Its version id.", show_default=False)] = "",
 ) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-    """Pull a line at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
+    """Pull a dataset at the next tick, within five minutes, whatever its schedule is. An unchanged source is not fetched again.
 
-    With --api it takes the whole name of a line (shop/orders_v1), or a contract's id for all its lines. Where the source of the
+    With --api it takes a dataset's whole name (shop/orders_v1), or a contract's id for all its datasets. Where the source of the
     contract is a folder, --object names what is to be delivered: each version once, however often the command is repeated.
 
     Example: lakegate pull run orders
@@ -98,7 +98,7 @@ class PullNow:
     """The operation of `lakegate pull run`."""
 
     name: str
-    """Of a line; over HTTP the whole name, or the id of a contract for all its lines."""
+    """Of a dataset; over HTTP the whole name, or the id of a contract for all its datasets."""
 
     def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
         """See `StackOperation`."""
@@ -132,7 +132,7 @@ class DeliverNamed:
     """The operation of `lakegate pull run --object`."""
 
     name: str
-    """Of a line; over HTTP the whole name, or the id of a contract."""
+    """Of a dataset; over HTTP the whole name, or the id of a contract."""
     source: str
     version: str
 

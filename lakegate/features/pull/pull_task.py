@@ -51,7 +51,7 @@ from lakegate.timestamps import Moment, instant_of, moment
 
 
 MAX_ENDS: Final = 20
-"""Ends that a line remembers."""
+"""Ends that a dataset remembers."""
 MAX_NAME: Final = 100
 """Characters of a source's name in the key of its object."""
 
@@ -101,11 +101,11 @@ class PullEnd:
 
 @dataclass(frozen=True, slots=True)
 class PullState:
-    """The pull of a line. Times are as `moment` writes them."""
+    """The pull of a dataset. Times are as `moment` writes them."""
 
     line: str
     plan: str = ""
-    """Digest of the plan that the schedule is of; empty: the line is not pulled."""
+    """Digest of the plan that the schedule is of; empty: the dataset is not pulled."""
     version: str = ""
     """Of the contract."""
     source: str = ""
@@ -132,7 +132,7 @@ class PullState:
 
 
 def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> PullState:
-    """The line under another plan: due as before if the schedule is the same one; of another source nothing is known.
+    """The dataset under another plan: due as before if the schedule is the same one; of another source nothing is known.
 
     The objects of a folder are named: it is never due.
     """
@@ -142,39 +142,39 @@ def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> P
 
 
 def with_named(line: PullState, end: PullEnd) -> PullState:
-    """The line with the end of an object that its producer has named, in the place of an earlier one of the same version."""
+    """The dataset with the end of an object that its producer has named, in the place of an earlier one of the same version."""
     others = (each for each in line.ends if (each.object, each.version) != (end.object, end.version))
     return replace(_next(line), ends=(end, *others)[:MAX_ENDS])
 
 
 def unplanned(line: PullState) -> PullState:
-    """The line when nothing is pulled any more; how pulls ended stays."""
+    """The dataset when nothing is pulled any more; how pulls ended stays."""
     return replace(_next(line), plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
 def asked(line: PullState, now: str) -> PullState:
-    """The line when a person wants it to be pulled now."""
+    """The dataset when a person wants it to be pulled now."""
     return replace(_next(line), next=min(now, line.next or now))
 
 
 def leased(line: PullState, until: str) -> PullState:
-    """The line while a tick has it."""
+    """The dataset while a tick has it."""
     return replace(_next(line), leased=until)
 
 
 def fetching(line: PullState, fetch: SourceFetch | None) -> PullState:
-    """The line with what is being fetched; None: what was is given up."""
+    """The dataset with what is being fetched; None: what was is given up."""
     return replace(_next(line), fetch=fetch)
 
 
 def released(line: PullState, due: str, *, failed: bool = False, keep: bool = True) -> PullState:
-    """The line when another tick continues; without `keep` from the beginning."""
+    """The dataset when another tick continues; without `keep` from the beginning."""
     fetch = line.fetch if keep else None
     return replace(_next(line), leased="", next=due, fetch=fetch, failures=line.failures + failed)
 
 
 def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> PullState:
-    """The line after a pull has ended: due again by its schedule."""
+    """The dataset after a pull has ended: due again by its schedule."""
     return replace(
         _next(line),
         next=_after(line.schedule, end.at),
@@ -187,12 +187,12 @@ def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> 
 
 
 def postponed(line: PullState, now: str) -> PullState:
-    """The line when nothing is to be fetched this time."""
+    """The dataset when nothing is to be fetched this time."""
     return replace(_next(line), next=_after(line.schedule, now), leased="")
 
 
 def key_of(prefix: str, line: PullState, source: SourceIdentity) -> str:
-    """The key in landing: below the line's route, by the time of the schedule, what is fetched, and the source's name.
+    """The key in landing: below the dataset's route, by the time of the schedule, what is fetched, and the source's name.
 
     Before the name is the time when a web server says that it was modified: `snapshotTime` may find it there.
     """
@@ -257,7 +257,7 @@ class LandingParts(Protocol):
 
 
 def pulls(dependencies: Dependencies) -> DatasetRowStore[PullState]:
-    """Pulls by line."""
+    """Pulls by dataset."""
     return DatasetRowStore(dependencies.table, "pull", "pull", PullState)
 
 
@@ -435,7 +435,7 @@ class PullPlan(NamedTuple):
     plan: str
     """Its digest."""
     prefix: str | None
-    """Of the first route of the line by name; None if no key delivers to it."""
+    """Of the first route of the dataset by name; None if no key delivers to it."""
     max_bytes: int | None
     is_paused: bool
 
@@ -467,18 +467,18 @@ def pull_of(dependencies: Dependencies, line: str) -> Pull | None:
 
 
 def pulled_datasets(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
-    """The lines that a contract pulls by its current versions; none of a contract that is not published."""
+    """The datasets that a contract pulls by its current versions; none of a contract that is not published."""
     return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
 
 
 def published_pulls(dependencies: Dependencies) -> Iterator[LabelledDataset]:
-    """The lines that contracts pull by their current versions."""
+    """The datasets that contracts pull by their current versions."""
     for page in dependencies.registry.pages():
         yield from (found for each in page.contracts for found in labelled(each, PULL))
 
 
 def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
-    """Let the next tick pull a line, unless one is fetching it, or it is due already.
+    """Let the next tick pull a dataset, unless one is fetching it, or it is due already.
 
     Raises InputError for one that is not pulled, or whose objects are named.
     """
@@ -495,7 +495,7 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
 
 
 def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullState, ...]:
-    """The lines that are pulled, the next one first, and before it those whose objects are named: all, or of these lines."""
+    """The datasets that are pulled, the next one first, and before it those whose objects are named: all, or these."""
     found = (each.line for each in published_pulls(dependencies)) if lines is None else lines
     rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
     return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
@@ -521,7 +521,7 @@ def message_of(
 ) -> Message | None:
     """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
 
-    It has no address and no text of the source. `pull` identifies it among those of its line.
+    It has no address and no text of the source. `pull` identifies it among those of its dataset.
     """
     failed = end.outcome is PullOutcome.FAILED
     if not failed and not (before and before.outcome is PullOutcome.FAILED):
@@ -556,7 +556,7 @@ def policy_of(dependencies: Dependencies, line: str, digest: str) -> Policy:
 
 
 # ---- A scheduled run ----
-# The row of a line says where its pull is. A tick leases the row, and writes what it is going to do before it does it:
+# The row of a dataset says where its pull is. A tick leases the row, and writes what it is going to do before it does it:
 #
 # 1. open the source; unchanged, that was all;
 # 2. write identity and key of what is fetched: all that follows is of this identity and goes to this key;
@@ -616,7 +616,7 @@ def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
     except ConditionFailed:
         raise
     except LakegateError:
-        # of the line itself, such as a plan that does not have its digest: the next tick looks again
+        # of the dataset itself, such as a plan that does not have its digest: the next tick looks again
         with suppress(PortError):  # else the lease ends by its time
             current = _retried_now(work, row)
             yield from write(work, released(current, current.next))

@@ -1,4 +1,4 @@
-"""The pull of a line, as `lakegate pull` and `status` print it, and the HTTP API has it with `details`."""
+"""The pull of a dataset, as `lakegate pull` and `status` print it, and the HTTP API has it with `details`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from lakegate.features.pull.named_objects import NamedObject
 
 PATH: Final = "/api/v1/data-contract/{id}/pull"
-"""The address by which lines of a contract are pulled now."""
+"""The address by which datasets of a contract are pulled now."""
 
 
 class PullStatus(StrEnum):
-    """The state of a line, or of an object that its producer has named, that a person wants to be pulled."""
+    """The state of a dataset, or of an object that its producer has named, that a person wants to be pulled."""
 
     DUE = "Due"
     FETCHING = "Fetching"
@@ -88,14 +88,14 @@ def end_of(end: PullEnd) -> EndOfPull:
 
 
 def pulled_dataset(row: PullState) -> PulledDataset:
-    """The row of a line as it is printed."""
+    """The row of a dataset as it is printed."""
     ends = map(end_of, row.ends)
     fetching = FetchUnderWay(row.fetch.key, row.fetch.began, row.fetch.size) if row.fetch else None
     return PulledDataset(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
 
 
 def status_of(row: PullState) -> PullStatus:
-    """Where a line is."""
+    """Where a dataset is."""
     if not (row.plan and row.schedule):
         return PullStatus.UNSCHEDULED
     return PullStatus.FETCHING if row.leased or row.fetch else PullStatus.DUE

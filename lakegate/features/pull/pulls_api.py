@@ -1,4 +1,4 @@
-"""Pulls over HTTP: the owner of a contract has its lines pulled now (docs/pull.md)."""
+"""Pulls over HTTP: the owner of a contract has its datasets pulled now (docs/pull.md)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST_LINES: Final = 100
 
 
 def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
-    """POST /api/v1/data-contract/{id}/pull: the next tick pulls all lines of the contract, or those that `line` names.
+    """POST /api/v1/data-contract/{id}/pull: the next tick pulls all datasets of the contract, or those that `line` names.
 
-    The request fetches nothing. A line that is due or being fetched stays as it is, so that a repetition changes nothing.
+    The request fetches nothing. A dataset that is due or being fetched stays as it is, so that a repetition changes nothing.
 
     `object` names one object of the contract's folder instead, and `version` its version: it is delivered once.
     """
@@ -46,7 +46,7 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 
 def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
-    """The object that the request names, for the line whose folder it is in; how its delivery ended."""
+    """The object that the request names, for the dataset whose folder it is in; how its delivery ended."""
     from lakegate.features.pull.named_objects import datasets_of, name_object  # noqa: PLC0415 - for this route alone
 
     contract, wanted, source = request.path.get("id", ""), request.query.get("line"), request.query["object"]

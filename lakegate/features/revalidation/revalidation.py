@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidationState, ...]:
-    """The rows of the lines that are, or were, measured by schedule."""
+    """The rows of the datasets that are, or were, measured by schedule."""
     rows = map(revalidations(dependencies).get, sorted(lines))
     return tuple(row for row in rows if row.plan or row.ends)
 
@@ -129,15 +129,15 @@ def as_document(row: RevalidationState) -> dict[str, object]:
 
 
 # ---- The state of a measurement, as pure functions ----
-# What such a run found is a record of the line's chain; what does not hold follows from the records, and is not stored here.
+# What such a run found is a record of the dataset's chain; what does not hold follows from the records, and is not stored here.
 
 
 KIND: Final = "revalidation"
 """Of the record, of the message, and of what subscribers ask for."""
 EVERY: Final = timedelta(days=1)
-"""Between two looks at a line whose rules do not hold."""
+"""Between two looks at a dataset whose rules do not hold."""
 MAX_ENDS: Final = 20
-"""Ends that a line remembers."""
+"""Ends that a dataset remembers."""
 
 
 class RevalidationEnd(StrEnum):
@@ -170,7 +170,7 @@ class EndedRun:
 
 @dataclass(frozen=True, slots=True)
 class DueSchedule:
-    """A schedule of the line's rules, and when it is due; empty: never again."""
+    """A schedule of the dataset's rules, and when it is due; empty: never again."""
 
     text: str
     next: str
@@ -199,11 +199,11 @@ class ScheduledRun:
 
 @dataclass(frozen=True, slots=True)
 class RevalidationState:
-    """The row of a line. Times are as `moment` writes them."""
+    """The row of a dataset. Times are as `moment` writes them."""
 
     line: str
     plan: str = ""
-    """Digest of the line's plan that the schedules are of; empty: nothing is measured by schedule."""
+    """Digest of the dataset's plan that the schedules are of; empty: nothing is measured by schedule."""
     version: str = ""
     """Of the contract."""
     schedules: tuple[DueSchedule, ...] = ()
@@ -232,24 +232,24 @@ class RevalidationState:
 
 
 def planned(line: RevalidationState, schedules: Iterable[str], version: str, plan: str, now: str) -> RevalidationState:
-    """The line under another plan: a schedule that it had before is due as before."""
+    """The dataset under another plan: a schedule that it had before is due as before."""
     known = {each.text: each.next for each in line.schedules}
     due = tuple(DueSchedule(each, known.get(each) or following(each, now)) for each in sorted(set(schedules)))
     return replace(_next(line), plan=plan, version=version, schedules=due)
 
 
 def unplanned(line: RevalidationState) -> RevalidationState:
-    """The line when nothing is measured by schedule any more; how runs ended stays."""
+    """The dataset when nothing is measured by schedule any more; how runs ended stays."""
     return replace(_next(line), plan="", version="", schedules=(), look="")
 
 
 def running(line: RevalidationState, run: ScheduledRun, look: str) -> RevalidationState:
-    """The line with a run, or with another attempt of it."""
+    """The dataset with a run, or with another attempt of it."""
     return replace(_next(line), run=run, look=look)
 
 
 def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
-    """The line after a run has ended: due again by its schedules."""
+    """The dataset after a run has ended: due again by its schedules."""
     assert line.run is not None
     after = postponed(line, line.run.schedules, end.at)
     earlier = (replace(each, stale=()) for each in line.ends[: MAX_ENDS - 1])
@@ -257,7 +257,7 @@ def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
 
 
 def postponed(line: RevalidationState, schedules: Collection[str], now: str) -> RevalidationState:
-    """The line when some schedules are done for this time."""
+    """The dataset when some schedules are done for this time."""
     due = tuple(
         DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
     )
@@ -265,7 +265,7 @@ def postponed(line: RevalidationState, schedules: Collection[str], now: str) -> 
 
 
 def _watched(line: RevalidationState, now: str) -> RevalidationState:
-    """The line without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
+    """The dataset without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
     is_stale = bool(line.ends and line.ends[0].stale)
     return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
 
@@ -330,7 +330,7 @@ def _next(line: RevalidationState) -> RevalidationState:
 
 
 def revalidations(dependencies: Dependencies) -> DatasetRowStore[RevalidationState]:
-    """Measurements by line."""
+    """Measurements by dataset."""
     return DatasetRowStore(dependencies.table, "revalidation", "revalidation", RevalidationState)
 
 
@@ -370,7 +370,7 @@ def findings_of(plan: Plan, result: Result) -> Findings | str:
 def publish(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, plan: Plan, found: Findings
 ) -> Steps[EndedRun]:
-    """Record a run, mark the manifest and report it: in this order, each once. `plan`: of the line, with all its schedules."""
+    """Record a run, mark the manifest and report it: in this order, each once. `plan`: of the dataset, with all its schedules."""
     scheduled = {each.check.rule[:LONGEST_RULE] for each in plan.scheduled}
 
     def content(before: list[dict[str, Any]]) -> dict[str, Any]:
@@ -398,7 +398,7 @@ def report_failed(
 
 
 def lift(dependencies: Dependencies, row: RevalidationState) -> Steps[None]:
-    """Record that no rule of a line has a schedule any more, where one did not hold: nothing would measure it again.
+    """Record that no rule of a dataset has a schedule any more, where one did not hold: nothing would measure it again.
 
     The manifest follows also where an earlier try recorded it, and came no further.
     """
@@ -492,12 +492,12 @@ class AcceptedData(NamedTuple):
 
 
 def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
-    """All of a line, as it is now."""
+    """All of a dataset, as it is now."""
     return accepted_up_to(dependencies, line, dependencies.ledger.head(line).height)
 
 
 def accepted_up_to(dependencies: Dependencies, line: str, height: int) -> AcceptedData:
-    """All of a line up to a height, without what was erased since."""
+    """All of a dataset up to a height, without what was erased since."""
     return AcceptedData(height, accepted_objects(dependencies, Referred(line, height)))
 
 
@@ -573,7 +573,7 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
 
 
 def is_small(dependencies: Dependencies, request: Request) -> bool:
-    """Whether an attempt is given to the judge function: the first one, where the whole line is a small delivery."""
+    """Whether an attempt is given to the judge function: the first one, where the whole dataset is a small delivery."""
     job = dependencies.places.job
     return bool(job.judge) and request.attempt == 1 and sum(each.size for each in request.parts) < job.small
 
@@ -586,7 +586,7 @@ def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
 
 
 # ---- Steps of `sweep` ----
-# The row of a line says where this is; each write of it has the revision as its condition, so that of two sweeps one goes on.
+# The row of a dataset says where this is; each write of it has the revision as its condition, so that of two sweeps one goes on.
 #
 # 1. write what is going to be measured: checks, height, judging time;
 # 2. start the run, and write its id; look again every few minutes;
@@ -684,7 +684,7 @@ def _continued(dependencies: Dependencies, row: RevalidationState, run: Schedule
 
 
 def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | None]:
-    """Carry on the line of a run that ended, as the next sweep would; `lost`: its attempt whose invocation failed.
+    """Carry on the dataset of a run that ended, as the next sweep would; `lost`: its attempt whose invocation failed.
 
     Returns the metric of a measurement that ended by it. The run of another feature's, or of nobody's, is left alone.
     """
@@ -706,7 +706,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | No
 
 
 def _line_of(dependencies: Dependencies, run: str) -> str:
-    """The line that a run measures, by the request of its first attempt; empty: there is none that this release reads."""
+    """The dataset that a run measures, by the request of its first attempt; empty: there is none that this release reads."""
     where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(run, 1)}/request.json")
     try:
         digest = Request.from_bytes(dependencies.objects.read(where)).plan_digest

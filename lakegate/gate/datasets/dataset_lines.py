@@ -1,4 +1,4 @@
-"""Lines of datasets: status, subscriptions, promised times; and their rows."""
+"""Datasets: status, subscriptions, deadlines; and their rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lakegate.timestamps import instant_of, moment
 
 
 class LineStatus(StrEnum):
-    """The statuses of a line, from the least to the most restrictive, but for the draft."""
+    """The statuses of a dataset, from the least to the most restrictive, but for the draft."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -68,7 +68,7 @@ class Ending:
 
     reason: str = ""
     replacement: str = ""
-    """The line or contract to use instead."""
+    """The dataset or contract to use instead."""
     guide: str = ""
     """Address of a migration guide."""
 
@@ -94,11 +94,11 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line of a new major version waits until the subscribers of the line before had time, or have acknowledged it."""
+    """A dataset of a new major version waits until the subscribers of the dataset before had time, or have acknowledged it."""
 
     version: str
     follows: str
-    """The line whose subscribers were asked."""
+    """The dataset whose subscribers were asked."""
     teams: tuple[str, ...]
     """Its subscribers when the version was published, sorted."""
     acknowledged: tuple[str, ...] = ()
@@ -107,19 +107,19 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ParentNotice:
-    """A version of the contract that the line's contract inherits from, which it will be weaker than."""
+    """A version of the contract that the dataset's contract inherits from, which it will be weaker than."""
 
     version: str
     """e.g. `acme-policies@1.1.0`"""
     inherited_from: str
-    """As `StatusChange.at`: from when new versions of the line's contract inherit from it."""
+    """As `StatusChange.at`: from when new versions of the dataset's contract inherit from it."""
     owner: str = ""
-    """Of the line's contract; empty if its document names none."""
+    """Of the dataset's contract; empty if its document names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Lifecycle and subscriptions of a dataset line; one without changes is active."""
+    """Lifecycle and subscriptions of a dataset; one without changes is active."""
 
     name: str
     """`<contract>/<dataset>_v<major>`."""
@@ -141,7 +141,7 @@ class Line:
 
     @property
     def consumers(self) -> tuple[str, ...]:
-        """The teams that read the line, sorted: those whom a breaking version waits for."""
+        """The teams that read the dataset, sorted: those whom a breaking version waits for."""
         return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
 
     def status_at(self, at: str) -> LineStatus:
@@ -172,7 +172,7 @@ class Line:
 
 
 def strictest(*statuses: str) -> LineStatus:
-    """The most restrictive of some statuses: of a version's document, and of its line."""
+    """The most restrictive of some statuses: of a version's document, and of its dataset."""
     return max(map(LineStatus, statuses), key=_RESTRICTION.index)
 
 
@@ -213,7 +213,7 @@ class DatasetDeadlines:
         return min((self.end_of(each) for each in self.deadlines if not each.missed), default="")
 
 
-# ---- One row for each line, in the table of workloads: its lifecycle, and what is done about it by schedule ----
+# ---- One row for each dataset, in the table of workloads: its lifecycle, and what is done about it by schedule ----
 
 
 class DatasetRow(Protocol):
@@ -247,10 +247,10 @@ class DatasetRowStore(Generic[RowT]):
     attribute: str
     """With the content of the row; also what a condition that fails is called."""
     new_row: Callable[[str], RowT]
-    """Makes the row of a line that nobody has written, with revision 0; the class of rows."""
+    """Makes the row of a dataset that nobody has written, with revision 0; the class of rows."""
 
     def get(self, line: str) -> RowT:
-        """The row of a line."""
+        """The row of a dataset."""
         return found(self.table, workloads_key(self.kind, line), self._row) or self.new_row(line)
 
     def write(self, line: RowT) -> None:
@@ -262,7 +262,7 @@ class DatasetRowStore(Generic[RowT]):
         self.table.write(Put(row, at_revision(line.revision - 1), self.attribute))
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines that are due, the oldest first."""
+        """Names of datasets that are due, the oldest first."""
         return self.table.due(self.kind, limit, instant(now))
 
     def _row(self, row: Row) -> RowT:
@@ -278,16 +278,16 @@ def dataset_deadlines(table: Tables) -> DatasetRowStore[DatasetDeadlines]:
 
 @dataclass(frozen=True, slots=True)
 class DatasetLines:
-    """Lifecycle and subscriptions of dataset lines; `due` reads an index that lags, all else is strongly consistent."""
+    """Lifecycle and subscriptions of datasets; `due` reads an index that lags, all else is strongly consistent."""
 
     table: Tables
 
     def get(self, name: str) -> Line:
-        """The line; one that nobody has written is active and has revision 0."""
+        """The dataset; one that nobody has written is active and has revision 0."""
         return found(self.table, workloads_key("line", name), _line) or Line(name)
 
     def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
-        """Replace the line if it is one revision older, together with a record of the ledger and an outbox row.
+        """Replace the dataset if it is one revision older, together with a record of the ledger and an outbox row.
 
         All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
         `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
@@ -312,11 +312,11 @@ class DatasetLines:
             raise ConditionFailed(failed.reasons[0], *record_reasons(failed.reasons[1:])) from None
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of lines with a change to record, or to list in the manifest, the oldest first."""
+        """Names of datasets with a change to record, or to list in the manifest, the oldest first."""
         return self.table.due("line", limit, instant(now))
 
     def knows(self, name: str, prefix: str) -> bool:
-        """Whether a delivery to the line was accepted before that landed below the route of this prefix."""
+        """Whether a delivery to the dataset was accepted before that landed below the route of this prefix."""
         return self.table.get(producer_key(name, prefix)) is not None
 
 

@@ -26,7 +26,7 @@ LONGEST_NAME: Final = 1_024
 
 
 def chains(dependencies: Dependencies) -> tuple[str, ...]:
-    """The chain of every dataset line that was ever published, then those of the latest days without a route.
+    """The chain of every dataset that was ever published, then those of the latest days without a route.
 
     Chains of contracts, which hold no deliveries, are not among them; they are found by their whole name.
     """
@@ -36,22 +36,22 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
 
 def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
-    """Every line that has a published version, or a route, sorted."""
+    """Every dataset that has a published version, or a route, sorted."""
     found = dependencies.registry.snapshot()
     return tuple(sorted(lines_of(found.versions) | {each.line for each in found.routes}))
 
 
 def lines_of(versions: Iterable[Publication]) -> set[str]:
-    """The lines of contract versions."""
+    """The datasets of contract versions."""
     return {f"{each.contract}/{dataset}_v{major(each.version)}" for each in versions for dataset, _plan in each.plans}
 
 
 def dataset_named(dependencies: Dependencies, name: str) -> str:
-    """The chain of a line, by its whole name or a part of it that only one line has.
+    """The chain of a dataset, by its whole name or a part of it that only one dataset has.
 
     `shop/orders_v1`, `orders_v1`, `shop/orders`, `orders`, `shop`: the first of these forms that fits counts; after them those
-    with the beginning of a contract's id, of six characters at least, that only one line has. The contract may also be named by
-    DCM's id of a version. Raises InputError where none fits, or several do.
+    with the beginning of a contract's id, of six characters at least, that only one dataset has. The contract may also be named
+    by DCM's id of a version. Raises InputError where none fits, or several do.
     """
     known, name = _meant(dependencies, name)
     for forms in zip(*map(names_of, known), strict=True):
@@ -59,15 +59,15 @@ def dataset_named(dependencies: Dependencies, name: str) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{name} is more than one line: {listed(found)}; give one of them")
+            raise InputError(f"{name} is more than one dataset: {listed(found)}; give one of them")
     begun = [chain for chain in known if _begins(chain, name)]
     if len(begun) > 1:
-        raise InputError(f"{name} is the beginning of more than one line: {listed(begun)}; give one of them")
+        raise InputError(f"{name} is the beginning of more than one dataset: {listed(begun)}; give one of them")
     return begun[0] if begun else _older(dependencies, known, name)
 
 
 def datasets_fitting(dependencies: Dependencies, name: str) -> frozenset[str]:
-    """The chains of all lines that a name fits in any of these forms. Raises InputError where there is none."""
+    """The chains of all datasets that a name fits in any of these forms. Raises InputError where there is none."""
     known, name = _meant(dependencies, name)
     found = frozenset(chain for chain in known if name in names_of(chain))
     found = found or frozenset(chain for chain in known if _begins(chain, name))
@@ -85,7 +85,7 @@ def _meant(dependencies: Dependencies, name: str) -> tuple[tuple[str, ...], str]
 
 
 def _begins(chain: str, name: str) -> bool:
-    """Whether a name is a line, a dataset of a contract, or a contract, whose id is abbreviated."""
+    """Whether a name is a dataset, a schema object, or a contract, whose id is abbreviated."""
     whole, _, in_contract, _, contract = names_of(chain)
     begin, slash, rest = name.partition("/")
     is_short = len(begin) >= SHORTEST and contract.startswith(begin) and not contract.startswith("_")
@@ -100,7 +100,7 @@ def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str
 
 
 def names_of(chain: str) -> tuple[str, ...]:
-    """The names that a person may use for a line, the whole one first."""
+    """The names that a person may use for a dataset, the whole one first."""
     contract, _, line = chain.rpartition("/")
     dataset = line.rpartition("_v")[0] or line
     return chain, line, f"{contract}/{dataset}", dataset, contract

@@ -46,7 +46,7 @@ def history(  # noqa: PLR0913 - a history is chosen by these
     below: int | None = None,
     limit: int = 20,
 ) -> Page:
-    """A page of the finished deliveries of a line, of at most `limit`."""
+    """A page of the finished deliveries of a dataset, of at most `limit`."""
     found: list[HistoryEntry] = []
     for each in chosen(dependencies, chain, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
         found.append(each)
@@ -65,7 +65,7 @@ def chosen(  # noqa: PLR0913 - likewise
     below: int | None = None,
     page: int = PAGE,
 ) -> Iterator[HistoryEntry]:
-    """The finished deliveries of a line, the newest first; read page by page, as far as they are taken."""
+    """The finished deliveries of a dataset, the newest first; read page by page, as far as they are taken."""
     by_verdict = "" if rule else verdict
     while True:
         size = min(page, PAGE)
@@ -85,7 +85,7 @@ def chosen(  # noqa: PLR0913 - likewise
 
 
 def line_report(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
-    """The deliveries of a line that were finished since a time. Two range queries, and one plan: that of the latest delivery.
+    """The deliveries of a dataset that were finished since a time. Two range queries, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
     """
@@ -153,7 +153,7 @@ class Refusals:
 
 @dataclass(slots=True)
 class ObserveReport:
-    """A line under observation, over some time."""
+    """A dataset under observation, over some time."""
 
     total: Refusals = field(default_factory=Refusals)
     rows: int = 0

@@ -34,7 +34,7 @@ from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 # ---- The lifecycle of a dataset ----
-# A line has a list of changes of its status, each with the time from which it holds; later ones are planned. The status at any
+# A dataset has a list of changes of its status, each with the time from which it holds; later ones are planned. The status at any
 # time follows from the list, for every reader at every time. What has begun is never changed, so that the status at a past time
 # stays. `lakegate.gate.datasets.lifecycle` has the commands.
 
@@ -46,7 +46,7 @@ MIN_SUNSET: Final = timedelta(days=7)
 
 
 def next_recorded(line: Line, now: str) -> Line | None:
-    """The line with the next change that has begun as recorded; None if all are."""
+    """The dataset with the next change that has begun as recorded; None if all are."""
     if line.recorded == len(line.changes) or line.changes[line.recorded].at > now:
         return None
     return replace(line, recorded=line.recorded + 1, listed=False, revision=line.revision + 1)
@@ -65,7 +65,7 @@ def refusal(status: str, *, known: bool, observed: bool) -> str:
 
 
 def replacement(line: Line, refused: str) -> tuple[str, ...]:
-    """The reason after a refusal by status that names what replaces the line; empty where nothing is declared."""
+    """The reason after a refusal by status that names what replaces the dataset; empty where nothing is declared."""
     if refused == "contract-draft" or not line.ending.replacement:
         return ()
     return (f"line-replaced: deliver to {line.ending.replacement}{_guide(line.ending)}",)
@@ -116,7 +116,7 @@ def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str
 
 # ---- Transitions as pure functions ----
 # `draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active from each
-# of them. Every function returns the same line if nothing is to be done, so that a command can be repeated, and raises
+# of them. Every function returns the same dataset if nothing is to be done, so that a command can be repeated, and raises
 # IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.timestamps.moment`.
 
 
@@ -137,7 +137,7 @@ def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
 ) -> Line:
     """Announce the end of an active line: deprecated now or later, then sunset, then retired.
 
-    By default sunset and retirement are as early as they may be. Of a line that is
+    By default sunset and retirement are as early as they may be. Of a dataset that is
     deprecated, or planned to be, the plan is replaced as far as it has not begun.
     """
     status = line.status_at(now)
@@ -160,7 +160,7 @@ def deprecate(  # noqa: PLR0913 - the plan of an end has these parts
 def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
     """The end that a contract document announces: an active line is deprecated now, and sunset on the day, or as soon as allowed.
 
-    A line that is not active stays as it is: what was commanded is not changed by a document.
+    A dataset that is not active stays as it is: what was commanded is not changed by a document.
     """
     if line.status_at(now) is not S.ACTIVE:
         return line
@@ -168,12 +168,12 @@ def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
 
 
 def stated(line: Line, _now: str, ending: Ending) -> Line:
-    """The end that the document of a version in sunset, or retired, states: for a line whose end nobody has announced."""
+    """The end that the document of a version in sunset, or retired, states: for a dataset whose end nobody has announced."""
     return line if line.ending != Ending() else replace(line, ending=ending, revision=line.revision + 1)
 
 
 def sunset(line: Line, now: str, *, on: str = "") -> Line:
-    """Sunset a deprecated line now or on another day. It is retired as planned, but not within MIN_SUNSET of its sunset."""
+    """Sunset a deprecated dataset now or on another day. It is retired as planned, but not within MIN_SUNSET of its sunset."""
     status = line.status_at(now)
     if status is S.SUNSET and not on:
         return line
@@ -186,7 +186,7 @@ def sunset(line: Line, now: str, *, on: str = "") -> Line:
 
 
 def retire(line: Line, now: str, *, on: str = "") -> Line:
-    """Retire a line in sunset now or on another day; of a deprecated line, move the day of the retirement."""
+    """Retire a dataset in sunset now or on another day; of a deprecated dataset, move the day of the retirement."""
     status = line.status_at(now)
     if status is S.RETIRED and not on:
         return line
@@ -199,7 +199,7 @@ def retire(line: Line, now: str, *, on: str = "") -> Line:
 
 
 def reactivate(line: Line, now: str) -> Line:
-    """Make a line active, and drop what is planned. A draft that waits for its subscribers goes on waiting."""
+    """Make a dataset active, and drop what is planned. A draft that waits for its subscribers goes on waiting."""
     if line.notice is not None and line.status_at(now) is S.DRAFT:
         raise IllegalTransition(
             f"{line.name} takes effect on {_day(line.expected(S.ACTIVE))}, after the notice period of {line.notice.follows}: "
@@ -209,7 +209,7 @@ def reactivate(line: Line, now: str) -> Line:
 
 
 def activated(line: Line, now: str) -> Line:
-    """The line active from now on."""
+    """The dataset active from now on."""
     active = line.status_at(now) is S.ACTIVE
     if active and not line.planned(now):
         return line
@@ -218,12 +218,12 @@ def activated(line: Line, now: str) -> Line:
 
 
 def drafted(line: Line, now: str) -> Line:
-    """A line that begins as a draft; one that has begun stays as it is."""
+    """A dataset that begins as a draft; one that has begun stays as it is."""
     return _planned(line, now, (StatusChange(S.DRAFT, now),), line.ending) if line.revision == 0 else line
 
 
 def noticed(line: Line, now: str, notice: Notice, period: timedelta) -> Line:
-    """A line of a new major version, in force after the notice period; one that has begun stays as it is."""
+    """A dataset of a new major version, in force after the notice period; one that has begun stays as it is."""
     if line.notice is not None or (line.revision and line.status_at(now) is not S.DRAFT):
         return line
     begins = () if line.changes else (StatusChange(S.DRAFT, now),)
@@ -232,7 +232,7 @@ def noticed(line: Line, now: str, notice: Notice, period: timedelta) -> Line:
 
 
 def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
-    """The line once its owner has notice of a stricter parent; the same line if that was announced before."""
+    """The dataset once its owner has notice of a stricter parent; the same dataset if that was announced before."""
     if any(each.version == notice.version for each in line.parents):
         return line
     parents = (*(each for each in line.parents if each.inherited_from > now), notice)
@@ -241,7 +241,7 @@ def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
 
 
 def acknowledged(line: Line, now: str, version: str, team: str, subscribed: Collection[str]) -> Line:
-    """The line once a team has acknowledged its version: in force at once when no team is left that is still `subscribed`."""
+    """The dataset once a team has acknowledged its version: in force at once when no team is left that is still `subscribed`."""
     notice = line.notice
     if notice is None or notice.version != version:
         raise InputError(f"{line.name} has no version {version} that waits for acknowledgements")
@@ -295,9 +295,9 @@ def _day(at: str) -> str:
 
 
 def ended(line: Line, now: str, ending: Ending) -> Line:
-    """A line as far on the way to its end as it may be: deprecated now, or retired once its days of sunset are over.
+    """A dataset as far on the way to its end as it may be: deprecated now, or retired once its days of sunset are over.
 
-    A line whose end is planned already, or that is retired, stays as it is.
+    A dataset whose end is planned already, or that is retired, stays as it is.
     """
     status = line.status_at(now)
     if status in {S.DEPRECATED, S.RETIRED}:
@@ -312,7 +312,7 @@ def ended(line: Line, now: str, ending: Ending) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStatus:
-    """A status that a line gets at a time."""
+    """A status that a dataset gets at a time."""
 
     status: str
     at: str
@@ -320,7 +320,7 @@ class PlannedStatus:
 
 @dataclass(frozen=True, slots=True)
 class DatasetLifecycle:
-    """The status of a line, and what is planned."""
+    """The status of a dataset, and what is planned."""
 
     line: str
     status: str
@@ -332,7 +332,7 @@ class DatasetLifecycle:
 
 
 def lifecycle_of(line: Line, now: str) -> DatasetLifecycle:
-    """The lifecycle of a line at a time."""
+    """The lifecycle of a dataset at a time."""
     planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
     ending = line.ending
     return DatasetLifecycle(
@@ -373,11 +373,11 @@ class LifecycleEvent(LifecycleState):
 
 # ---- Changes by command and by date ----
 # 1. Record the changes that have begun by their date: what is decided next must not drop them.
-# 2. Decide by the line as it is, with a pure function of `lakegate.gate`.
-# 3. Write line, record of the ledger and message in one transaction, if nobody has written the line since; else begin again.
+# 2. Decide by the dataset as it is, with a pure function of `lakegate.gate`.
+# 3. Write its row, record of the ledger and message in one transaction, if nobody has written it since; else begin again.
 # 4. `sweep` brings the readers' manifest up to date: people who give commands may not write it.
 #
-# The gate does not wait for the record: the status at a time follows from the dates of the line.
+# The gate does not wait for the record: the status at a time follows from the dates of the dataset.
 
 
 TRIES = 20
@@ -389,7 +389,7 @@ PARENT = "parent"
 
 
 def change(dependencies: Dependencies, name: str, act: str, decide: Callable[[Line, str], Line]) -> Steps[Line]:
-    """Change a line by a pure function of the line and of the time; nothing is written where it returns the same line.
+    """Change a dataset by a pure function of the dataset and of the time; nothing is written where it returns the same dataset.
 
     `act`: what the ledger records, such as `deprecate`; empty for subscriptions, which are not recorded. Raises what
     `decide` raises.
@@ -408,7 +408,7 @@ def change(dependencies: Dependencies, name: str, act: str, decide: Callable[[Li
 
 
 def record_due(dependencies: Dependencies, name: str) -> Steps[Line]:
-    """Record each change that has begun by its date, one by one. Returns the line as it is then."""
+    """Record each change that has begun by its date, one by one. Returns the dataset as it is then."""
     for _ in range(TRIES):
         line = dependencies.lines.get(name)
         now = moment(dependencies.clock.now())
@@ -421,7 +421,7 @@ def record_due(dependencies: Dependencies, name: str) -> Steps[Line]:
 
 
 def settle_line(dependencies: Dependencies, line: Line, _now: str) -> Steps[Line | None]:
-    """Record what has begun, then list it in the readers' manifest: the step of a line that is due."""
+    """Record what has begun, then list it in the readers' manifest: the step of a dataset that is due."""
     line = yield from record_due(dependencies, line.name)
     if line.listed:
         return None
@@ -435,7 +435,7 @@ TASK: Final = ScheduledTask(lambda dependencies: dependencies.lines, settle_line
 
 
 def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) -> Steps[Line]:
-    """A subscriber of the line before has seen a breaking version. Raises InputError as `acknowledged`."""
+    """A subscriber of the dataset before has seen a breaking version. Raises InputError as `acknowledged`."""
 
     def decide(line: Line, now: str) -> Line:
         follows = dependencies.lines.get(line.notice.follows) if line.notice else None
@@ -445,11 +445,11 @@ def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) 
 
 
 class _LineChanged(Exception):  # noqa: N818 - the name is what happened
-    """Somebody else has written the line, or its chain, since it was read."""
+    """Somebody else has written the dataset, or its chain, since it was read."""
 
 
 def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now: str) -> Steps[None]:
-    """Write a line with its record and message. Raises _LineChanged."""
+    """Write a dataset with its record and message. Raises _LineChanged."""
     record = _record(dependencies, after, act, now) if act else None
     message = _message(dependencies, before, after, act, now) if act else None
     try:

@@ -54,7 +54,7 @@ class AcceptedDelivery:
     slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
     """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
     watermark: NotEmpty | None = field(default=None, metadata={OMITTED: True})
-    """Only of a delivery with slices, of a line that has a watermark: no event before this time is expected any more."""
+    """Only of a delivery with slices, of a dataset that has a watermark: no event before this time is expected any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class StaleMark:
 
 @dataclass(frozen=True, slots=True)
 class ManifestHead:
-    """The head of the manifest of a line."""
+    """The head of the manifest of a dataset."""
 
     format: Literal["lakegate-manifest/3"]
     line: NotEmpty
@@ -93,7 +93,7 @@ class ManifestHead:
     """Of the highest block read: never goes back."""
     segments: SegmentCount
     lifecycle: LifecycleState | None
-    """Of the line, as of the height; null if it was always active."""
+    """Of the dataset, as of the height; null if it was always active."""
     deliveries: tuple[AcceptedDelivery, ...]
     """Above the segments."""
     gapless: bool
@@ -114,4 +114,4 @@ class ManifestSegment:
 
 
 Manifest = ManifestHead | ManifestSegment
-"""The readers' manifest of a dataset line: every accepted delivery in the order of the ledger (docs/consumer.md)."""
+"""The readers' manifest of a dataset: every accepted delivery in the order of the ledger (docs/consumer.md)."""

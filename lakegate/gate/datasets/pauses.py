@@ -12,13 +12,13 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 
 # ---- Pause and resume ----
-# Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its line is not paused.
+# Nothing is read for it while deliveries are pinned: the write that pins one has the condition that its dataset is not paused.
 # Where the condition fails, the delivery is HELD. `sweep` lets go what is held of a resumed line, the oldest first; what
 # arrives meanwhile is held behind it. The pause ends with the last of them.
 
 
 def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
-    """Keep the deliveries of a line in landing from now on. Idempotent: a paused line stays as it is.
+    """Keep the deliveries of a dataset in landing from now on. Idempotent: a paused dataset stays as it is.
 
     Deliveries that are pinned already are judged. Raises InputError for a reason that is not one line, or too long.
     """

@@ -34,7 +34,7 @@ from lakegate.json_codec import decode, decode_document, encode, members_of
 
 # ---- The manifest: a head and segments ----
 # A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,
-# so that a delivery writes as many bytes to a line of 10,000 as to a line of 50. Both follow from the ledger and the plans:
+# so that a delivery writes as many bytes to a dataset of 10,000 as to a dataset of 50. Both follow from the ledger and the plans:
 # every writer of a segment writes the same bytes. It is written before the head that counts it.
 #
 # A completed erasure, or a lost object that was put back, changes what earlier deliveries consist of: all is listed again, the
@@ -63,7 +63,7 @@ class _Head(NamedTuple):
     deliveries: tuple[dict[str, Any], ...] = ()
     """Above the segments."""
     lifecycle: dict[str, Any] | None = None
-    """Of the line, as its last record has it."""
+    """Of the dataset, as its last record has it."""
     stale: dict[str, Any] | None = None
     """Rules that do not hold for accepted data, likewise."""
     erased: int = -1
@@ -73,7 +73,7 @@ class _Head(NamedTuple):
 
 
 def update(dependencies: Dependencies, chain: str, height: int | None = None) -> Steps[None]:
-    """Bring the manifest of a line up to the top of its chain; its height never decreases.
+    """Bring the manifest of a dataset up to the top of its chain; its height never decreases.
 
     `height`: of the block that it is to show. Where others write at the same time that is enough: who extends a busy chain next
     writes the next head.
@@ -124,7 +124,7 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
 
 
 def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
-    """Write the manifest of a line that has blocks and no head, or one that does not begin as a head does."""
+    """Write the manifest of a dataset that has blocks and no head, or one that does not begin as a head does."""
     begins = b""
     with suppress(NotFound):
         begins = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(chain)), 0, len(BEGINS))
@@ -170,7 +170,7 @@ def _head(dependencies: Dependencies, where: Address) -> _Head:
 
 
 def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
-    """Head and segments of a line that cannot be read, or differ from what the ledger says up to the height of the head.
+    """Head and segments of a dataset that cannot be read, or differ from what the ledger says up to the height of the head.
 
     One segment at a time is in memory. Members of a newer release may be there, too.
     """
@@ -256,7 +256,7 @@ def _agrees(stored: Any, expected: Any) -> bool:  # noqa: ANN401 - of JSON
 
 
 def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
-    """The status of the line by the last of its blocks that changed it; None if none did."""
+    """The status of the dataset by the last of its blocks that changed it; None if none did."""
     contents = [block.content for block in blocks if block.kind == "lifecycle" and isinstance(block, Record)]
     return {name: contents[-1][name] for name in LIFECYCLE} if contents else None
 
@@ -317,7 +317,7 @@ MAX_SEGMENTS: Final = 20
 
 
 def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, Any]:
-    """A head, or a segment, of a line. Raises NotFound; InputError for what is none of this line."""
+    """A head, or a segment, of a dataset. Raises NotFound; InputError for what is none of this dataset."""
     body = dependencies.objects.read(Address(dependencies.places.lake, key))
     try:
         manifest: dict[str, Any] = json.loads(body)
@@ -376,7 +376,7 @@ def _published(delivery: dict[str, Any]) -> datetime:
 
 
 def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:
-    """At most so many accepted deliveries of a line, the newest first; fewer where they are far apart. Raises InputError."""
+    """At most so many accepted deliveries of a dataset, the newest first; fewer where they are far apart. Raises InputError."""
     try:
         head = read_manifest(dependencies, manifest_key(line), line)
     except NotFound:

@@ -15,12 +15,12 @@ from lakegate.errors import InputError
 from lakegate.text import shown
 
 NOTHING: Final = -1
-"""The height of a line in which nothing was accepted yet."""
+"""The height of a dataset in which nothing was accepted yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A question about the rows of a line; without times, and above no height, it asks for all of them."""
+    """A question about the rows of a dataset; without times, and above no height, it asks for all of them."""
 
     as_at: datetime | None = None
     """Only rows of which it was the turn at this time or before, by their `system_time`."""

@@ -44,9 +44,9 @@ def subscribed(  # noqa: PLR0913 - a subscription has these parts
     quiet: str = "",
     digest: int = 24,
 ) -> Line:
-    """The line with a team's subscription; the same line if there is nothing to change.
+    """The dataset with a team's subscription; the same dataset if there is nothing to change.
 
-    Raises InputError for a line in sunset or retired, for a name that is none, for an unknown kind of cause or audience,
+    Raises InputError for a dataset in sunset or retired, for a name that is none, for an unknown kind of cause or audience,
     and for channels, quiet hours or a digest period that cannot be.
     """
     status = line.status_at(now)
@@ -89,7 +89,7 @@ def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: s
 
 
 def unsubscribed(line: Line, team: str, audience: str = "consumer") -> Line:
-    """The line without a team's subscription of an audience; the same line if it has none."""
+    """The dataset without a team's subscription of an audience; the same dataset if it has none."""
     kept = [each for each in line.subscriptions if (each.team, each.audience) != (team, audience)]
     return line if len(kept) == len(line.subscriptions) else _with(line, kept)
 

@@ -44,7 +44,7 @@ class Terms:
     observed: bool = False
     """Whether rules only warn (`mode: observe`)."""
     references: tuple[str, ...] = ()
-    """The lines whose accepted data its rules refer to, sorted."""
+    """The datasets whose accepted data its rules refer to, sorted."""
     workflow: Workflow = PUSH
     delivery: DeliveryUnit = DeliveryUnit.OBJECT
     quiet: timedelta = timedelta()
@@ -112,6 +112,6 @@ def _terms(body: bytes) -> Terms:
 
 
 def referred_datasets(plan: Plan) -> tuple[str, ...]:
-    """The lines whose accepted data the rules of a plan refer to, sorted."""
+    """The datasets whose accepted data the rules of a plan refer to, sorted."""
     queries = (check.query for check in plan.checks if check.query is not None)
     return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))

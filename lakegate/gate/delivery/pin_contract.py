@@ -61,7 +61,7 @@ def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) ->
 
 
 def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
-    """The pin with the heights of the lines that its plan refers to: read once, and the same for every attempt."""
+    """The pin with the heights of the datasets that its plan refers to: read once, and the same for every attempt."""
     pin = workload.pin
     assert pin is not None
     lines = dependencies.terms(workload).references
@@ -71,9 +71,9 @@ def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
 def referred_datasets(
     dependencies: Dependencies, contract: str, version: str, lines: Iterable[str]
 ) -> tuple[Referred, ...]:
-    """Lines that the rules of a contract version refer to, as high as they are now.
+    """Datasets that the rules of a contract version refer to, as high as they are now.
 
-    A line of another owner that is not shared with the contract (any more) is as one that nothing was accepted of.
+    A dataset of another owner that is not shared with the contract (any more) is as one that nothing was accepted of.
     """
     own = _own(dependencies, contract, version) if lines else ()
     return tuple(
@@ -89,7 +89,7 @@ def _own(dependencies: Dependencies, contract: str, version: str) -> tuple[str, 
 
 
 def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], line: str) -> bool:
-    """Whether a line is of the contract, of another one of its publisher, or shared with it by its current version."""
+    """Whether a dataset is of the contract, of another one of its publisher, or shared with it by its current version."""
     other, _, number = parts_of(line)
     if other == contract or are_named(own, other):
         return True
@@ -154,7 +154,7 @@ def pin_version(dependencies: Dependencies, workload: Workload, to: State, found
 
 
 def hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """Keep the delivery of a paused line where it landed; look again where the pause has ended meanwhile."""
+    """Keep the delivery of a paused dataset where it landed; look again where the pause has ended meanwhile."""
     assert found.pin is not None
     after = workload._replace(state=to, held=found.pin.chain, due_at=found.arrived)
     try:

@@ -103,7 +103,7 @@ class CompiledContract:
     labels: tuple[tuple[str, str], ...] = ()
     """Labels by which people find it (`lakegate.contract.contract_model`)."""
     draft: bool = False
-    """Whether its document is a draft: a line that begins with it refuses deliveries, or only observes them."""
+    """Whether its document is a draft: a dataset that begins with it refuses deliveries, or only observes them."""
     needs: tuple[PinnedDocument, ...] = ()
     """The documents that it inherits from, the nearest first."""
     end: tuple[Ending, str] | None = None

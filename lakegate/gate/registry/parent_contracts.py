@@ -40,7 +40,7 @@ class BrokenChild:
     problems: tuple[Problem, ...]
     """In the document of the child."""
     lines: tuple[str, ...] = ()
-    """Its dataset lines; of a contract without datasets one line that stands for it."""
+    """Its datasets; of a contract without schema objects one that stands for it."""
 
 
 def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publication | None:
@@ -183,7 +183,7 @@ NEEDED: Final = 10.0
 def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> tuple[Problem, ...]:
     """Places where a document is weaker than versions of its parent that are announced and will be in force.
 
-    There are none for a release with a higher one in its line, and for a pre-release, as for published contracts.
+    There are none for a release with a higher one in its dataset, and for a pre-release, as for published contracts.
     """
     newest = newest_release(seen, major(compiled.version))
     is_older = newest is not None and precedence(newest.version) > precedence(compiled.version)
@@ -231,10 +231,10 @@ def children_to_notify(
 
 
 def announce(dependencies: Dependencies, compiled: CompiledContract, published: Publication) -> Steps[None]:
-    """Give notice of a published version to the lines of all contracts that are weaker, once: the publisher's own first.
+    """Give notice of a published version to the datasets of all contracts that are weaker, once: the publisher's own first.
 
     As many as there is time for: publishing the version again goes on. Raises AccessDenied for a caller who may not write
-    lines, if the version is inherited from a day on; one that is inherited at once is published without notice.
+    datasets, if the version is inherited from a day on; one that is inherited at once is published without notice.
     """
     seen = dependencies.registry.contract(compiled.contract)
     ordered = sorted(seen.children, key=lambda each: not are_named(compiled.own, each))
@@ -252,7 +252,7 @@ def announce(dependencies: Dependencies, compiled: CompiledContract, published: 
 
 
 def still_weaker(dependencies: Dependencies, line: Line) -> tuple[ParentNotice, ...]:
-    """The notices of a line that hold: what its contract inherited from before is older than the version of the notice."""
+    """The notices of a dataset that hold: what its contract inherited from before is older than the version of the notice."""
     contract, _, number = parts_of(line.name)
     newest = newest_release(dependencies.registry.contract(contract), number)
     parent, _, version = newest.needs[0][0].rpartition("@") if newest and newest.needs else ("", "", "")

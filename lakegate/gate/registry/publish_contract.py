@@ -77,7 +77,7 @@ ACTIVE = "active"
 KEPT = ("deprecated", "sunset", RETIRED)
 """Statuses of a document that publishing keeps; any other, and none, becomes active by being published."""
 DRAFTS = ("proposed", "draft", "in development")
-"""Statuses of a document whose line begins as a draft; in a line that has versions it becomes active by being published."""
+"""Statuses of a document whose dataset begins as a draft; in a dataset that has versions it becomes active by being published."""
 
 
 class PublicationRefused(LakegateError):  # noqa: N818 - the name is what happened
@@ -221,9 +221,9 @@ def _folded(status: str | None) -> str:
 
 
 def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
-    """Before the first version of a line is published: it is a draft, or waits for the subscribers of the line before.
+    """Before the first version of a dataset is published: it is a draft, or waits for the subscribers of the dataset before.
 
-    Nothing can be delivered to a line without a version, so that nobody finds it active before.
+    Nothing can be delivered to a dataset without a version, so that nobody finds it active before.
     """
     number = major(compiled.version)
     for dataset in compiled.plans:
@@ -237,7 +237,7 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
 
 
 def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
-    """Deprecate the lines that a deprecated version leads, once: not when it is published again.
+    """Deprecate the datasets that a deprecated version leads, once: not when it is published again.
 
     Of a version in sunset, or retired, only what replaces it is kept: its status counts as it is.
     """
@@ -257,7 +257,7 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
 
 
 def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
-    """After a version was published that is no draft: drafts of its lines are put in force."""
+    """After a version was published that is no draft: drafts of its datasets are put in force."""
     now = moment(dependencies.clock.now())
     for dataset in () if compiled.draft else compiled.plans:
         line = dependencies.lines.get(full_dataset_name(compiled.contract, dataset, major(compiled.version)))
@@ -266,7 +266,7 @@ def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
 
 
 def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> bool:
-    """Whether all lines of a draft are new, or drafts themselves."""
+    """Whether all datasets of a draft are new, or drafts themselves."""
     number, now = major(compiled.version), moment(dependencies.clock.now())
     begun = (each for each in compiled.plans if versions_of(seen, each, number))
     lines = (dependencies.lines.get(full_dataset_name(compiled.contract, each, number)) for each in begun)
@@ -274,7 +274,7 @@ def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
 
 
 def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
-    """The lines of a version that are drafts now."""
+    """The datasets of a version that are drafts now."""
     now = moment(dependencies.clock.now())
     names = (
         full_dataset_name(published.contract, dataset, major(published.version)) for dataset, _plan in published.plans
@@ -283,7 +283,7 @@ def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
 
 
 def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
-    """The command `reactivate`: of a draft, the subscribers of the line before have their notice period."""
+    """The command `reactivate`: of a draft, the subscribers of the dataset before have their notice period."""
     now = moment(dependencies.clock.now())
     line = dependencies.lines.get(name)
     if line.notice is not None or line.status_at(now) is not LineStatus.DRAFT:
@@ -297,7 +297,7 @@ def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
 
 
 def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, version: str) -> Steps[Line]:
-    """Make a new line or a draft active: at once, or after the notice period of the line before if it has subscribers."""
+    """Make a new dataset or a draft active: at once, or after the notice period of the dataset before if it has subscribers."""
     before = _line_before(dependencies, seen, name)
     if before is None:
         return (yield from change(dependencies, name, "reactivate", activated))
@@ -307,13 +307,13 @@ def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, 
 
 
 def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publication]:
-    """The published versions of a line, by number."""
+    """The published versions of a dataset, by number."""
     found = (each for each in seen.standing if major(each.version) == number and dataset in dict(each.plans))
     return sorted(found, key=lambda each: precedence(each.version))
 
 
 def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> Line | None:
-    """The line of the highest lower major number that has subscribers and is not retired."""
+    """The dataset of the highest lower major number that has subscribers and is not retired."""
     now = moment(dependencies.clock.now())
     contract, dataset, number = parts_of(name)
     lower = {
@@ -386,12 +386,12 @@ def refuse_incompatible(
 
 
 # ---- Publishing ----
-# The current version of a line is the published one with the highest number. Every route of the line carries it.
+# The current version of a dataset is the published one with the highest number. Every route of the dataset carries it.
 #
 # 1. read the contract in the registry: which version the new one follows, and which routes it takes over;
 # 2. refuse a number that is too low for the changes (`lakegate.gate.registry.publish_contract`);
 # 3. write what the transaction will name: content-addressed, so a retry writes the same bytes;
-# 4. let lines begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
+# 4. let datasets begin, or end as a deprecated document announces (`lakegate.gate.registry.publish_contract`);
 # 5. write version, routes and record in one transaction, if nobody has written the contract since step 1; else begin again;
 # 6. put drafts in force that the version ends, and give notice to contracts that inherit and are weaker.
 
@@ -409,9 +409,9 @@ class PlannedChange:
     comparison: VersionComparison | None = None
     """The changes since the version that this one follows; None if it follows none, or is published already."""
     drafted: bool = False
-    """Whether its lines are drafts afterwards."""
+    """Whether its datasets are drafts afterwards."""
     announced: tuple[BrokenChild, ...] = ()
-    """The publisher's own contracts that are weaker than this version: their lines get notice, and so do those of others."""
+    """The publisher's own contracts that are weaker than this version: their datasets get notice, and so do those of others."""
     warnings: tuple[Problem, ...] = ()
     """Places where it is weaker than a version of its parent that is inherited later; datasets that it may not refer to."""
 
@@ -439,7 +439,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 
 
 def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
-    """Lines that no rule is compared with, because nothing is published there, or it is another owner's: both read the same."""
+    """Datasets that no rule is compared with, because nothing is published there, or it is another owner's: both look alike."""
     for line in sorted({line for plan in compiled.plans.values() for line in referred_datasets(Plan.from_bytes(plan))}):
         contract, _, number = parts_of(line)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
@@ -452,7 +452,7 @@ def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> It
 
 
 def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Publication]:
-    """Make a version valid, and move the routes of its line to the current version. Idempotent.
+    """Make a version valid, and move the routes of its dataset to the current version. Idempotent.
 
     Raises IncompatibleVersion (a number too low for the changes) and InputError: another content under a published number, a
     name that is no folder, a route to a dataset that is gone, a parent with too many children.
@@ -470,7 +470,7 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 def write_with_lines(
     dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
 ) -> Steps[Publication]:
-    """Let lines begin, `write`, put drafts in force that the version ends, and give notice of a stricter parent."""
+    """Let datasets begin, `write`, put drafts in force that the version ends, and give notice of a stricter parent."""
     yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
     publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
     yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)

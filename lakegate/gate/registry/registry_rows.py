@@ -29,12 +29,12 @@ class Route:
 
     @property
     def line(self) -> str:
-        """Folder and chain of the dataset line."""
+        """Folder and chain of the dataset."""
         return full_dataset_name(self.contract, self.dataset, self.major)
 
 
 WITHDRAWN: Final = "withdrawn"
-"""The status of a version that was taken back: its line goes on with the version before, and its number is not used again."""
+"""The status of a version that was taken back: its dataset goes on with the version before, and its number is not used again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Registry:
             try:
                 routes.append(row.decoded(_route))
             except UnreadableItem:
-                if not routes:  # it is the most specific one: any other may be another line's
+                if not routes:  # it is the most specific one: any other may be another dataset's
                     raise
         return tuple(routes)
 

@@ -27,9 +27,9 @@ from lakegate.timestamps import moment
 
 
 Statuses: TypeAlias = dict[str, LineStatus]
-"""Of lines, by their names."""
+"""Of datasets, by their names."""
 READERS: Final = 10
-"""Lines that are read at once: boto3 keeps as many connections."""
+"""Datasets that are read at once: boto3 keeps as many connections."""
 
 
 def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
@@ -119,7 +119,7 @@ def routed(route: Route, publication: Publication) -> Route:
 
 
 def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
-    """The publication with all routes of its line; with none where another version is current, or was before it was lost.
+    """The publication with all routes of its dataset; with none where another version is current, or was before it was lost.
 
     From when a version is inherited is decided once: raises InputError where it is published with another time.
     """
@@ -157,9 +157,9 @@ class PlannedRoute:
 
     wanted: Route
     publication: Publication
-    """The current version of its line."""
+    """The current version of its dataset."""
     there: Route | None
-    """The existing route of this prefix; of the same line."""
+    """The existing route of this prefix; of the same dataset."""
     around: Route | None
     """The route that covers the prefix now: the longest above it."""
 
@@ -175,7 +175,7 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
 ) -> PlannedRoute:
     """Read only; `seen` is the contract in the registry, if it was read already.
 
-    Raises InputError where the line has no version or no such dataset, and where the prefix is taken by another line.
+    Raises InputError where the contract has no version or no such schema object, or another dataset has the prefix.
     """
     usable(prefix)
     if not prefix.startswith(dependencies.places.landing_prefix):
@@ -197,7 +197,7 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
 
 
 def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
-    """Deliver what lands below a prefix to a dataset line, under its current version. Raises as `planned_route`."""
+    """Deliver what lands below a prefix to a dataset, under its current version. Raises as `planned_route`."""
     usable(prefix)
 
     def decide(seen: RegistrySnapshot) -> Publication:
@@ -292,9 +292,9 @@ class RouteFault(StrEnum):
     """A fault of a route."""
 
     OVERLAP = "overlap"
-    """It takes keys out of the prefix of another line."""
+    """It takes keys out of the prefix of another dataset."""
     REDUNDANT = "redundant"
-    """It is inside a prefix of the same line, and changes nothing."""
+    """It is inside a prefix of the same dataset, and changes nothing."""
     SIMILAR = "similar"
     """Another prefix differs only in upper and lower case, or in the encoding of a letter."""
     UNREACHABLE = "unreachable"
@@ -315,7 +315,7 @@ class RouteFinding:
 
 
 def lint_routes(routes: Iterable[Route], places: Places) -> tuple[RouteFinding, ...]:
-    """All faults, by prefix; the status of a route is the one by which deliveries are judged now, its line's included.
+    """All faults, by prefix; the status of a route is the one by which deliveries are judged now, its dataset's included.
 
     The time grows with the number of routes and their depth, not with the pairs of routes.
     """

@@ -1,6 +1,6 @@
-"""A version that was published by mistake is taken back: its line goes on with the version before.
+"""A version that was published by mistake is taken back: its dataset goes on with the version before.
 
-1. The version is the current one of its line, and another one precedes it.
+1. The version is the current one of its dataset, and another one precedes it.
 2. What it allows beyond the version before has let nothing in: else consumers could rely on it, and only a MAJOR version ends it.
 3. One transaction writes its status `withdrawn`, the routes with the version before, and the record of the ledger.
 

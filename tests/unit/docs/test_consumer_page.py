@@ -61,6 +61,6 @@ def test_columns_stay_within_a_line(lakegate: Lakegate) -> None:
     )
     refused = lakegate("publish", str(path))
 
-    assert "within a line no column disappears, is renamed or changes its type" in PAGE
+    assert "within it no column disappears, is renamed or changes its type" in PAGE
     assert refused.exit_code == 1
     assert "The changes need MAJOR, and 1.1.0 → 1.2.0 is not: use 2.0.0 or higher." in refused.output

@@ -59,7 +59,7 @@ from lakegate.transfer.download_files import DiffersError, File, ListedDelivery,
 
 
 SOURCE: Final = "default"
-"""The name of a line's source: a line has one."""
+"""The name of a dataset's source: a dataset has one."""
 NO_LICENSE: Final = {"short_name": "NOASSERTION", "name": "No licence is stated", "spdx_id": "NOASSERTION"}
 """Of a contract that stated a licence before (SPDX's word for it)."""
 _STEPS: Final = {
@@ -207,7 +207,7 @@ class AddedSlice:
 
 
 def dataset_of(genesis: bytes) -> DatasetId:
-    """The identity of the dataset of a line, by the text of its first block: the same in every export.
+    """The identity of a dataset in Open Data Fabric, by the text of its first block: the same in every export.
 
     It is a public key whose private key nobody knows: nobody can sign as the dataset, neither can Lakegate.
     """
@@ -351,7 +351,7 @@ def _json(text: str) -> object:
 
 
 # ---- `lakegate dataset export` ----
-# The blocks follow from the chain of the line alone, so every export writes the same ones, and what is there already is left
+# The blocks follow from the chain of the dataset alone, so every export writes the same ones, and what is there already is left
 # alone. Data is written first, then blocks, then the head: who reads meanwhile has a whole dataset.
 
 
@@ -375,7 +375,7 @@ class Exported:
 
 
 def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported:
-    """Write what is new of a line. InputError where its chain is broken, or the place has something else."""
+    """Write what is new of a dataset. InputError where its chain is broken, or the place has something else."""
     head = dependencies.ledger.head(line)
     stored = list(islice(dependencies.ledger.signed(line), head.height + 1))
     if verify_signed(stored, line, signatures_by(None), head.digest):

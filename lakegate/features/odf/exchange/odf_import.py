@@ -62,12 +62,12 @@ class DatasetCopy:
 
     @property
     def name(self) -> str:
-        """The line, or the identity of the dataset."""
+        """The name of the dataset, or its identity."""
         return self.ledger.line if self.ledger else str(self.state.id)
 
 
 def check_names(state: ChainState, ledger: CheckedLedger | None, proof: Proof) -> None:
-    """InputError where the dataset has another line or identity than it must have."""
+    """InputError where the dataset has another name or identity than it must have."""
     own = {str(state.id), ledger.line if ledger else ""}
     if not proof.names <= own:
         wanted = " and ".join(sorted(proof.names))
@@ -146,7 +146,7 @@ class Proof(NamedTuple):
     anchors: Mapping[int, str] = MappingProxyType({})
     """Digests by height."""
     names: frozenset[str] = frozenset()
-    """The line, the identity or both that the dataset must have."""
+    """The name, the identity or both that the dataset must have."""
     takes_unsigned: bool = False
     """Whether blocks above the highest signed one are taken, although a key is given."""
 

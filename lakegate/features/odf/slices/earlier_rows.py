@@ -1,4 +1,4 @@
-"""Rows of earlier slices of a line by their offsets: of each slice that has some, only the row groups with them are read.
+"""Rows of earlier slices of a dataset by their offsets: of each slice that has some, only the row groups with them are read.
 
 Offset and content of each are those of the merge state: no value is retracted or corrected that was not published.
 """
@@ -83,7 +83,7 @@ def earlier_rows(
 def _earlier_rows(
     store: Store, found: PublishedSlice, records: NDArray[np.void], content: Content
 ) -> Iterator[pa.Table]:
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only lines of snapshots need it
+    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - only datasets of snapshots need it
 
     offsets = records["offset"].astype(np.int64)
     try:

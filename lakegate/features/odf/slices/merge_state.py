@@ -94,7 +94,7 @@ def _text(value: bytes | None) -> pa.Scalar:
 
 # ---- The state: hashes in sorted files ----
 # A file (`StateRun`) has its records in the order of their keys, then an index: of each bucket of records the first key and the
-# digest. A delivery reads the index, which the digest of the file proves, and the buckets that its own keys fall into. A line
+# digest. A delivery reads the index, which the digest of the file proves, and the buckets that its own keys fall into. A dataset
 # has few files: a new one takes up those that are not much larger.
 
 
@@ -104,7 +104,7 @@ AT_ONCE: Final = 1 << 19
 """Records of a run that are in memory: 16 MB, with offsets 20."""
 RECORD: Final = np.dtype([("key", f"S{HASH_BYTES}"), ("content", f"S{HASH_BYTES}")])
 PLACED: Final = np.dtype([*RECORD.descr, ("offset", "<u8")])
-"""With the offset of the row, of lines whose rows may be retracted or corrected."""
+"""With the offset of the row, of datasets whose rows may be retracted or corrected."""
 _ENTRY: Final = np.dtype([("first", f"S{HASH_BYTES}"), ("digest", f"V{HASH_BYTES}")])
 """Of the index, for each bucket."""
 _of_bucket = partial(hashlib.blake2b, digest_size=HASH_BYTES)
@@ -159,7 +159,7 @@ class StoredRun:
 
     @property
     def record(self) -> np.dtype[np.void]:
-        """With offsets in lines of snapshots."""
+        """With offsets in datasets of snapshots."""
         return PLACED if self.run.as_of else RECORD
 
     def contents(self, keys: Hashes) -> tuple[NDArray[np.bool_], Hashes]:

@@ -144,7 +144,7 @@ def _with(table: pa.Table, operations: NDArray[np.int64]) -> pa.Table:
 
 # ---- `ledger`: rows with new keys ----
 # 1. Hash key and content of each accepted row.
-# 2. Look the keys up in the state of the line, and compare contents.
+# 2. Look the keys up in the state of the dataset, and compare contents.
 # 3. Write the rows with new keys, the first one of each, in the order of the delivery.
 # 4. Write their keys and contents as a new file of the state.
 
@@ -219,7 +219,7 @@ class AgainstState:
     changed: int
     """Rows with a key that is there, and another content."""
     vanished: int
-    """Keys of the line without a row."""
+    """Keys of the dataset without a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class Identified:
         return Identified(*(np.concatenate(each) for each in zip(none, *found, strict=True)))
 
     def compared(self, runs: Sequence[StoredRun]) -> AgainstState:
-        """With the state of the line; of several rows with one key, the first one counts, and rows without one are new."""
+        """With the state of the dataset; of several rows with one key, the first one counts, and rows without one are new."""
         keys, own = self.keys[self.has_key], self.contents[self.has_key]
         unique, first, place = np.unique(keys, return_index=True, return_inverse=True)
         is_known, known = np.zeros(len(unique), bool), own[first]
@@ -272,7 +272,7 @@ def of_rows(tables: Iterator[pa.Table], chosen: NDArray[np.bool_]) -> Iterator[p
 
 # ---- `snapshot`: the difference to the one before ----
 # 1. Hash key and content of each accepted row; find the time of the snapshot.
-# 2. Compare with the whole state of the line, which is one file: a snapshot is as large.
+# 2. Compare with the whole state of the dataset, which is one file: a snapshot is as large.
 # 3. Read the rows that are retracted or corrected, by their offsets.
 # 4. Write the events (`lakegate.features.odf.slices.merge_strategies`), and the state with the snapshot.
 #
@@ -312,7 +312,7 @@ class SnapshotDelivery(MergedDelivery):
 
 
 def stored_state(store: Store, runs: Sequence[StateRun]) -> NDArray[np.void]:
-    """All records of the state of a line of snapshots."""
+    """All records of the state of a dataset of snapshots."""
     return np.concatenate([np.empty(0, PLACED), *(each for run in runs for each in StoredRun(store, run).blocks())])
 
 
@@ -351,7 +351,7 @@ class SliceWriter:
     """See `lakegate.engine.attempt.RowWriter`."""
 
     def memory(self, order: SliceOrder) -> int:
-        """Of a line of snapshots its whole state."""
+        """Of a dataset of snapshots its whole state."""
         merge = order.merge
         return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 

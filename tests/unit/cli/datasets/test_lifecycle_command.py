@@ -222,7 +222,7 @@ def test_only_lines_of_contracts_have_a_lifecycle(lakegate: Lakegate) -> None:
     lakegate.routed()
     lakegate.upload()
     for name in (f"_unrouted/{day(0)}", "_contracts/shop"):
-        assert "is no line of a contract" in str(lakegate("deprecate", name).exception)
+        assert "is no dataset of a contract" in str(lakegate("deprecate", name).exception)
 
 
 # --- subscribers

@@ -28,7 +28,7 @@ def test_a_paused_line_keeps_its_deliveries_in_landing(paused: Lakegate) -> None
 
     assert {(each["state"], each["verdict"], each["run"]) for each in listed} == {("HELD", None, None)}
     assert {each["where"][0] for each in listed} == {f"s3://lakegate-landing/orders/{name}.csv" for name in "ab"}
-    assert "held: its line is paused" in paused.ok("status", "orders/a.csv")
+    assert "held: its dataset is paused" in paused.ok("status", "orders/a.csv")
 
 
 def test_what_was_held_is_judged_in_order_of_arrival(paused: Lakegate) -> None:

@@ -86,15 +86,18 @@ def test_every_line_that_a_name_fits_is_found_where_several_may_be_meant() -> No
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("orders", "orders is more than one line: `shop/orders_v1`, `shop/orders_v2`; give one of them"),
+        ("orders", "orders is more than one dataset: `shop/orders_v1`, `shop/orders_v2`; give one of them"),
         (
             "lines_v1",
-            "lines_v1 is more than one line: `orders/lines_v1`, `shop/lines_v1`, `store/lines_v1`; give one of them",
+            "lines_v1 is more than one dataset: `orders/lines_v1`, `shop/lines_v1`, `store/lines_v1`; give one of them",
         ),
-        ("_unrouted", "_unrouted is more than one line: "),
+        ("_unrouted", "_unrouted is more than one dataset: "),
         ("stocks", "stocks is not a line; known are `longer-name/heads_v1`, "),
         ("shop/orders_v3", "shop/orders_v3 is not a line; known are "),
-        ("wide-of", "wide-of is the beginning of more than one line: `wide-office/a_v1`, `wide-office/b_v1`; give one"),
+        (
+            "wide-of",
+            "wide-of is the beginning of more than one dataset: `wide-office/a_v1`, `wide-office/b_v1`; give one",
+        ),
         ("wide-of/c", "wide-of/c is not a line; known are "),
         ("wide", "wide is not a line; known are "),
         ("", " is not a line; "),

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from lakegate.errors import InputError
-from lakegate.features.odf.dataset_command import _line_of
+from lakegate.features.odf.dataset_command import _name_of
 from lakegate.features.odf.exchange.named_repositories import DEFAULT, VARIABLE, Located, located
 from lakegate.features.odf.exchange.odf_export import dataset_of
 from lakegate.features.odf.exchange.odf_repositories import source_of
@@ -142,7 +142,7 @@ def test_a_dataset_of_the_stack_is_named_by_its_identity(made: Lake, monkeypatch
     monkeypatch.setattr("lakegate.features.odf.dataset_command.chains", lambda _: (LINE,))
     identity = str(dataset_of(made.stored[0].text))
 
-    assert _line_of(made.dependencies, identity) == LINE
-    assert _line_of(made.dependencies, "visits") == "visits"
-    with pytest.raises(InputError, match="no line of the stack is the dataset"):
-        _line_of(made.dependencies, DID)
+    assert _name_of(made.dependencies, identity) == LINE
+    assert _name_of(made.dependencies, "visits") == "visits"
+    with pytest.raises(InputError, match="no dataset of the stack has the identity"):
+        _name_of(made.dependencies, DID)
