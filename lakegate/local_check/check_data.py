@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -157,7 +158,7 @@ def _advice(delivery: LocalDelivery, report: Report, references: References) -> 
 
 def _request(plan: Plan, files: list[DataFile], folder: Path) -> Request:
     parts = tuple(part_of(file, folder / "staging", number) for number, file in enumerate(files))
-    version = sha256("\n".join(map(_mark, files)).encode()).hexdigest()
+    version = sha256(os.fsencode("\n".join(map(_mark, files)))).hexdigest()
     return Request(
         workload=version,
         attempt=1,

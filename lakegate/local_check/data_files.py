@@ -55,8 +55,9 @@ class DataFile:
 
     @property
     def shown(self) -> str:
-        """The name in results."""
-        return self.name if self.label is None else self.label
+        """The name in results; bytes that are no UTF-8 are escapes."""
+        name = self.name if self.label is None else self.label
+        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def files_of(names: list[str]) -> list[DataFile]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from lakegate.admission.value_masks import LONGEST_SHAPE
 from lakegate.contract.file_formats import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, Csv, Format, Storage
@@ -65,7 +66,7 @@ RECORD_MISTAKES = {
 
 
 NULL_WORD, BLANKS, NARROW, QUOTED = "null-word", "blanks", "non-breaking", "quoted"
-EMPTY, TOO_LARGE, SEPARATORS = "empty", "too-large", "separators"
+EMPTY, TOO_LARGE, NO_DAY, SEPARATORS = "empty", "too-large", "no-day", "separators"
 UNQUOTED, NESTED = "unquoted", "nested"
 ZEROS, CASE, LOST_WORD = "leading-zeros", "case", "lost-word"
 _WORDS = "NULL null Null N/A n/a NA na N.A. n.a. NaN nan NAN None none NONE nil NIL <NA> <null> (null) #N/A #NULL! \\N - -- ."
@@ -79,6 +80,7 @@ _CLOCK = r"(?:[T ,]+[0-9]{1,2}:[0-9]{2}.*)?"
 _CURRENCY = r"(?:[$€£¥₹]|[A-Z]{3})"
 _NUMBER = r"[-+]?[0-9][0-9.,' ]*"
 _SEPARATED = re.compile(r"[-+]?[0-9]*(?:[.,'\u2019_ \u00a0\u202f][0-9]{3})*(?:[.,][0-9]*)?")
+ISO_DAY = len("YYYY-MM-DD")
 _GROUP = 3
 """Digits between separators of thousands."""
 _TOKEN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false")
@@ -185,6 +187,7 @@ _SHARED = {
     NARROW: "values with non-breaking blanks (U+00A0, as web pages and spreadsheets have): write them without",
     QUOTED: "written as texts, in quotes: write the values without quotes",
     TOO_LARGE: "whole numbers beyond 64 bits: write smaller ones, or declare a text",
+    NO_DAY: "days that the calendar does not have, such as 30 February: write the right ones, as YYYY-MM-DD",
     SEPARATORS: "numbers with other separators than the contract declares: write them as it does, "
     "or declare csv.decimalSeparator and csv.thousandsSeparator as the file has them",
     UNQUOTED: "written without quotes, although a text is declared (numbers lose leading zeros): write the values in quotes",
@@ -321,8 +324,19 @@ def _of_value(field_type: LogicalType, text: str, *, is_json: bool) -> str:
         return NARROW if set(_BLANKS) & set(text) else BLANKS
     if field_type is LogicalType.INTEGER and not -(2**63) <= _whole(bare) < 2**63:
         return TOO_LARGE
+    if field_type in _DAYS and not _is_day(bare[:ISO_DAY]):
+        return NO_DAY
     is_token = field_type.numeric or field_type is LogicalType.BOOLEAN
     return QUOTED if is_json and is_token else ""
+
+
+def _is_day(text: str) -> bool:
+    """Whether the calendar has a day, of the years 1 to 9999."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole(text: str) -> int:

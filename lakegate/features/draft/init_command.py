@@ -87,9 +87,10 @@ def init(
 
     Example: lakegate init samples/orders-clean.csv --name orders --owner shop
     """
+    from lakegate.local_check.data_files import DataFile  # noqa: PLC0415 - likewise
     from lakegate.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
 
-    name = name if name is not None else Path(data[0]).name.partition(".")[0]
+    name = name if name is not None else Path(DataFile(data[0]).shown).name.partition(".")[0]
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
     writable(target)
     drafted = _drafted(data, name, owner)

@@ -44,6 +44,15 @@ def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, 
     assert ": write" in remedy(ValueMistake(code, 1, 1), Storage())
 
 
+@pytest.mark.parametrize("text", ["2026-02-30", "0000-00-00", "2026-13-01"])
+def test_a_day_that_does_not_exist_is_told(text: str) -> None:
+    """Its shape is that of good values, so that the shape alone would explain nothing; a day that exists is no such mistake."""
+    assert form_of(LogicalType.DATE, [text]) == ValueMistake("no-day", 1, 1)
+    assert form_of(LogicalType.TIMESTAMP, [f"{text}T10:00:00"]) == ValueMistake("no-day", 1, 1)
+    assert form_of(LogicalType.DATE, ["2024-02-29"]) is None
+    assert ": write" in remedy(ValueMistake("no-day", 1, 1), Storage())
+
+
 @pytest.mark.parametrize("logical", [LogicalType.NUMBER, LogicalType.DATE, LogicalType.STRING])
 def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
     """The word leaves because it is not a value of the data; what to do depends on the format."""
@@ -63,7 +72,7 @@ def test_words_for_null_are_told_by_a_closed_list(logical: LogicalType) -> None:
         (LogicalType.STRING, ["A ", " B", "C"], False, ValueMistake("blanks", 2, 3)),
         (LogicalType.INTEGER, ["5"], True, ValueMistake("quoted", 1, 1)),
         (LogicalType.INTEGER, ["5"], False, None),
-        (LogicalType.DATE, ["2024-02-30"], True, None),
+        (LogicalType.DATE, ["2024-02-30"], True, ValueMistake("no-day", 1, 1)),
         (LogicalType.BINARY, ["x"], True, None),
         (LogicalType.NUMBER, ["x", "y"], False, None),
         (LogicalType.NUMBER, ["1,5", "1,5", "x"], False, ValueMistake("decimal-comma", 2, 3, ",")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 from dataclasses import dataclass, field
@@ -459,6 +460,19 @@ def asked(*words: str) -> tuple[Any, LakegateError]:
     validate("check", document)
     assert isinstance(answer.exception, LakegateError)
     return document, answer.exception
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
+@pytest.mark.parametrize("failures", ["bad.json", "bad.csv"])
+def test_a_name_that_is_no_utf_8_is_shown_with_escapes(folder: Path, job: Engine, failures: str) -> None:
+    """Archives of other systems leave such names; the file is judged as any other, and each result names it."""
+    job.answers |= {"amount:type": Measurement("", BAD, samples=(Sample(5, ("99,9",)),))}
+    (folder / os.fsdecode(b"ums\xe4tze.csv")).write_text("order_id,customer_id,amount\n")
+    answer = lakegate(os.fsdecode(b"ums\xe4tze.csv"), "--failures", failures, "--report", "report.html")
+
+    assert (answer.exit_code, answer.exception.__class__) == (1, SystemExit)
+    assert "ums\\xe4tze.csv as orders" in answer.stdout
+    assert all("xe4tze.csv" in (folder / each).read_text() for each in (failures, "report.html"))
 
 
 def test_a_corrected_file_is_compared_with_an_earlier_check(folder: Path, job: Engine) -> None:
