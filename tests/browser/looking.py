@@ -12,7 +12,7 @@ from typing import Any
 from infra.setup.browser import environment, machines_own
 from infra.setup.environments import program
 from lakegate.extension_points import ROOT
-from tests.browser.pages import full_dataset_name, report_of
+from tests.browser.pages import dataset_report_of, report_of
 
 PICTURES = ROOT / "docs/assets"
 
@@ -37,7 +37,7 @@ def main() -> None:
     """Write docs/assets/<page>-<scheme>.png."""
     with tempfile.TemporaryDirectory() as folder:
         pages = []
-        for name, text in {"report": report_of(gate=()), "line": full_dataset_name()}.items():
+        for name, text in {"report": report_of(gate=()), "line": dataset_report_of()}.items():
             (Path(folder) / f"{name}.html").write_text(text, encoding="utf-8")
             pages += [
                 {

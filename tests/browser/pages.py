@@ -91,8 +91,8 @@ def report_of(word: str = "", gate: tuple[str, ...] = ("duplicate-content",)) ->
     )
 
 
-def line_of(word: str = "") -> str:
-    """A line with every kind of verdict, a promise of freshness, and reasons."""
+def dataset_report_of(word: str = "") -> str:
+    """The report of a dataset with every kind of verdict, a service level of freshness, and reasons."""
     bad, mild = (
         BrokenRule(f"not_null_station_id{word}", "fail", 95),
         BrokenRule(f"not_null_wind_speed{word}", "warn", 40),
@@ -122,4 +122,4 @@ def refused(word: str = "") -> str:
     )
 
 
-PAGES = {"report": report_of, "line": line_of, "refused": refused}
+PAGES = {"report": report_of, "line": dataset_report_of, "refused": refused}
