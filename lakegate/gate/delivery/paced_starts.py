@@ -40,17 +40,18 @@ def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
     seen: set[str] = set()
 
     def waits() -> bool:
-        """Whether a start was reserved that may not have been made, and there is time to make it."""
-        return clock.now() < min(until, agenda.last_start(interval, burst) + LAG)
+        """Whether a start was reserved that may not have been made."""
+        return clock.now() < agenda.last_start(interval, burst) + LAG
 
-    if not waits():
+    if clock.now() >= until or not waits():
         return
     try:
         yield from perform(Effect.LEAD_STARTS, partial(agenda.lead_starts, clock.now(), until))
     except ConditionFailed:
         return  # another worker makes them
-    free = clock.now() - burst * interval
-    while waits():
+    saved = max(burst - 1, 0) * interval
+    free, is_behind = clock.now() - saved, True
+    while clock.now() < until and (is_behind or waits()):
         soon = clock.now() + interval
         fresh = [each for each in agenda.due(soon, MOST) if each not in seen]
         rows = [row for each in fresh if (row := readable_row(dependencies, each)) is not None]
@@ -60,10 +61,10 @@ def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
             yield from _wait(dependencies, max(_due(row), free))
             if clock.now() >= until:
                 break
-            free = max(free, clock.now() - burst * interval) + interval
+            free = max(free, clock.now() - saved) + interval
             yield from turn.guarded(row.id, resume(dependencies, row.id))
-        if not waiting:
-            yield from _wait(dependencies, soon)
+        yield from _wait(dependencies, soon)
+        is_behind = bool(waiting)
     yield from perform(Effect.END_LEAD, partial(agenda.end_lead, until))
 
 
