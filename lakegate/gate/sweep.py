@@ -155,19 +155,23 @@ def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
     """Write the lost heads of readers' manifests, of one page of the registry. Returns that others are left to the next sweep."""
     if not _has_time(dependencies):
         return False
-    before = dependencies.agenda.cursor(HEADS)
+    kept = dependencies.agenda.cursor(HEADS)
+    before, _, done = (kept or "").partition("\n")
     try:
-        page = dependencies.registry.page(before or "")
+        page = dependencies.registry.page(before)
     except LakegateError as failure:
         swept.failures.append(failure)
         return False
-    for line in sorted(lines_of(version for contract in page.contracts for version in contract.versions)):
+    lines = sorted(lines_of(version for contract in page.contracts for version in contract.versions))
+    place = page.after or None
+    for line in (each for each in lines if each > done):
         if not _has_time(dependencies):
-            return False
+            place = f"{before}\n{done}"  # so that a page of very many does not keep the next sweep from the others
+            break
         yield from _guarded(swept, line, readers_manifest.write_lost(dependencies, line))
-    after = page.after or None
-    if after != before:
-        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, HEADS, after))
+        done = line
+    if place != kept:
+        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, HEADS, place))
     return False
 
 

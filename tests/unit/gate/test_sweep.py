@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakegate.errors import AccessDenied, Throttled
+from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import recent
@@ -14,8 +15,9 @@ from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Agenda
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Alarm, Effect, run
+from lakegate.gate.effects import Alarm, Effect, Steps, run
 from lakegate.gate.ports import Address, Message, VersionPage
+from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
 from tests.fakes.jobs import Ending
@@ -210,6 +212,29 @@ def test_one_sweep_continues_more_workloads_than_a_batch(monkeypatch: pytest.Mon
 
     assert {row.state for row in env.memory.workloads.values()} == {State.PUBLISHED}
     assert len(reads) == 1
+
+
+def test_manifests_are_looked_for_where_the_last_sweep_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of the registry with more datasets than a sweep has time for is gone through, too, and then the next page."""
+    env = Environment()
+    plans = tuple((f"d{number}", DIGESTS["1.0.0"]) for number in range(5))
+    env.memory.registry.publish(Publication("many", "1.0.0", "active", "contracts/1.0.0", (), plans=plans))
+    seen: list[str] = []
+
+    def write_lost(_dependencies: Dependencies, line: str) -> Steps[None]:
+        yield from ()
+        seen.append(line)
+
+    monkeypatch.setattr(readers_manifest, "write_lost", write_lost)
+    rounds = []
+    for _ in range(4):
+        seen.clear()
+        limited = replace(env.dependencies, remaining=lambda: 600.0 if len(seen) < 2 else 0.0)
+        run(sweep(limited), env.memory.clock)
+        rounds.append(list(seen))
+
+    assert rounds[:3] == [["many/d0_v1", "many/d1_v1"], ["many/d2_v1", "many/d3_v1"], ["many/d4_v1", "orders/lines_v1"]]
+    assert rounds[3] == rounds[0]
 
 
 def test_work_that_is_due_is_left_where_time_is_short() -> None:
