@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
+from lakegate.admission.header import named
 from lakegate.contract.delivery_policy import Additional, Treatment
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.plan import Plan
@@ -195,6 +196,23 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
         extra = ", ".join(each or "one without a name" for each in columns.extra)
         message = f"the file has columns the contract does not name: {extra}"
         yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
+        if alike := _alike(plan, columns):
+            pairs = named(" and ".join(names) for names in alike)
+            message = f"names differ in capitals only: {pairs}; Spark, Athena and others take them for one: rename one"
+            yield _of_file("column-case", Status.FAIL, "names that differ in more than capitals", message)
+
+
+def _alike(plan: Plan, columns: Columns) -> list[list[str]]:
+    """Names of the file that differ in capitals only, but for those that the contract has so.
+
+    Other keys of JSON may be masked: they are compared with declared ones only.
+    """
+    spellings: dict[str, list[str]] = {}
+    for name in columns.found:
+        spellings.setdefault(name.lower(), []).append(name)
+    extra = set(columns.extra)
+    pairs = [names for names in spellings.values() if len(names) > 1 and not extra.isdisjoint(names)]
+    return [names for names in pairs if not (plan.storage.format.is_json and extra.issuperset(names))]
 
 
 def _of_file(name: str, status: Status, wanted: str, message: str) -> CheckOutcome:

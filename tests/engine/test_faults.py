@@ -87,6 +87,16 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
             )
         ],
     ),
+    "an extra column that differs in capitals": (
+        COMMAS,
+        text(*(f"{line},x" for line in GOOD), header=f"{HEADER},ID"),
+        [
+            (
+                "file/column-case: names differ in capitals only: id and ID; Spark, Athena and others take them for one: "
+                "rename one"
+            )
+        ],
+    ),
     "a column that is misspelt": (
         STRICT,
         text(*GOOD, header="id,prise,weight,day,sku,ok"),
@@ -344,6 +354,24 @@ def test_dates_that_parquet_stores_as_texts_are_named(judge_files: Callable[...,
             "cause/column-types: id is stored as string, not as integer, day is stored as string, not as date: "
             "convert before the file is written"
         )
+    ]
+
+
+@pytest.mark.parametrize("stored", [Format.PARQUET, Format.JSONL])
+def test_an_extra_name_in_other_capitals_is_refused_in_each_format(
+    judge_files: Callable[..., Judged], stored: Format
+) -> None:
+    """Of an extra key of JSON whose name is masked nothing is known but that it is none of the declared ones."""
+    rows = [{"id": 1, "ID": 2, "Erika M": 3, "erika m": 4}]
+    file = io.BytesIO()
+    pa.parquet.write_table(pa.Table.from_pylist(rows), file)
+    plan = replace(plan_of({"id": "integer"}), storage=Storage(stored))
+
+    judged = judge_files(plan, file.getvalue() if stored is Format.PARQUET else as_jsonl(rows))
+    names = "id and ID, Erika M and erika m" if stored is Format.PARQUET else "id and ID"
+
+    assert [f"{each.id}: {each.message}" for each in judged.judgement.reasons] == [
+        f"file/column-case: names differ in capitals only: {names}; Spark, Athena and others take them for one: rename one"
     ]
 
 

@@ -86,6 +86,29 @@ def test_additional_columns_are_what_the_policy_says(policy: Additional, expecte
     assert expected == verdict(plan(check(), policy=Policy(additional_fields=policy)), result)
 
 
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        (Columns(("n", "N"), extra=("N",)), "n and N"),
+        (Columns(("N", "n", "x"), extra=("N", "x")), "N and n"),
+        (Columns(("n", "x", "X"), extra=("x", "X")), "x and X"),
+        (Columns(("É", "é", "n"), extra=("É", "é")), "É and é"),
+        (Columns(("n", "x"), extra=("x",)), ""),
+        (Columns(("m", "M", "x"), extra=("x",)), ""),  # as the contract has them
+        (Columns(("N",), absent=("n",), extra=("N",)), ""),  # it is misspelt, which is told so
+    ],
+)
+def test_names_that_differ_in_capitals_only_are_refused(columns: Columns, named: str) -> None:
+    """Readers of accepted data would take an extra column for the one that was evaluated."""
+    policy = Policy(additional_fields=Additional.ALLOW)
+    judged = judge(plan(check(), policy=policy), answer(measured(CLEAN), columns=columns))
+    messages = [each.message for each in judged.outcomes if each.id == "file/column-case"]
+    words = f"names differ in capitals only: {named}; Spark, Athena and others take them for one: rename one"
+
+    assert messages == ([words] if named else [])
+    assert (judged.verdict is Verdict.REJECTED) is bool(named or columns.absent)
+
+
 def test_rows_do_not_answer_for_an_absent_field() -> None:
     """With onReject: rows, a file without a field that a rule names is rejected whole: no row of it is to blame."""
     by_rows = plan(check(), policy=Policy(on_reject=OnReject.ROWS))
