@@ -14,7 +14,6 @@ from lakegate.aws.lambda_runtime import (
     hints,
     logger,
     metrics,
-    report_denied_deletions,
 )
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.paced_starts import start_waiting
@@ -33,7 +32,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     INVOCATION.set(context)
     answer = batch(event, carry_on, hints(JobMoved | InvocationEnded), LOG, METRICS)
     do_afterwards(dependencies, start_waiting, LOG, METRICS)
-    report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 
 

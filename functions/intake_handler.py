@@ -13,7 +13,6 @@ from lakegate.aws.lambda_runtime import (
     hints,
     logger,
     metrics,
-    report_denied_deletions,
 )
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.paced_starts import start_waiting
@@ -32,7 +31,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     INVOCATION.set(context)
     answer = batch(event, take, hints(ObjectSeen), LOG, METRICS)
     do_afterwards(dependencies, start_waiting, LOG, METRICS)
-    report_denied_deletions(lambda: dependencies().denied_deletions(), LOG)
     return answer
 
 

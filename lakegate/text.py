@@ -162,3 +162,22 @@ def lasting(seconds: Fraction) -> str:
 def for_python(pattern: str) -> str:
     r"""A pattern of plans as Python's `re` reads it: the end of the text is `\Z`. A backslash is never written as two."""
     return pattern.replace(r"\z", r"\Z")
+
+
+# ---- Patterns with stars ----
+
+
+def matches_pieces(name: str, pieces: list[str]) -> bool:
+    """Whether a name matches a pattern, given as the texts between its stars: each is taken where it comes first."""
+    first, last = pieces[0], pieces[-1]
+    if len(pieces) == 1:
+        return name == first
+    at, end = len(first), len(name) - len(last)
+    if at > end or not name.startswith(first) or not name.endswith(last):
+        return False
+    for each in pieces[1:-1]:
+        found = name.find(each, at, end)
+        if found < 0:
+            return False
+        at = found + len(each)
+    return True

@@ -179,7 +179,7 @@ def log_failures(what: str, failures: Sequence[BaseException], log: Logger, coun
 def do_afterwards(
     made: Callable[[], Dependencies], act: Callable[[Dependencies], Steps[Turn]], log: Logger, count: Metrics
 ) -> None:
-    """Do what a function does after its messages, which are done whatever comes of it, and report rows that were left out.
+    """Do what a function does after its messages, which are done whatever comes of it, and report what they met.
 
     Where the adapters could not be made, the messages say why.
     """
@@ -190,18 +190,12 @@ def do_afterwards(
     failures = [*run(act(within), within.clock).failures, *within.taken_out()]
     if failures:
         log_failures("StepFailures", failures, log, count)
+    report_denied_deletions(within, log)
 
 
-def report_denied_deletions(denied: Callable[[], Sequence[LakegateError]], log: Logger) -> None:
-    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it.
-
-    Where the adapters could not be made nothing was deleted, and the messages say why.
-    """
-    try:
-        found = denied()
-    except SetUpError:
-        return
-    for failure in found:
+def report_denied_deletions(within: Dependencies, log: Logger) -> None:
+    """Log and count buckets where judged objects could not be deleted: one metric of the stack, whichever function met it."""
+    for failure in within.denied_deletions():
         log.error("DeletionsDenied", extra=of_error(failure))
         count_once("DeletionsDenied", "gate")
 

@@ -248,7 +248,7 @@ class Agenda:
         return self._of_starts("led") > _milliseconds(now)
 
     def end_lead(self, until: datetime) -> None:
-        """Let another worker make them, if this one still does, which said `until`."""
+        """Let another worker make them, unless one does already: `until` is the time that this one has given."""
         with suppress(ConditionFailed):
             self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until)), reason="led"))
 

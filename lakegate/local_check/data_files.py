@@ -9,8 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +29,7 @@ from lakegate.job.job_storage import PinnedObject
 from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
-from lakegate.text import did_you_mean, listed
+from lakegate.text import did_you_mean, listed, matches_pieces
 
 if TYPE_CHECKING:
     References = dict[str, tuple[Plan, list[Path]]]
@@ -102,8 +101,7 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
         for key in ("path", "location"):
             before, placeholder, after = str(server.settings.get(key, "")).rpartition("/")[2].partition("{model}")
             for name, dataset in names.items() if placeholder else ():
-                pattern = "*".join(map(escape, f"{before}{name}{after}".casefold().split("*")))
-                if fnmatchcase(file.rpartition("/")[2].casefold(), pattern):
+                if matches_pieces(file.rpartition("/")[2].casefold(), f"{before}{name}{after}".casefold().split("*")):
                     return dataset
     return None
 

@@ -11,7 +11,7 @@ from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, ObservedValues, Result, Sample
-from lakegate.text import closest
+from lakegate.text import closest, matches_pieces
 from lakegate.verdict.measured_values import (
     ReportedNumbers,
     briefly,
@@ -38,26 +38,10 @@ def _breaking(wanted: HeaderRequirement, found: tuple[str, ...]) -> int:
     absent = sum(name not in known for name in wanted.required)
     beside = sum(name not in required for name in found) if wanted.closed else 0
     patterns = [each.split("*") for each in wanted.forbidden]
-    forbidden = sum(any(_is_like(name, each) for each in patterns) for name in found)
+    forbidden = sum(any(matches_pieces(name, each) for each in patterns) for name in found)
     places = zip(wanted.required, found, strict=False) if wanted.ordered else ()
     displaced = sum(name != there and name in known for name, there in places)
     return absent + beside + forbidden + displaced
-
-
-def _is_like(name: str, pieces: list[str]) -> bool:
-    """Whether a name has the texts between the stars of a pattern, one behind the other: each where it comes first."""
-    first, last = pieces[0], pieces[-1]
-    if len(pieces) == 1:
-        return name == first
-    at, end = len(first), len(name) - len(last)
-    if at > end or not name.startswith(first) or not name.endswith(last):
-        return False
-    for each in pieces[1:-1]:
-        found = name.find(each, at, end)
-        if found < 0:
-            return False
-        at = found + len(each)
-    return True
 
 
 # ---- The outcome of a check ----

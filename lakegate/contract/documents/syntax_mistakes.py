@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SyntaxMistake(NamedTuple):
-    """What is wrong and how to mend it, as a clause, and where."""
+    """A mistake and its remedy, as a clause, and its place."""
 
     words: str
     mark: Mark
