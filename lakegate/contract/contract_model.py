@@ -219,6 +219,11 @@ class Dataset:
     native: Mapping[str, str] = field(default_factory=dict)
     """Its names in systems (`avroNamespace`)."""
 
+    @property
+    def is_whole_document(self) -> bool:
+        """Whether it stands for a document that describes no dataset: it has what the document says for all data."""
+        return self.name == COMMON and self.origin.path == "$"
+
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""
         return self._by_path.get(path)
@@ -304,7 +309,8 @@ class Contract:
     status: str | None = None
     about: About = field(default_factory=About)
     common: Dataset | None = None
-    """The dataset with the name `*`: its requirements hold for every dataset of the contracts that inherit."""
+    """The dataset with the name `*`: its requirements hold for every dataset of the contracts that inherit. Of a document
+    without datasets, its policies (ADR-0029: an enterprise contract has no others), with the address of the whole document."""
     inherits: ParentReference | None = None
     require: tuple[str, ...] = ()
     """Keys of `lakegate/lints/metadata_lints.py` that the contract, and each one that inherits from it, must declare."""

@@ -105,8 +105,8 @@ def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
     for before, after in levels:
         yield from metadata.of_element("level", after.path, before.origin.path, after.origin.path)
     pairs, removed, added = _paired_datasets(old.contract, new.contract)
-    yield from (Change(each.name, "dataset-removed", each.name, None) for each in removed)
-    yield from (Change(each.name, "dataset-added", None, each.name) for each in added)
+    yield from (Change(each.name, "dataset-removed", each.name, None) for each in removed if not each.is_whole_document)
+    yield from (Change(each.name, "dataset-added", None, each.name) for each in added if not each.is_whole_document)
     for was, now in pairs:
         if was.name != now.name:
             yield Change(now.name, "dataset-renamed", was.name, now.name)
@@ -131,7 +131,8 @@ def _of_dataset(
     sides = Side(was, demanded_fields(before, fields.removed)), Side(now, demanded_fields(after, fields.added))
     yield from compare_settings(was, now)
     yield from compare_fields(*sides, fields, is_one_format=old.family == new.family)
-    yield from metadata.of_element("dataset", now.name, was.origin.path, now.origin.path)
+    if not was.is_whole_document and not now.is_whole_document:
+        yield from metadata.of_element("dataset", now.name, was.origin.path, now.origin.path)
     for field, other in fields.same:
         yield from metadata.of_element("field", f"{now.name}.{other.name}", field.origin.path, other.origin.path)
     removed = _all_names(fields.removed) - fields.paths.keys()

@@ -50,7 +50,10 @@ RULE = {
 }
 ROOT = (*CONTRACT, *ABOUT)
 READ: dict[tuple[str, Element], set[str]] = {
-    ("ODCS", "root"): {"apiVersion", "kind", "schema", "servers", DEPRECATION, *keys_of(CONTRACT, "odcs")},
+    ("ODCS", "root"): {
+        *("apiVersion", "kind", "schema", "slaProperties", "servers", DEPRECATION),
+        *keys_of(CONTRACT, "odcs"),
+    },
     ("ODCS", "dataset"): {"name", "quality", "relationships", *keys_of(DATASET, "odcs")},
     ("ODCS", "field"): {
         *("name", "logicalType", "required", "unique", "primaryKey", "primaryKeyPosition", "quality"),
@@ -122,11 +125,6 @@ def _members(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     return {key: each for key, each in value.items() if key != "name"} if isinstance(value, dict) else value
 
 
-def _levels(value: Plain, owner: Mapping[str, Plain]) -> Plain:
-    """Service levels belong to datasets: without any they are only text."""
-    return None if owner.get("schema") else value
-
-
 def _not_columns(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     """Measures and dimensions, which are not delivered."""
     items = value if isinstance(value, list) else []
@@ -183,7 +181,6 @@ PARTS: dict[tuple[str, Element, str], Part] = {
     ("ODCS", "root", "description"): _without(*parts_of(ABOUT, "odcs", "description")),
     ("ODCS", "root", "team"): _members,
     ("ODCS", "root", "customProperties"): _properties_without(EXTENSION),
-    ("ODCS", "root", "slaProperties"): _levels,
     ("ODCS", "dataset", "customProperties"): _properties_without(EXTENSION),
     ("ODCS", "dataset", "properties"): _not_columns,
     ("ODCS", "field", "customProperties"): _properties_without(PERSONAL),

@@ -125,10 +125,16 @@ def versioned_id(contract: Contract, _document: Document) -> Iterator[Finding]:
         yield "$.id", f"The id {shown(contract.id)} ends in a version, {message}"
 
 
+NO_DATASET = "The contract has no dataset, so it covers no delivery"
+
+
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract has a dataset."""
-    if not contract.datasets:
-        yield "$", "The contract has no dataset, so it covers no delivery: describe one."
+    if all(each.is_whole_document for each in contract.datasets):
+        if contract.require or any(each.rules or each.declared for each in contract.datasets):
+            yield "$", f"{NO_DATASET}. What it requires holds for every dataset of the contracts that inherit from it."
+        else:
+            yield "$", f"{NO_DATASET}: describe one."
 
 
 def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import partial
 
 from lakegate.contract.contract_model import (
+    COMMON,
     NESTED_KIND,
     Contract,
     Dataset,
@@ -308,7 +309,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
     _warn_unused(definitions)
-    concrete, common = separated(datasets)
+    policies = replace(_dataset(COMMON, top["models"], definitions, older), origin=top.origin) if not datasets else None
+    concrete, common = separated(datasets) if policies is None else ((), policies)
     return Contract(
         format=f"DCS {version}",
         datasets=concrete,

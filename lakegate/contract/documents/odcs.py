@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lakegate.contract.contract_model import (
+    COMMON,
     PLACEHOLDERS,
     VARIABLE,
     Contract,
@@ -157,7 +158,9 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)
-    datasets, common = separated(_dataset(each, top, notes) for each in top["schema"].items)
+    described = [_dataset(each, each["name"].text or "", top, notes) for each in top["schema"].items]
+    policies = replace(_dataset(top["schema"], COMMON, top, notes), origin=top.origin) if not described else None
+    datasets, common = separated(described) if policies is None else ((), policies)
     return Contract(
         format=f"ODCS {version}",
         datasets=datasets,
@@ -174,8 +177,8 @@ def _untyped(document: Document, problem: Problem) -> Place | None:
     return None if not found or document.at(owner)["logicalType"].present else document.at(owner)
 
 
-def _dataset(place: Place, top: Place, notes: Notes) -> Dataset:
-    name, ordinals = place["name"].text or "", Counter[str]()
+def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
+    ordinals = Counter[str]()
     extension = Extension(
         [*_extensions(top), *_extensions(place)], notes, served(top["servers"]), delimiter_of(top["servers"])
     )

@@ -178,7 +178,8 @@ def elements(version: ContractVersion) -> Iterator[tuple[str, str]]:
     """Every element with its address, once."""
     found = [("root", "$")]
     for dataset in version.contract.datasets:
-        found.append(("dataset", dataset.origin.path))
+        if not dataset.is_whole_document:
+            found.append(("dataset", dataset.origin.path))
         found += [("field", each.origin.path) for each in with_parts(dataset.fields)]
         found += [("rule", each.origin.path) for each in dataset.rules if ".quality[" in each.origin.path]
     found += [("level", each.origin.path) for each in service_levels(version.contract)]

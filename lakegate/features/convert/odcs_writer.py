@@ -515,10 +515,12 @@ DIMENSIONS = ("accuracy", "completeness", "conformity", "consistency", "coverage
 def document_of(contract: Contract, rest: Rest) -> Plain:
     """The document; `rest` gives what an element has beside the model, by its kind and its place in the old document."""
     about = replace(contract.about, description=None, purpose=contract.about.purpose or contract.about.description)
+    whole = [each for each in contract.datasets if each.is_whole_document]
     settings = {
         "inherits": contract.inherits.name if contract.inherits else None,
         "require": [*contract.require] or None,
         "sharedWith": [*contract.shared_with] or None,
+        **(_settings(whole[0], is_lenient=_is_lenient(whole[0])) if whole else {}),
     }
     passed, texts = rest("root", "$"), written_texts(ABOUT, about, "odcs")
     root = {
@@ -530,7 +532,7 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         **{key: _with(each, texts.get(key)) for key, each in passed.items()},
         "servers": [_server(each) for each in about.servers] or None,
         DEPRECATION: _known({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
-        "schema": [_object(contract, each, rest) for each in contract.datasets] or None,
+        "schema": [_object(contract, each, rest) for each in contract.datasets if each not in whole] or None,
         "slaProperties": [_level(each, rest) for each in service_levels(contract) if _is_plain(each)] or None,
     }
     return _known(root | own_properties(root, EXTENSION, _known(settings) or None))
@@ -574,8 +576,12 @@ def _known(mapping: Mapping[str, Any]) -> Plain:
     return {key: each for key, each in mapping.items() if each is not None}
 
 
+def _is_lenient(dataset: Dataset) -> bool:
+    return bool(dataset.rules) and {each.severity for each in dataset.rules} == {Severity.WARN}
+
+
 def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
-    is_lenient = bool(dataset.rules) and {each.severity for each in dataset.rules} == {Severity.WARN}
+    is_lenient = _is_lenient(dataset)
     found: defaultdict[str, OwnKeys] = defaultdict(OwnKeys)
     rules = [(rule, checks) for rule, checks in checks_by_rule(contract, dataset) if rule.kind in WRITERS]
     for rule, checks in rules:

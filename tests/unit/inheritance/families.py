@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from lakegate.inheritance import Resolved, pinned, resolve
+from lakegate.inheritance import Resolved, identity_of, pinned, resolve
 from tests.unit.diff.builder import document
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
@@ -28,10 +28,5 @@ def child_of(parts: dict[str, Any], inherits: str = "acme@1", **root: object) ->
 
 def resolved(child: bytes, *parents: bytes) -> Resolved:
     """The child with its parents, each with the name under which it is pinned."""
-    names = {f"{name}@{version}": text for text in parents for name, version in [_identity(text)]}
+    names = {"@".join(identity_of(text)): text for text in parents}
     return resolve(child, pinned(names))
-
-
-def _identity(text: bytes) -> tuple[str, str]:
-    read = yaml.safe_load(text)
-    return read["id"], read["version"]

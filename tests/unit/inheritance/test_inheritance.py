@@ -133,6 +133,136 @@ def test_a_dataset_that_the_child_lacks_is_inherited_whole() -> None:
     assert rules_of(contract, "lines") == ["id:type:1", "some"]
 
 
+ODCS_POLICIES = b"""apiVersion: v3.1.0
+kind: DataContract
+id: enterprise
+version: 1.0.0
+status: active
+team: {name: data-office}
+customProperties:
+  - {property: lakegate, value: {require: [owner, classified-personal-data], additionalFields: forbid}}
+slaProperties:
+  - {property: latency, value: 24, unit: h}
+"""
+DCS_POLICIES = b"""dataContractSpecification: 1.2.1
+id: enterprise
+info: {title: t, version: 1.0.0, owner: data-office}
+config: {lakegate: {require: [owner, classified-personal-data], additionalFields: forbid}}
+terms: {noticePeriod: P60D}
+servicelevels: {latency: {threshold: 24h}, frequency: {interval: P9D}}
+"""
+DOMAIN = b"""dataContractSpecification: 1.2.1
+id: sales
+info: {title: t, version: 1.0.0, owner: sales}
+config: {lakegate: {inherits: enterprise@1}}
+servicelevels: {frequency: {interval: P5D}}
+"""
+PRODUCTS = {
+    "ODCS": b"""apiVersion: v3.1.0
+kind: DataContract
+id: product
+version: 1.0.0
+status: active
+team: {name: sales}
+customProperties:
+  - {property: lakegate, value: {inherits: PARENT, additionalFields: SETTING}}
+slaProperties:
+  - {property: latency, value: HOURS, unit: h, element: orders.at}
+  - {property: frequency, value: DAYS, unit: d}
+schema:
+  - {name: orders, properties: [{name: at, logicalType: timestamp}]}
+""",
+    "DCS": b"""dataContractSpecification: 1.2.1
+id: product
+info: {title: t, version: 1.0.0, owner: sales}
+config: {lakegate: {inherits: PARENT, additionalFields: SETTING}}
+servicelevels:
+  latency: {threshold: HOURSh, sourceTimestampField: orders.at}
+  frequency: {interval: PDAYSD}
+models: {orders: {fields: {at: {type: timestamp}}}}
+""",
+    "DCM": b"""specVersion: 0.1.3
+id: product-a-b-1.0.0
+name: product
+kind: DataContract
+version: 1.0.0
+producer: {name: a, group: g}
+consumer: {name: b, group: g}
+ownerGroup: sales
+access: {eventType: push, protocol: HTTP, location: /a, accessConfiguration: {}}
+dataset: {name: orders, schema: [{name: at, dataType: timestamp}]}
+serviceLevelAgreements: {timeliness: HOURSh, intervalOfChange: DAYSd}
+specific: {lakegate: {inherits: PARENT, additionalFields: SETTING}}
+""",
+}
+
+
+def product(family: str, parent: str, setting: str = "forbid", hours: int = 6, days: int = 5) -> bytes:
+    text = PRODUCTS[family].replace(b"PARENT", parent.encode()).replace(b"SETTING", setting.encode())
+    return text.replace(b"HOURS", b"%d" % hours).replace(b"DAYS", b"%d" % days)
+
+
+@pytest.mark.parametrize("family", PRODUCTS)
+@pytest.mark.parametrize("policies", [ODCS_POLICIES, DCS_POLICIES], ids=["ODCS parent", "DCS parent"])
+def test_policies_of_a_parent_without_a_dataset_hold_for_every_dataset_of_its_children(
+    policies: bytes, family: str
+) -> None:
+    """ADR-0029: an enterprise contract has policies alone. A child that is as strict is valid, and each weakness is an error."""
+    same, weaker = product(family, "enterprise@1"), product(family, "enterprise@1", "warn", 30)
+    found = resolved(weaker, policies).examined.errors
+
+    assert resolved(same, policies).examined.errors == ()
+    assert {each.code for each in found} == {"weaker-than-parent"}
+    assert sorted(each.message.partition(" is weaker")[0] for each in found) == [
+        "`orders.lakegate.additionalFields`",
+        "`serviceLevels.latency`",
+    ]
+
+
+@pytest.mark.parametrize("family", PRODUCTS)
+def test_policies_without_a_dataset_hold_through_generations(family: str) -> None:
+    """A domain without a dataset adds to the enterprise, and a product has the policies of both."""
+    assert resolved(DOMAIN, DCS_POLICIES).examined.errors == ()
+    fine, weaker = product(family, "sales@1"), product(family, "sales@1", hours=30, days=8)
+    (dataset,) = contract_of(fine, DOMAIN, DCS_POLICIES).datasets
+    found = resolved(weaker, DOMAIN, DCS_POLICIES).examined.errors
+
+    assert (dataset.notice_days, dataset.policy.additional_fields.value) == (60, "forbid")
+    assert sorted(each.message.partition(" is weaker")[0] for each in found) == [
+        "`serviceLevels.frequency`",
+        "`serviceLevels.latency`",
+    ]
+    relaxed = DOMAIN.replace(b"P5D", b"P30D")
+    assert [each.path for each in resolved(relaxed, DCS_POLICIES).examined.errors] == ["$.servicelevels.frequency"]
+
+
+def test_a_level_of_a_parent_without_a_dataset_is_inherited_with_its_source() -> None:
+    """A child that declares no level has the parent's."""
+    contract = contract_of(child_of({}, "enterprise@1", team={"name": "sales"}), ODCS_POLICIES)
+    (dataset,) = contract.datasets
+
+    assert {each.id: source_of(contract, each.origin) for each in dataset.rules} == {
+        "id:type:1": None,
+        "latency:serviceLevel:1": DeclaringVersion("enterprise@1.0.0", "$.slaProperties[0]"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        (ODCS_POLICIES, " What it requires holds for every dataset of the contracts that inherit from it."),
+        (ODCS_POLICIES[: ODCS_POLICIES.index(b"customProperties")], "describe one."),
+    ],
+    ids=["policies", "nothing"],
+)
+def test_the_warning_of_a_contract_without_a_dataset_says_what_holds(text: bytes, ending: str) -> None:
+    """Nobody is asked for a dataset where policies are meant."""
+    (warning,) = resolved(text).examined.warnings
+
+    assert (warning.code, warning.path) == ("no-dataset", "$")
+    assert warning.message.endswith(ending)
+
+
 def test_a_rule_may_use_an_inherited_field() -> None:
     """The linter knows the fields of the parent."""
     parent = parent_of({"common": {"properties": [{"name": "at", "logicalType": "timestamp"}]}})
