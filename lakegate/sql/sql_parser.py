@@ -43,6 +43,8 @@ DIALECTS = {
     **dict.fromkeys(("s3", "local", "azure", "gcs", "sftp", "file", "kafka", "motherduck", "dataframe"), FILES),
 }
 """Dialect by server type or by the `dialect` of a rule."""
+TABLE_DIALECTS = {**DIALECTS, **{name: name for name in ("clickhouse", "oracle", "sqlite", "teradata")}}
+"""The same with those dialects of which tables are read, and no queries."""
 DAYS_BETWEEN_DATES = frozenset({"duckdb", "postgres", "redshift", "snowflake"})
 """Date minus date is a number of days; date plus number is a date."""
 MOMENTS_APART = frozenset({"databricks", "duckdb", "postgres", "redshift", "spark"})

@@ -91,12 +91,12 @@ def _text(path: Path, most: int) -> bytes:
 
 
 def _dialect(name: str) -> str:
-    from lakegate.sql.sql_parser import DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
+    from lakegate.sql.sql_parser import TABLE_DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
     from lakegate.text import listed  # noqa: PLC0415 - likewise
 
-    found = DIALECTS.get(name.lower())
+    found = TABLE_DIALECTS.get(name.lower())
     if found is None:
-        raise InputError(f"the dialect {name} is not known; known are {listed(sorted(set(DIALECTS.values())))}")
+        raise InputError(f"the dialect {name} is not known; known are {listed(sorted(set(TABLE_DIALECTS.values())))}")
     return found
 
 

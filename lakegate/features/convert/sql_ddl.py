@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, full_dataset_name, shape_of
 from lakegate.contract.delivery_policy import PublishAs
@@ -24,9 +22,18 @@ from lakegate.contract.documents.imported_schema import (
 )
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.physical_types import PHYSICAL, type_word
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.sql.sql_parser import silence_sqlglot
+from lakegate.features.convert.sql_script import (
+    LostClause,
+    Statement,
+    bounded_tokens,
+    in_words,
+    reader_of,
+    statements,
+    with_types_of,
+)
 from lakegate.text import dataset_name, shown
 
 # ---- CREATE TABLE for DuckDB and Athena: every name is quoted ----
@@ -231,14 +238,9 @@ def _literal(text: str) -> str:
 
 
 # ---- Contracts from SQL ----
-# The text is hostile: its size, its tokens and its nesting are bounded before it is parsed, and nothing of it is run.
 
 
-MAX_CHARACTERS = 1 << 20
-MAX_TOKENS = 100_000
 Type = exp.DataType.Type
-_BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-"""The end of a batch in scripts for SQL Server."""
 SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})
 """Whole numbers that the database counts, and that are never null."""
 SIGNED = {Type.UDECIMAL: Type.DECIMAL, Type.UDOUBLE: Type.DOUBLE}
@@ -261,40 +263,62 @@ TYPES = {each: logical for logical, family in _FAMILIES.items() for each in fami
 """The logical type of each type of SQL; all others are left out, and listed."""
 
 
+SHOWN = 5
+"""The losses that an error names."""
+
+
 def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
     """A draft with a dataset for each table, and what of the statements is not in it. InputError if there is no table."""
     tables: list[SqlTable] = []
-    later: list[tuple[int, exp.Expr]] = []
-    for number, statement in enumerate(_statements(text, dialect), start=1):
-        if isinstance(statement, exp.Create) and statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            tables.append(SqlTable(statement))
-        elif statement is not None and not isinstance(statement, exp.Semicolon):
-            later.append((number, statement))
+    later: list[Statement] = []
+    script = statements(text, dialect)
+    for each in script:
+        tree = each.tree
+        if isinstance(tree, exp.Create) and tree.kind == "TABLE" and isinstance(tree.this, exp.Schema):
+            tables.append(SqlTable(tree, each.lost))
+        else:
+            later.append(each)
     if not tables:
-        raise InputError("the text has no CREATE TABLE with columns")
+        unread = next((each for each in script if each.tree is None), None)
+        if unread is None:
+            raise InputError("the text has no CREATE TABLE with columns")
+        raise InputError(
+            f"the text is not SQL of this dialect: {shown(unread.words)} on line {unread.line} cannot be read; name another one"
+            " with --dialect"
+        )
     by_name = {each.key: each for each in reversed(tables)}
-    lost = [each for number, statement in later for each in _added(statement, number, by_name)]
+    lost = [each for statement in later for each in _added(statement, by_name)]
     for table in tables:
         table.refer(by_name)
-    found = [table.schema.dataset(table.fields) for table in tables]
+    found = list[Dataset]()
+    for table in tables:
+        try:
+            found.append(table.schema.dataset(table.fields))
+        except InputError as error:
+            table.schema.lose("left out", str(error))
     mine = [f"{table.schema.name}.{each}" for table in tables for each in table.schema.lost]
+    if not found:
+        raise InputError("; ".join(mine[:SHOWN]))
     return contract_of(name, found, [*mine, *lost])
 
 
-def _added(statement: exp.Expr, number: int, tables: Mapping[str, SqlTable]) -> Iterator[str]:
+def _added(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str]:
     """Comments, and constraints that are added to tables, become part of them; the words of what does not."""
-    subject = statement.args.get("kind")
-    is_column = isinstance(statement, exp.Comment) and subject == "COLUMN"
-    named = statement.this.args.get("table") if is_column else statement.this
+    tree = statement.tree
+    subject = None if tree is None else tree.args.get("kind")
+    is_column = isinstance(tree, exp.Comment) and subject == "COLUMN"
+    named = tree.this.args.get("table") if is_column and tree is not None else None if tree is None else tree.this
     table = tables.get(named.name.casefold()) if isinstance(named, exp.Expr) else None
-    match statement:
+    match tree:
         case exp.Comment() if table and subject in {"TABLE", "COLUMN"}:
-            table.describe(statement.this.name if is_column else None, statement.expression.name)
+            table.describe(tree.this.name if is_column else None, tree.expression.name)
         case exp.Alter() if table:
-            for action in statement.args["actions"]:
+            for action in tree.args["actions"]:
                 table.alter(action)
+        case None:
+            yield f"line {statement.line}: {shown(statement.words)} cannot be read"
         case _:
-            yield f"statement {number}: it creates no table with columns, and adds nothing to one"
+            yield f"line {statement.line}: {shown(statement.words)} creates no table with columns, and adds nothing to one"
 
 
 def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description: str | None = None) -> Field | None:
@@ -315,14 +339,19 @@ def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description:
             schema.nested(path, "struct", known, description) if known and len(known) == len(kind.expressions) else None
         )
     is_flag = kind.this is Type.BIT and [each.name for each in kind.expressions] in ([], ["1"])
-    logical = LogicalType.BOOLEAN if is_flag else TYPES.get(kind.this)
+    logical = LogicalType.BOOLEAN if is_flag else TYPES.get(kind.this) or _physical(kind)
     return None if logical is None else _value(schema, path, kind, logical, description)
+
+
+def _physical(kind: exp.DataType) -> LogicalType | None:
+    """The logical type of a type that contracts name, such as RAW; a time of day with an offset is none."""
+    return None if kind.this is Type.TIMETZ else PHYSICAL.get(type_word(kind.sql()))
 
 
 def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field | None:
     """A field of a record, with its description, and whether it is required; other constraints are listed."""
     kind, inner = member.args.get("kind"), f"{path}.{member.name}"
-    constraints = [each.kind for each in member.constraints]
+    constraints = _constraints(member)
     found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
     for each in constraints if found is not None else ():
         match each:
@@ -332,6 +361,12 @@ def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field |
             case _ if not _is_comment(each):
                 schema.lose(inner, f"{shown(each.sql())} has no equivalent")
     return found
+
+
+def _constraints(column: exp.ColumnDef) -> list[exp.Expr]:
+    """The constraints of a column; of a name alone the name, which is no constraint."""
+    found: list[exp.Expr] = [*column.constraints]
+    return [each.kind if isinstance(each, exp.ColumnConstraint) else each for each in found]
 
 
 def _comment(found: Iterable[exp.Expr]) -> str | None:
@@ -374,53 +409,49 @@ def _value(
 def data_type(text: str, dialect: str = "") -> exp.DataType | None:
     """A type of SQL; None if the text is none."""
     try:
-        _bounded(text, dialect)
-        return exp.DataType.build(text, dialect=dialect or None)
-    except (SqlglotError, ValueError, RecursionError, InputError):
+        bounded_tokens(text, dialect)
+        found = exp.DataType.build(text, dialect=reader_of(dialect))
+        return found if isinstance(with_types_of(found, dialect), exp.DataType) else None
+    except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
         return None
 
 
-def _statements(text: bytes, dialect: str) -> list[exp.Expr | None]:
-    silence_sqlglot()
-    try:
-        decoded = _BATCH.sub(";", text.decode())
-        _bounded(decoded, dialect)
-        return list(sqlglot.parse(decoded, read=dialect or None))
-    except UnicodeDecodeError:
-        raise InputError("the text is not UTF-8") from None
-    except (SqlglotError, ValueError, RecursionError):
-        raise InputError("the text is not SQL of this dialect: name another one with --dialect") from None
-
-
-def _bounded(text: str, dialect: str) -> None:
-    """InputError for a text that would take too long; sqlglot itself refuses nesting that is too deep."""
-    if len(text) > MAX_CHARACTERS or len(sqlglot.tokenize(text, read=dialect or None)) > MAX_TOKENS:
-        raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
+_UNTYPED = "left out: it has no type"
 
 
 class SqlTable:
     """A table of a script with what its own statement, and later ones, declare of it."""
 
-    def __init__(self, statement: exp.Create) -> None:
+    def __init__(self, statement: exp.Create, lost: Iterable[LostClause] = ()) -> None:
         self.schema = ImportedSchema(statement.this.this.name)
         self.key = self.schema.name.casefold()
         properties = statement.args.get("properties")
         self.schema.description = _comment([properties] if properties else [])
+        for clause in lost:
+            self.schema.lose(*in_words(clause))
+        for each in properties.expressions if properties else ():
+            if _comment([each]) is None:
+                self._lose("table", each)
         self._references: list[tuple[tuple[str, ...], exp.Expr]] = []
         columns = [each for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
         self.fields = [found for each in columns if (found := self._field(each)) is not None]
         self._names = {each.name.casefold(): each for each in self.fields}
         for each in columns:
             if each.name.casefold() in self._names:
-                for one in each.constraints:
-                    self._constraint(one.kind, (each.name,))
+                for one in _constraints(each):
+                    self._constraint(one, (each.name,))
         for each in statement.this.expressions:
-            if not isinstance(each, exp.ColumnDef):
+            if isinstance(each, exp.Identifier):
+                self.schema.lose(each.name, _UNTYPED)
+            elif not isinstance(each, exp.ColumnDef):
                 self._of_table(each)
 
     def _field(self, column: exp.ColumnDef) -> Field | None:
-        kind = column.args["kind"]
-        found = field_of(self.schema, column.name, kind, _comment(each.kind for each in column.constraints))
+        kind = column.args.get("kind")
+        if kind is None:
+            self.schema.lose(column.name, f"{_UNTYPED}: {shown(column.sql())}")
+            return None
+        found = field_of(self.schema, column.name, kind, _comment(_constraints(column)))
         if found is None:
             self.schema.lose(column.name, f"left out: no logical type has values of {shown(kind.sql())}")
         return found
@@ -459,7 +490,7 @@ class SqlTable:
                     self._rule("required", names, each)
             case exp.PrimaryKey() | exp.PrimaryKeyColumnConstraint():
                 self._rule("primaryKey", names or [one.name for one in _columns(each.expressions)], each)
-            case exp.UniqueColumnConstraint():
+            case exp.UniqueColumnConstraint() if not each.find(exp.Where):
                 self._unique(names or tuple(one.name for one in _columns(_listed(each.this))), each)
             case exp.ForeignKey() | exp.Reference():
                 self._refers(names, each)

@@ -194,7 +194,7 @@ def test_columns_of_sql_are_fields(column: str, kinds: list[str]) -> None:
         ("a INT DEFAULT 0", (), "t.a: `DEFAULT 0` has no equivalent"),
         ("a INT CHECK (a % 2 = 0)", (), "t.table: `CHECK (a % 2 = 0)` has no equivalent"),
         ("a INTERVAL", (), "t.a: left out: no logical type has values of `INTERVAL`"),
-        ("a", (), "t.table: `a` has no equivalent"),
+        ("a", (), "t.a: left out: it has no type"),
         ("a STRUCT<x INTERVAL>", (), "t.a: left out: no logical type has values of `STRUCT<x INTERVAL>`"),
         ("a MAP<VARCHAR, INTERVAL>", (), "t.a: left out"),
         ("a ARRAY<INTERVAL>", (), "t.a: left out"),
@@ -215,14 +215,14 @@ def test_keys_of_tables_are_rules() -> None:
 
 
 def test_other_statements_are_listed() -> None:
-    """Each table is a dataset, the first of a name; what creates none is named by its number."""
+    """Each table is a dataset, the first of a name; what creates none is named with its line."""
     text = b"CREATE TABLE a.t (x INT); CREATE TABLE b.t (y INT); INSERT INTO t VALUES (1); CREATE TABLE c AS SELECT 1;;"
     contract, lost = sql_ddl.read(text, "orders")
 
     assert [each.fields[0].name for each in contract.datasets] == ["x"]
     assert lost == (
-        "statement 3: it creates no table with columns, and adds nothing to one",
-        "statement 4: it creates no table with columns, and adds nothing to one",
+        "line 1: `INSERT INTO t VALUES (1)` creates no table with columns, and adds nothing to one",
+        "line 1: `CREATE TABLE c AS SELECT 1` creates no table with columns, and adds nothing to one",
         "t: left out: another table has this name",
     )
 
@@ -549,4 +549,4 @@ def test_options_of_a_column_that_are_no_description_are_listed() -> None:
         b"CREATE TABLE t (a INT64 OPTIONS(rounding_mode='x')) OPTIONS(expiration_timestamp=NULL)", "shop", "bigquery"
     )
 
-    assert (contract.datasets[0].description, contract.datasets[0].fields[0].description, len(lost)) == (None, None, 1)
+    assert (contract.datasets[0].description, contract.datasets[0].fields[0].description, len(lost)) == (None, None, 2)

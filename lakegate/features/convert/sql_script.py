@@ -1,0 +1,322 @@
+"""A script of SQL as statements: what the parser does not know costs itself alone, and is listed with its line.
+
+The text is hostile: its size, its tokens, its nesting and the number of repairs are bounded, and nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lakegate.errors import InputError
+from lakegate.sql.sql_parser import READ_BY, silence_sqlglot
+from lakegate.text import shown
+
+if TYPE_CHECKING:
+    from sqlglot.dialects.dialect import Dialect
+
+MAX_CHARACTERS: Final = 1 << 20
+MAX_TOKENS: Final = 100_000
+FREE_REPAIRS, REPAIRS = 200_000, 2
+"""Characters of parts that are read again because a statement cannot be read as a whole: so many, and a multiple of the text."""
+MAX_PART_TOKENS: Final = 500
+"""Tokens of a part that is repaired; longer ones are left out whole."""
+_BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+"""The end of a batch in scripts for SQL Server."""
+_BRACKETS = {
+    TokenType.R_PAREN: TokenType.L_PAREN,
+    TokenType.R_BRACKET: TokenType.L_BRACKET,
+    TokenType.GT: TokenType.LT,
+}
+"""Closing brackets; `<` and `>` are brackets of types, and signs in conditions."""
+_CLAUSES = frozenset(
+    (
+        *("AS", "AUTOINCREMENT", "AUTO_INCREMENT", "CHECK", "COLLATE", "COMMENT", "CONSTRAINT", "DEFAULT", "GENERATED"),
+        *("IDENTITY", "NOT", "NULL", "OPTIONS", "PRIMARY", "REFERENCES", "UNIQUE"),
+    )
+)
+"""The words that begin a clause of a column."""
+_CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "FOREIGN", "PRIMARY", "UNIQUE"))
+"""The words that begin a constraint of a table."""
+_NOT_COLUMNS = _CONSTRAINTS | frozenset(("EXCLUDE", "FULLTEXT", "INDEX", "KEY", "LIKE", "PERIOD", "SPATIAL"))
+"""The words that begin a part of a table which is no column, unless a known type follows."""
+Type = exp.DataType.Type
+
+
+@dataclass(frozen=True, slots=True)
+class LostClause:
+    """A part of a statement that the parser does not know."""
+
+    owner: str
+    """The column that it is about; empty for the table."""
+    words: str
+    line: int
+    is_owner: bool
+    """Whether the column itself is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a script."""
+
+    line: int
+    words: str
+    """Its first words."""
+    tree: exp.Expr | None
+    """None where it cannot be read."""
+    lost: tuple[LostClause, ...] = ()
+
+
+def statements(text: bytes, dialect: str) -> list[Statement]:
+    """The statements of a script. InputError where it is not UTF-8, exceeds a bound, or has a quote that is not closed."""
+    silence_sqlglot()
+    try:
+        decoded = _BATCH.sub(";", text.decode())
+    except UnicodeDecodeError:
+        raise InputError("the text is not UTF-8") from None
+    reader = _Script(decoded, dialect)
+    return [reader.statement(each) for each in _separated(bounded_tokens(decoded, dialect))]
+
+
+def bounded_tokens(text: str, dialect: str) -> list[Token]:
+    """The tokens of a text; InputError where it has too many, or a quote or comment that is not closed."""
+    try:
+        tokens = sqlglot.tokenize(text, read=reader_of(dialect)) if len(text) <= MAX_CHARACTERS else None
+    except Exception as error:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
+        place = re.search(r"from ([0-9]+):[0-9]+", str(error.__cause__ or error))
+        where = f" that begins on line {place[1]}" if place else ""
+        raise InputError(
+            f"the text is not SQL of this dialect: a quote or comment{where} is not closed; close it, or name another"
+            " dialect with --dialect"
+        ) from None
+    if tokens is None or len(tokens) > MAX_TOKENS:
+        raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
+    return tokens
+
+
+def reader_of(dialect: str) -> str | type[Dialect] | None:
+    """The parser of a dialect as sqlglot names it; None for what most dialects have in common."""
+    return READ_BY.get(dialect, dialect) or None
+
+
+def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
+    """A tree whose types mean what they mean in the dialect: a DATE of Oracle has a time of day."""
+    if dialect == "oracle":
+        for kind in tree.find_all(exp.DataType):
+            if kind.this is Type.DATE:
+                kind.set("this", Type.DATETIME)
+    return tree
+
+
+def _separated(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The statements: after a semicolon, or where a line begins with that of a table, since SQL Server needs no semicolon."""
+    found: list[Token] = []
+    depth = 0
+    for at, each in enumerate(tokens):
+        depth += (each.token_type is TokenType.L_PAREN) - (each.token_type is TokenType.R_PAREN)
+        is_first = at == 0 or each.line > tokens[at - 1].line
+        if found and (
+            each.token_type is TokenType.SEMICOLON or (is_first and depth == 0 and _begins(tokens[at : at + 6]))
+        ):
+            yield found
+            found, depth = [], 0
+        if each.token_type is not TokenType.SEMICOLON:
+            found.append(each)
+    if found:
+        yield found
+
+
+def _begins(tokens: Sequence[Token]) -> bool:
+    """Whether tokens begin a statement about a table."""
+    words = [_word(each) for each in tokens]
+    return words[0] in {"CREATE", "ALTER"} and "TABLE" in words
+
+
+def _word(token: Token) -> str:
+    """A word in capitals; empty for a quoted name or a text."""
+    is_quoted = token.token_type in {TokenType.IDENTIFIER, TokenType.STRING}
+    return "" if is_quoted else token.text.upper()
+
+
+@dataclass(slots=True)
+class _Script:
+    """Parses the statements of one script."""
+
+    text: str
+    dialect: str
+    repairs: int = field(default=0)
+
+    def statement(self, tokens: list[Token]) -> Statement:
+        """A statement, without the parts of a table that cannot be read."""
+        words = self._words(tokens)
+        tree = self._parsed(words)
+        first, lost = tokens[0], tuple[LostClause, ...]()
+        if (tree is None or isinstance(tree, exp.Command)) and _begins(tokens) and _word(first) == "CREATE":
+            tree, lost = self._repaired(tokens) or (None, ())
+        return Statement(first.line, words[:80], None if isinstance(tree, exp.Command) else tree, lost)
+
+    def _words(self, tokens: Sequence[Token]) -> str:
+        return self.text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+
+    def _parsed(self, sql: str) -> exp.Expr | None:
+        """The tree of one statement; None where it cannot be read."""
+        try:
+            found = [each for each in sqlglot.parse(sql, read=reader_of(self.dialect)) if each is not None]
+        except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
+            return None
+        return with_types_of(found[0], self.dialect) if len(found) == 1 else None
+
+    def _table(self, sql: str) -> list[exp.Expr] | None:
+        """The parts of a table; None for a text that is none, or after too many repairs (InputError)."""
+        self.repairs += len(sql)
+        if self.repairs > FREE_REPAIRS + REPAIRS * len(self.text):
+            raise InputError(
+                "too much of the text cannot be read: name its dialect with --dialect, or remove what is not about tables"
+            )
+        tree = self._parsed(sql)
+        is_table = isinstance(tree, exp.Create) and isinstance(tree.this, exp.Schema)
+        return list(tree.this.expressions) if is_table and tree is not None else None
+
+    def _repaired(self, tokens: list[Token]) -> tuple[exp.Expr, tuple[LostClause, ...]] | None:
+        """A table without what cannot be read; None where nothing is left of it."""
+        opened = next((at for at, each in enumerate(tokens) if each.token_type is TokenType.L_PAREN), len(tokens))
+        head, parts, tail = self._words(tokens[: opened + 1]), *_parts(tokens[opened + 1 :])
+        kept, lost = list[str](), list[LostClause]()
+        for part in parts:
+            good, bad = self._part(head, part)
+            kept += [good] if good else []
+            lost += bad
+        body = f"{head}{', '.join(kept)})"
+        end = self._words(tail)
+        if tail and self._table(body + end) is None:
+            comment = self._comment(tail)
+            end = comment if self._table(body + comment) is not None else ""
+            lost.append(LostClause("", self._words(tail), tail[0].line, is_owner=False))
+        tree = self._parsed(body + end) if kept else None
+        return None if tree is None or not isinstance(tree, exp.Create) else (tree, tuple(lost))
+
+    def _comment(self, tail: Sequence[Token]) -> str:
+        """The comment among the options of a table."""
+        for at, each in enumerate(tail):
+            text = next((one for one in tail[at + 1 : at + 3] if one.token_type is TokenType.STRING), None)
+            if _word(each) == "COMMENT" and text is not None:
+                return f" COMMENT={self._words([text])}"
+        return ""
+
+    def _part(self, head: str, tokens: list[Token]) -> tuple[str, list[LostClause]]:
+        """A column or a constraint as far as it can be read, and what of it cannot."""
+        whole, line = self._words(tokens), tokens[0].line
+        if self._table(f"{head}{whole})") is not None:
+            return whole, []
+        name, is_column = tokens[0].text, _word(tokens[0]) not in _NOT_COLUMNS
+        units = _units(tokens) if len(tokens) <= MAX_PART_TOKENS else []
+        clauses = list(_clauses(units)) if units else []
+        kept, lost = self._column(head, clauses, named_as_constraint=not is_column)
+        if not kept and not is_column:
+            kept, lost = self._constraint(head, units)
+            name = ""
+        if not kept:
+            return "", [LostClause(name if is_column else "", whole, line, is_owner=is_column)]
+        found = [LostClause(name, self._words(each), each[0].line, is_owner=False) for each in lost]
+        return " ".join(map(self._words, kept)), found
+
+    def _column(
+        self, head: str, clauses: list[list[list[Token]]], *, named_as_constraint: bool
+    ) -> tuple[list[list[Token]], list[list[Token]]]:
+        """The units of a column that can be read, of each clause its longest beginning; and the others."""
+        kept, lost = list[list[Token]](), list[list[Token]]()
+        for number, clause in enumerate(clauses):
+            least = 2 if number == 0 else 0
+            for size in range(len(clause), least - 1, -1):
+                read = [*kept, *clause[:size]]
+                found = self._table(f"{head}{' '.join(map(self._words, read))})") if size else []
+                column = found[0] if found and len(found) == 1 else None
+                kind = column.args.get("kind") if isinstance(column, exp.ColumnDef) else None
+                if not size or (kind and not (named_as_constraint and kind.this is Type.USERDEFINED)):
+                    kept = read
+                    lost += [[one for unit in clause[size:] for one in unit]] if clause[size:] else []
+                    break
+            else:
+                return [], []
+        return kept, lost
+
+    def _constraint(self, head: str, units: list[list[Token]]) -> tuple[list[list[Token]], list[list[Token]]]:
+        """The longest beginning of a constraint that can be read. One with a condition is left out: it is not of all rows."""
+        if not units or _word(units[0][0]) not in _CONSTRAINTS:
+            return [], []
+        for size in range(len(units) - 1, 0, -1):
+            rest = [one for unit in units[size:] for one in unit]
+            found = self._table(f"{head}{' '.join(map(self._words, units[:size]))})")
+            if found and not isinstance(found[0], exp.ColumnDef):
+                return ([], []) if any(_word(each) == "WHERE" for each in rest) else (units[:size], [rest])
+        return [], []
+
+
+def _with_depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, int]]:
+    """Tokens with the number of open brackets before and after each; -1 for one that closes none of them."""
+    opened: list[TokenType] = []
+    for each in tokens:
+        before, wanted = len(opened), _BRACKETS.get(each.token_type)
+        if each.token_type in _BRACKETS.values():
+            opened.append(each.token_type)
+        elif wanted is not None and wanted in opened:
+            is_sign = wanted is TokenType.LT and opened[-1] is not TokenType.LT
+            del opened[len(opened) if is_sign else len(opened) - 1 - opened[::-1].index(wanted) :]
+        elif wanted is TokenType.L_PAREN:
+            yield each, before, -1
+            continue
+        yield each, before, len(opened)
+
+
+def _parts(tokens: Sequence[Token]) -> tuple[list[list[Token]], list[Token]]:
+    """The parts of a table between commas, and the tokens behind its bracket."""
+    parts: list[list[Token]] = [[]]
+    for at, (each, _, after) in enumerate(_with_depths(tokens)):
+        if after < 0:
+            return [part for part in parts if part], list(tokens[at + 1 :])
+        if after == 0 and each.token_type is TokenType.COMMA:
+            parts.append([])
+        else:
+            parts[-1].append(each)
+    return [part for part in parts if part], []
+
+
+def _units(tokens: Sequence[Token]) -> list[list[Token]]:
+    """Words, each with the bracket behind it."""
+    units: list[list[Token]] = []
+    for each, before, after in _with_depths(tokens):
+        if units and max(before, after) > 0:
+            units[-1].append(each)
+        else:
+            units.append([each])
+    return units
+
+
+def _clauses(units: list[list[Token]]) -> Iterator[list[list[Token]]]:
+    """Name and type of a column, then each of its clauses."""
+    first = [units[0], *takewhile(lambda each: _word(each[0]) not in _CLAUSES, units[1:])]
+    yield first
+    clause: list[list[Token]] = []
+    for each in units[len(first) :]:
+        is_not_null = clause and [_word(one[0]) for one in clause] == ["NOT"]
+        if clause and _word(each[0]) in _CLAUSES and not is_not_null:
+            yield clause
+            clause = []
+        clause.append(each)
+    if clause:
+        yield clause
+
+
+def in_words(lost: LostClause) -> tuple[str, str]:
+    """The place and the words of a part that is lost."""
+    place = lost.owner or "table"
+    if lost.is_owner:
+        return place, f"left out: {shown(lost.words)} (line {lost.line}) cannot be read"
+    return place, f"{shown(lost.words)} (line {lost.line}) has no equivalent"
