@@ -15,7 +15,7 @@ from lakegate.patterns.regex_tree import LONGEST, plain
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Matches, Not, OneOf, Predicate, Within, together, where
-from lakegate.text import shown
+from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
@@ -76,8 +76,8 @@ class Technology:
     """The columns of a call."""
     optional: Callable[[str, Arguments], tuple[str, ...]]
     """Further columns that a call mentions, declared or not."""
-    condition: str
-    """The argument with a condition."""
+    conditions: tuple[str, ...]
+    """The arguments that hold a condition."""
     is_sql: bool
     """Whether conditions are SQL by default."""
     asking: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...] | None] | None = None
@@ -150,6 +150,12 @@ def skipped(rule: Rule, fields: tuple[Field, ...], reason: str) -> Check:
         rule, fields, Metric.ROW_COUNT, accept=Tier(Interval()), wanted=brief(rule.name or rule.kind), unit=Unit.VALUE
     )
     return replace(named, skip=reason)
+
+
+def not_measured(what: str, word: str = "", known: Iterable[str] = ()) -> str:
+    """The reason why what is written in words of another engine is skipped, with a hint at the known word that resembles it."""
+    hint = did_you_mean(word, known)
+    return f"{what} is not measured by this version{'.' if hint else ''}{hint}"
 
 
 def argument(rule: Rule, name: str) -> object:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, full_dataset_name, shape_of
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier
+from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, skipped
 
@@ -37,8 +37,10 @@ class _Target:
     columns: tuple[QueryColumn, ...]
 
 
-def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
-    """The check of a reference; skipped, with the reason, if the target is unknown."""
+def foreign_key(
+    contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...], unit: Unit = Unit.ROWS
+) -> tuple[Check, ...]:
+    """The check of a reference; skipped, with the reason, if the target is unknown. A percentage is one of all rows."""
     try:
         target = _target(
             contract, dataset, [each for each in str(rule.arguments.get("to") or "").split(",") if each], fields
@@ -46,8 +48,9 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[
     except LookupError as error:
         return (skipped(rule, fields, str(error.args[0])),)
     to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
-    found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}")
-    return (replace(found, query=_query(dataset, fields, target, is_own=target.line == _line(contract, dataset.name))),)
+    found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}", unit=unit)
+    is_own = target.line == _line(contract, dataset.name)
+    return (replace(found, query=_query(dataset, fields, target, is_own=is_own, of_all=unit is Unit.PERCENT)),)
 
 
 def _target(contract: Contract, dataset: Dataset, to: list[str], fields: tuple[Field, ...]) -> _Target:
@@ -104,15 +107,16 @@ def _line(contract: Contract, dataset: str) -> str:
         raise LookupError("the contract has no semantic version, so that its accepted data cannot be named") from None
 
 
-def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_own: bool) -> Query:
-    """The number of complete keys of the delivery without a match, and the number of complete keys."""
+def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_own: bool, of_all: bool) -> Query:
+    """The number of complete keys of the delivery without a match, and the number of complete keys, or (`of_all`) of rows."""
     columns = range(len(fields))
     listed = ", ".join(f"c{at}" for at in columns)
     equal = " AND ".join(f"(q1.c{at} = q2.c{at})" for at in columns)
     whole = " AND ".join(f"(q1.c{at} IS NOT NULL)" for at in columns)
     distinct = f"(SELECT DISTINCT {listed} FROM r1) AS q2"  # noqa: S608 - names of our own alone
-    counted = "count(CASE WHEN (q2.c0 IS NULL) THEN 1 END), count(1)"
-    text = f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal} WHERE {whole}"  # noqa: S608 - likewise
+    unmatched, rest = (f"(q2.c0 IS NULL) AND {whole}", "") if of_all else ("(q2.c0 IS NULL)", f" WHERE {whole}")
+    counted = f"count(CASE WHEN {unmatched} THEN 1 END), count(1)"
+    text = f"SELECT {counted} FROM r0 AS q1 LEFT JOIN {distinct} ON {equal}{rest}"  # noqa: S608 - likewise
     return Query(
         text,
         text,

@@ -92,9 +92,9 @@ def columns_of(rule: Rule) -> tuple[str, ...]:
     technology, arguments = _technology(rule), arguments_of(rule)
     if technology is None:
         return ()
-    condition = arguments.get(technology.condition)
     is_sql = technology.is_sql or arguments.get("condition_parser") == "spark"
-    read = row_conditions.columns_of(condition, is_sql=is_sql) if isinstance(condition, str) else ()
+    conditions = [each for name in technology.conditions if isinstance(each := arguments.get(name), str)]
+    read = [name for each in conditions for name in row_conditions.columns_of(each, is_sql=is_sql)]
     return (*technology.subjects(_call(rule), arguments), *read)
 
 

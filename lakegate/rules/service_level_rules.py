@@ -35,7 +35,7 @@ def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
 
 
 def age(rule: Rule, field: Field, good: Interval) -> Check:
-    """The newest row is at most `seconds` old at the judging time."""
+    """The age of the newest row at the judging time, in seconds, is within bounds."""
     return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row {} old")
 
 
@@ -58,9 +58,11 @@ def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interv
     other = next((field for field in fields if field.type not in MOMENTS), None)
     if other is not None:
         refuse(rule, "not-a-moment", f"{other.name} is a {other.type.value}: name a date or a timestamp")
-    assert good.high is not None
-    limit = f"{'less than' if good.high_open else 'at most'} {lasting(Fraction(good.high))}"
-    return check(rule, fields, metric, accept=Tier(good), wanted=words.format(limit), unit=Unit.VALUE)
+    ends = ((good.low, good.low_open, "more than", "at least"), (good.high, good.high_open, "less than", "at most"))
+    limits = [
+        f"{beyond if is_open else to} {lasting(Fraction(end))}" for end, is_open, beyond, to in ends if end is not None
+    ]
+    return check(rule, fields, metric, accept=Tier(good), wanted=words.format(" and ".join(limits)), unit=Unit.VALUE)
 
 
 _LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from lakegate.contract.logical_types import LogicalType
-from lakegate.plan.check import Check, QuantileMethod, QueryRelation, Tier
+from lakegate.plan.check import Check, QuantileMethod, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import OneOf, Within
@@ -211,11 +211,12 @@ def _microseconds(value: Any) -> int:
 
 
 def _unmatched_rows(plan: Plan, check: Check, _tier: Tier, records: list[Record]) -> Measured:
-    """Of a dataset that refers to itself: what was accepted before is given to no case."""
+    """Of a dataset that refers to itself: what was accepted before is given to no case. A percentage is one of all rows."""
     assert check.query is not None
     own, target = (_keys(plan, replace(check, fields=_names(each)), records) for each in check.query.relations)
     known = {tuple(map(_number, key)) for key in target}
-    return Measured(len(own), failing=sum(tuple(map(_number, key)) not in known for key in own))
+    of = len(records) if check.unit is Unit.PERCENT else len(own)
+    return Measured(of, failing=sum(tuple(map(_number, key)) not in known for key in own))
 
 
 def _names(relation: QueryRelation) -> tuple[str, ...]:

@@ -208,6 +208,6 @@ ENGINE = Technology(
     deequ,
     subjects_of,
     optional=lambda _call, _arguments: (),
-    condition="",
+    conditions=(),
     is_sql=False,
 )

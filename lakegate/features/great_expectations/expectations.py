@@ -540,6 +540,6 @@ ENGINE = Technology(
     great_expectations,
     subjects_of,
     optional=lambda _call, _arguments: (),
-    condition="row_condition",
+    conditions=("row_condition",),
     is_sql=False,
 )

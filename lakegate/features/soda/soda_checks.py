@@ -1,9 +1,8 @@
-"""SodaCL and Soda contracts: grammar, settings, checks."""
+"""Checks of Soda: missing and valid values, metrics, schemas."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -11,6 +10,19 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.contract.physical_types import TYPE_NAMES
+from lakegate.features.soda.soda_formats import FORMATS
+from lakegate.features.soda.soda_syntax import (
+    NO_ROW,
+    QUERIES,
+    VERSION_4,
+    Arguments,
+    SodaCheck,
+    SodaSyntaxError,
+    UnmeasuredError,
+    read,
+    unknown_setting,
+    wanted,
+)
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present, Typed, together, where
@@ -20,6 +32,7 @@ from lakegate.rules.check_builder import (
     check,
     conditioned,
     items,
+    not_measured,
     one_as_written,
     one_of,
     refuse,
@@ -31,33 +44,14 @@ from lakegate.rules.check_builder import (
     within,
 )
 from lakegate.rules.column_aggregates import extremes, numeric, of_header, some
-from lakegate.rules.field_constraints import NAME_AT_DOMAIN, TEXT_FORMS
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
 from lakegate.rules.service_level_rules import age
-from lakegate.text import limited
+from lakegate.text import did_you_mean, limited, shown
 
 if TYPE_CHECKING:
     Settings = Mapping[str, object]
 
 # ---- Missing and valid values ----
-
-
-FORMATS = {
-    "email": NAME_AT_DOMAIN,
-    "uuid": TEXT_FORMS["uuid"].pattern,
-    "ip address": TEXT_FORMS["ipv4"].pattern,
-    "ipv4 address": TEXT_FORMS["ipv4"].pattern,
-    "ipv6 address": TEXT_FORMS["ipv6"].pattern,
-    "integer": r"\A[-+]?[0-9]+\z",
-    "positive integer": r"\A\+?[0-9]+\z",
-    "negative integer": r"\A-[0-9]+\z",
-    "decimal": r"\A[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)\z",
-    "date iso 8601": r"\A[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])\z",
-    "date us": r"\A(?:0?[1-9]|1[0-2])[-./](?:0?[1-9]|[12][0-9]|3[01])[-./](?:[0-9]{4}|[0-9]{2})\z",
-    "date eu": r"\A(?:0?[1-9]|[12][0-9]|3[01])[-./](?:0?[1-9]|1[0-2])[-./](?:[0-9]{4}|[0-9]{2})\z",
-    "time 24h": r"\A(?:[01]?[0-9]|2[0-3]):[0-5][0-9]\z",
-}
-"""Named formats of texts, with their patterns."""
 
 
 def there(rule: Rule, field: Field, settings: Settings) -> Predicate:
@@ -84,15 +78,17 @@ def _length(rule: Rule, field: Field, value: object) -> Predicate:
 
 
 def _format(rule: Rule, field: Field, value: object) -> Predicate:
-    pattern = FORMATS.get(str(value).strip().lower())
+    pattern = FORMATS.get(" ".join(str(value).lower().replace("_", " ").split()))
     if pattern is None:
-        refuse(rule, "soda-check", f"the format {brief(str(value))} is none of {', '.join(FORMATS)}")
+        hint = did_you_mean(str(value), FORMATS) or f" Known are {', '.join(FORMATS)}."
+        refuse(rule, "soda-check", f"{shown(value)} is no format of Soda.{hint}")
     return Matches(field.name, pattern)
 
 
 MISSING: dict[str, Callable[[Rule, Field, object], Predicate]] = {
     "missing values": lambda rule, field, value: one_as_written(rule, field, items(rule, value)),
     "missing regex": _regex,
+    "missing format": _format,
 }
 
 VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
@@ -111,6 +107,7 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "valid min": ("at least {}", lambda rule, field, value: within(rule, field, low=value)),
     "valid max": ("at most {}", lambda rule, field, value: within(rule, field, high=value)),
     "invalid values": ("none of {}", lambda rule, field, value: Not(_values(rule, field, value))),
+    "invalid format": ("not in the format {}", lambda rule, field, value: Not(_format(rule, field, value))),
     "invalid regex": ("not matching {}", lambda rule, field, value: Not(_regex(rule, field, value))),
 }
 """Each setting with its description and its predicate of a valid value."""
@@ -119,12 +116,8 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
 # ---- Compilers of checks ----
 
 
-NO_BAD = Interval(Decimal(0), Decimal(0))
 _HUNDRED = Decimal(100)
-
-
-class UnmeasuredError(Exception):
-    """The check is skipped; the message is the reason."""
+SOME_ROW = Interval(low=Decimal(0), low_open=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +144,8 @@ class SodaMetric:
     compile: Callable[[Site], Check | tuple[Check, ...]]
     knows: frozenset[str] = frozenset()
     default: Interval | None = None
+    is_fixed: bool = False
+    """Whether no other threshold than the default may be given."""
 
 
 def _row_count(site: Site) -> Check:
@@ -291,10 +286,9 @@ def _mean_length(site: Site) -> Check:
 
 def _freshness(unit: int) -> Callable[[Site], Check]:
     def compile_one(site: Site) -> Check:
-        good = site.good
-        if good.low is not None or good.high is None or good.outside:
-            refuse(site.rule, "soda-check", "freshness is at most a time: `freshness(a) < 1d`")
-        return age(site.rule, site.field, replace(good, high=good.high * unit))
+        good = _between(site)
+        low, high = (None if end is None else end * unit for end in (good.low, good.high))
+        return age(site.rule, site.field, replace(good, low=low, high=high))
 
     return compile_one
 
@@ -302,17 +296,17 @@ def _freshness(unit: int) -> Callable[[Site], Check]:
 _OF_VALUES = frozenset({*MISSING, *VALIDITY})
 
 METRICS = {
-    "row_count": SodaMetric(_row_count),
-    "rows_exist": SodaMetric(_row_count, default=Interval(low=Decimal(0), low_open=True)),
+    "row_count": SodaMetric(_row_count, default=SOME_ROW),
+    "rows_exist": SodaMetric(_row_count, default=SOME_ROW, is_fixed=True),
     "missing_count": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING)),
     "missing_percent": SodaMetric(_missing(Unit.PERCENT), frozenset(MISSING)),
-    "no_missing_values": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING), NO_BAD),
+    "no_missing_values": SodaMetric(_missing(Unit.ROWS), frozenset(MISSING), NO_ROW, is_fixed=True),
     "invalid_count": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES),
     "invalid_percent": SodaMetric(_invalid(Unit.PERCENT), _OF_VALUES),
-    "no_invalid_values": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES, NO_BAD),
+    "no_invalid_values": SodaMetric(_invalid(Unit.ROWS), _OF_VALUES, NO_ROW, is_fixed=True),
     "duplicate_count": SodaMetric(_duplicates(Unit.ROWS)),
     "duplicate_percent": SodaMetric(_duplicates(Unit.PERCENT)),
-    "no_duplicate_values": SodaMetric(_duplicates(Unit.ROWS), default=NO_BAD),
+    "no_duplicate_values": SodaMetric(_duplicates(Unit.ROWS), default=NO_ROW, is_fixed=True),
     "distinct_count": SodaMetric(_distinct),
     "avg": SodaMetric(_aggregate(Metric.MEAN, "mean"), _OF_VALUES),
     "sum": SodaMetric(_aggregate(Metric.SUM, "sum"), _OF_VALUES),
@@ -336,12 +330,18 @@ METRICS = {
 
 
 WRONG_TYPE = "when wrong column type"
+SCHEMA_CONDITIONS = ("when required column missing", "when forbidden column present", WRONG_TYPE)
+UNJUDGED_CONDITIONS = {
+    "when wrong column index": "the order of columns is, without a rule",
+    "when schema changes": "changes need earlier deliveries, which no rule sees",
+    "when mismatching columns": "write `when required column missing` and `when wrong column type`",
+    "with optional columns": "write `when required column missing` and `when wrong column type`",
+}
+"""Conditions that are named only, with the reason."""
 
 
 def schema(rule: Rule, known: Mapping[str, Field], parsed: SodaCheck) -> Iterator[tuple[str, Check]]:
     """The checks of a schema, each with the suffix of its id."""
-    if not parsed.zones:
-        raise UnmeasuredError("a schema without `warn` or `fail` wants nothing")
     for zone, conditions in parsed.zones.items():
         if not isinstance(conditions, Mapping):
             refuse(rule, "soda-check", "a schema check needs conditions, e.g. `when required column missing: [a]`")
@@ -369,7 +369,13 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
     elif name == WRONG_TYPE and isinstance(value, Mapping):
         yield from (_of_type(rule, known, str(column), str(declared)) for column, declared in value.items())
     else:
-        yield skipped(rule, (), f"a schema is not judged by `{brief(name)}`: the order of columns is, without a rule")
+        reason = UNJUDGED_CONDITIONS.get(name)
+        hint = "" if reason else did_you_mean(name, [*SCHEMA_CONDITIONS, *UNJUDGED_CONDITIONS])
+        yield skipped(
+            rule,
+            (),
+            f"a schema is not judged by `{brief(name)}`{f': {reason}' if reason else '.' if hint else ''}{hint}",
+        )
 
 
 def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str) -> Check:
@@ -381,170 +387,11 @@ def _of_type(rule: Rule, known: Mapping[str, Field], column: str, declared: str)
     return rows(rule, field, Typed(field.name), f"of type {brief(declared)}")
 
 
-# ---- The grammar of SodaCL, and of the mappings of Soda's contracts ----
-#     check     = metric ["(" column, … ")"] [threshold]
-#     threshold = ("<" | "<=" | "=" | "!=" | "<>" | ">=" | ">") number ["%"]
-#               | ["not"] "between" ["(" | "["] number "and" number [")" | "]"]
-#     column    = name ["::" type]                     a cast; the contract's type of the column is used
-#     number    = 12 | -0.5 | 1d | 2h30m
-#     zone      = "when" threshold                     in `warn` and `fail`: the bad numbers
-#
-# As a mapping: `type: missing_count`, `column: x` or `columns: [x, y]`, `must_be_less_than: 5`, `valid_values: [a, b]`.
-
-
-LONGEST = 1000
-"""The most characters of a check."""
-_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)|(?:[0-9]+[dhm])+[0-9]*"
-_NAME = r"""[^\s<>=()\[\],"'`]+|"[^"]+"|`[^`]+`"""
-_CHECK = re.compile(
-    rf"(?P<metric>[a-z_]+)(?:\((?P<columns>\s*(?:{_NAME})\s*(?:,\s*(?:{_NAME})\s*)*)\))?(?:\s*(?P<threshold>\S.*))?",
-    re.DOTALL,
-)
-_COMPARED = re.compile(rf"(?P<sign><=|>=|<>|!=|=|<|>)\s*(?P<number>{_NUMBER})\s*%?")
-_BETWEEN = re.compile(
-    rf"(?P<turned>not\s+)?between\s*(?P<open>[\[(])?\s*(?P<low>{_NUMBER})\s*%?\s+and\s+(?P<high>{_NUMBER})\s*%?\s*(?P<close>[\])])?"
-)
-_PART_OF_TIME = re.compile(r"([0-9]+)([dhm])")
-_SECONDS = {"d": 86400, "h": 3600, "m": 60}
-_SIGNS = {"<": ("high", True), "<=": ("high", False), ">": ("low", True), ">=": ("low", False)}
-_KEYS = {
-    "must_be": "=",
-    "must_not_be": "!=",
-    "must_be_greater_than": ">",
-    "must_be_greater_than_or_equal_to": ">=",
-    "must_be_greater_or_equal_to": ">=",
-    "must_be_less_than": "<",
-    "must_be_less_than_or_equal_to": "<=",
-    "must_be_less_or_equal_to": "<=",
-}
-
-_BETWEEN_KEYS = {"must_be_between": False, "must_be_not_between": True, "must_not_be_between": True}
-ZONES = ("fail", "warn")
-
-
-class SodaSyntaxError(Exception):
-    """The check is not valid SodaCL; the message describes how to fix it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SodaCheck:
-    """A parsed check."""
-
-    metric: str
-    columns: tuple[str, ...]
-    good: Interval | None
-    """The interval of good numbers; None without a threshold, or with zones only."""
-    zones: dict[str, object]
-    """The thresholds of `warn` and `fail`."""
-    settings: dict[str, object]
-    """All other settings, with keys in Soda's spelling: `valid min length`."""
-
-
-def read(call: str, arguments: Mapping[str, object]) -> SodaCheck:
-    """Parse a check in either syntax; MalformedError if it is invalid."""
-    found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST else None
-    if found is None:
-        raise SodaSyntaxError(
-            "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
-        )
-    settings = {name.replace("_", " "): value for name, value in arguments.items() if name not in _reserved()}
-    return SodaCheck(
-        metric=found["metric"],
-        columns=tuple(_columns(found["columns"] or "")) or _named(arguments),
-        good=threshold(found["threshold"]) if found["threshold"] else _in_keys(arguments),
-        zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
-        settings=settings,
-    )
-
-
-def threshold(text: str, *, turned: bool = False) -> Interval:
-    """The interval of a threshold, or (`turned`) its complement; MalformedError if it is invalid."""
-    compared, between = _COMPARED.fullmatch(text.strip()), _BETWEEN.fullmatch(text.strip())
-    if compared:
-        return _compared(compared["sign"], number(compared["number"]), turned=turned)
-    if between is None:
-        raise SodaSyntaxError(f"`{text.strip()[:80]}` is not a threshold: write `< 5` or `between 1 and 5`")
-    return Interval(
-        number(between["low"]),
-        number(between["high"]),
-        low_open=between["open"] == "(" and between["close"] is not None,
-        high_open=between["close"] == ")" and between["open"] is not None,
-        outside=(between["turned"] is not None) is not turned,
-    )
-
-
-def zone(condition: object) -> Interval:
-    """The good numbers outside of a zone: up to 5 for `when > 5`."""
-    text = str(condition).strip()
-    if not text.startswith("when "):
-        raise SodaSyntaxError("a zone begins with `when`: `warn: when > 5`")
-    return threshold(text.removeprefix("when "), turned=True)
-
-
-def number(text: str) -> Decimal:
-    """A number, or a duration in seconds: `1d6h`. Last digits without a unit are minutes."""
-    if text[-1:] not in _SECONDS and not re.search("[dhm]", text):
-        return Decimal(text)
-    rest = re.search(r"[0-9]*\Z", text)
-    left_over = int(rest[0]) * 60 if rest and rest[0] else 0
-    return Decimal(sum(int(count) * _SECONDS[unit] for count, unit in _PART_OF_TIME.findall(text)) + left_over)
-
-
-def _compared(sign: str, bound: Decimal, *, turned: bool) -> Interval:
-    if sign not in _SIGNS:
-        return Interval(bound, bound, outside=(sign != "=") is not turned)
-    end, is_open = _SIGNS[sign]
-    if turned:
-        end, is_open = ("low" if end == "high" else "high"), not is_open
-    return Interval(low=bound, low_open=is_open) if end == "low" else Interval(high=bound, high_open=is_open)
-
-
-def _columns(text: str) -> Iterator[str]:
-    for found in re.finditer(_NAME, text):
-        yield found[0].strip('"`').partition("::")[0]
-
-
-def _named(arguments: Mapping[str, object]) -> tuple[str, ...]:
-    listed = arguments.get("columns")
-    names = listed if isinstance(listed, list | tuple) else (arguments.get("column"),)
-    return tuple(str(name) for name in names if name is not None)
-
-
-def _in_keys(arguments: Mapping[str, object]) -> Interval | None:
-    for name, sign in _KEYS.items():
-        if arguments.get(name) is not None:
-            return threshold(f"{sign} {arguments[name]}")
-    for name, turned in _BETWEEN_KEYS.items():
-        ends = arguments.get(name)
-        if isinstance(ends, list | tuple) and len(ends) == 2:  # noqa: PLR2004 - two ends
-            return threshold(f"between {ends[0]} and {ends[1]}", turned=turned)
-    return None
-
-
-def _reserved() -> set[str]:
-    return {*_KEYS, *_BETWEEN_KEYS, *ZONES, "column", "columns"}
-
-
 # ---- Names and settings ----
 # `warn` and `fail` zones are checks of their own. Nulls are missing and never invalid; percentages are of all rows; duplicates
 # are counted by the value, as Soda does, and not by the row. A check without an exact equivalent is skipped, with the reason.
 
 
-Arguments = Mapping[str, object]
-Wanted = tuple[str, "Interval", Severity | None]
-"""The suffix of a check's id, the interval of good numbers, and the severity of the check (None: that of the rule)."""
-SILENT = {
-    "name",
-    "title",
-    "identity",
-    "attributes",
-    "samples limit",
-    "samples columns",
-    "description",
-    "type",
-    "filter",
-}
-"""Settings that do not affect the data, or that every check has."""
 ELSEWHERE = {
     "change ": "changes over time need earlier deliveries, which no rule sees",
     "anomaly": "anomalies need earlier deliveries, which no rule sees",
@@ -552,6 +399,10 @@ ELSEWHERE = {
     "values in ": "of references between datasets only `values in (a) must exist in other (b)` is measured",
     "row_count same as": "datasets are not compared by their number of rows",
     "group by": "groups are found by a query: say it as a rule in SQL",
+    "group evolution": "changes of groups need earlier deliveries, which no rule sees",
+    "stddev_pop": "a standard deviation is that of a sample (`stddev`)",
+    "variance": "a variance is not measured: its root is (`stddev`)",
+    "var_": "a variance is not measured: its root is (`stddev`)",
     "freshness using": "an older spelling of freshness: say `freshness(column) < 1d`",
 }
 """Prefixes of checks without an equivalent, with the reason."""
@@ -580,7 +431,7 @@ def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a check, as far as it can be read; none of a query, which names them itself."""
     try:
         parsed = read(call, arguments)
-    except SodaSyntaxError:
+    except (SodaSyntaxError, UnmeasuredError):
         return ()
     return parsed.columns[:1] if parsed.metric == "percentile" else parsed.columns
 
@@ -590,14 +441,18 @@ def optional_subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
     return typed_columns(arguments) if call.strip() == "schema" else ()
 
 
-def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
+def _compiled(rule: Rule, declared: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
     metric = METRICS.get(parsed.metric)
     if metric is None:
-        raise UnmeasuredError(f"the check {brief(parsed.metric)} of Soda is not measured by this version")
-    foreign = sorted(set(parsed.settings) - SILENT - metric.knows)
-    if foreign:
-        raise UnmeasuredError(f"the setting {brief(foreign[0])} of {parsed.metric} is not measured by this version")
-    given = _filter(rule, known, parsed)
+        known = [*METRICS, *VERSION_4, *QUERIES, "schema", "aggregate"]
+        raise UnmeasuredError(not_measured(f"the check {brief(parsed.metric)} of Soda", parsed.metric, known))
+    if (foreign := unknown_setting(parsed, metric.knows)) is not None:
+        raise foreign
+    if metric.is_fixed and any(good != metric.default for _, good, _ in parsed.thresholds):
+        raise SodaSyntaxError(
+            f"{parsed.metric} has no threshold of its own: name the metric that counts, or remove the threshold"
+        )
+    given = _filter(rule, declared, parsed)
     found: list[Check] = []
     for part, good, worst in wanted(rule, parsed, metric.default):
         compiled = metric.compile(Site(rule, fields, parsed, good))
@@ -611,19 +466,6 @@ def _compiled(rule: Rule, known: dict[str, Field], fields: tuple[Field, ...], pa
 def named_check(check: Check, rule: Rule, part: str) -> Check:
     """The check of one threshold."""
     return replace(check, id=f"{rule.id}{part}{check.id.removeprefix(rule.id)}")
-
-
-def wanted(rule: Rule, parsed: SodaCheck, default: Interval | None) -> list[Wanted]:
-    """The intervals of the threshold, or of each zone."""
-    if parsed.zones:
-        return [
-            (f":{name}", zone(threshold), Severity.WARN if name == "warn" else None)
-            for name, threshold in parsed.zones.items()
-        ]
-    good = parsed.good or default
-    if good is None:
-        refuse(rule, "no-argument", f"the check {parsed.metric} needs a threshold, `> 0` for example")
-    return [("", good, None)]
 
 
 def _filter(rule: Rule, known: dict[str, Field], parsed: SodaCheck) -> Predicate | None:

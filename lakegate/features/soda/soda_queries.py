@@ -8,26 +8,29 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule
+from lakegate.contract.logical_types import text_of
 from lakegate.errors import ContractError
-from lakegate.features.soda.soda_checks import (
-    NO_BAD,
-    SILENT,
+from lakegate.features.soda.soda_checks import named_check, optional_subjects, soda, subjects_of
+from lakegate.features.soda.soda_syntax import (
+    ALIASES,
+    NO_ROW,
+    QUERIES,
+    ZONES,
     SodaCheck,
     SodaSyntaxError,
     UnmeasuredError,
     Wanted,
-    named_check,
-    optional_subjects,
     read,
-    soda,
-    subjects_of,
+    refuse_variables,
+    unknown_setting,
     wanted,
 )
-from lakegate.plan.check import Check, Tier
-from lakegate.rules.check_builder import Technology, brief, refuse, skipped
+from lakegate.plan.check import Check, HeaderRequirement, Interval, Tier, Unit
+from lakegate.rules.check_builder import Technology, brief, not_measured, refuse, skipped
+from lakegate.rules.column_aggregates import of_header
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.rule_kinds import arguments_of, sql
-from lakegate.text import limited
+from lakegate.text import limited, listed
 
 Arguments = Mapping[str, object]
 
@@ -37,10 +40,8 @@ REFERENCE = re.compile(
 )
 """SodaCL: `values in (a, b) must exist in other (c, d)`."""
 LONGEST = 1_000
-FAILED_ROWS = "failed rows"
+FAILED_ROWS = ("failed rows", "failed_rows")
 REFERENCE_DATA = "valid values reference data"
-_EXPRESSIONS = {"metric_expression": "expression sql", "metric_query": "query sql"}
-"""The checks of Soda's contracts that have a metric of their own, and the key of its SQL."""
 _TABLE = re.compile(r"\$?\{\s*(?:table_name|soda\.table)\s*\}")
 """Soda's placeholder of the dataset."""
 
@@ -54,12 +55,15 @@ class Asked:
 
 
 def asking(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...] | None:
-    """The checks of a call that asks a query or other data; None for any other call."""
+    """The checks of a call that asks a query, other data, or all columns; None for any other call."""
     call, arguments = str(rule.arguments.get("call", "")), arguments_of(rule)
     try:
+        refuse_variables((call, arguments))
         reference = _reference(rule, fields, call, arguments)
         if reference is not None:
             return _of_reference(contract, dataset, rule, reference)
+        if call.strip() == "schema" and not set(arguments) & set(ZONES):
+            return (_declared_columns(dataset, rule, read(call, arguments)),)
         asked = _asked(call, arguments)
         return None if asked is None else tuple(_of_query(contract, dataset, rule, fields, asked))
     except SodaSyntaxError as error:
@@ -94,34 +98,69 @@ def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Argu
     known = {each.name: each for each in fields}
     found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST else None
     if found:
-        settings = {name.replace("_", " "): value for name, value in arguments.items()}
-        _refuse_settings(call, set(settings))
+        parsed = replace(read("values", arguments), metric=call)
+        _refuse_settings(parsed)
         own = tuple(known[name] for name in _split(found["own"]) if name in known)
         to = ",".join(f"{found['dataset']}.{each}" for each in _split(found["theirs"]))
-        return ReferencedData(own, to, SodaCheck("values", (), None, {}, settings))
-    if REFERENCE_DATA not in {name.replace("_", " ") for name in arguments}:
+        return ReferencedData(own, to, parsed)
+    if REFERENCE_DATA not in {ALIASES.get(name, name) for name in (each.replace("_", " ") for each in arguments)}:
         return None
     parsed = read(call, arguments)
     given = parsed.settings[REFERENCE_DATA]
     if not isinstance(given, Mapping) or not given.get("dataset") or not given.get("column"):
         raise SodaSyntaxError("reference data has a `dataset` and a `column`")
-    if parsed.metric not in {"no_invalid_values", "invalid_count"}:
-        raise UnmeasuredError(f"reference data of {brief(parsed.metric)} is not measured by this version")
-    _refuse_settings(parsed.metric, set(parsed.settings) - {REFERENCE_DATA})
+    if parsed.metric not in {"no_invalid_values", "invalid_count", "invalid_percent"}:
+        raise UnmeasuredError(not_measured(f"reference data of {brief(parsed.metric)}"))
+    _refuse_settings(parsed, REFERENCE_DATA)
     own = tuple(known[name] for name in parsed.columns or rule.fields if name in known)
     return ReferencedData(own, f"{given['dataset']}.{given['column']}", parsed)
 
 
 def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: ReferencedData) -> tuple[Check, ...]:
-    """The check of a relationship, with the thresholds of this one."""
+    """The check of a relationship, with the thresholds of this one; a percentage is one of all rows."""
     own = replace(rule, arguments={"to": reference.to})
-    (found,) = foreign_key(contract, dataset, own, reference.fields)
+    unit = Unit.PERCENT if reference.parsed.metric == "invalid_percent" else Unit.ROWS
+    (found,) = foreign_key(contract, dataset, own, reference.fields, unit)
     if found.skip is not None:
         return (found,)
-    return tuple(
-        _with(found, rule, each, found.wanted if each[1] == NO_BAD else f"{limited(each[1], 'row')} not {found.wanted}")
-        for each in wanted(rule, reference.parsed, NO_BAD)
+    default = None if reference.parsed.metric in {"invalid_count", "invalid_percent"} else NO_ROW
+    thresholds = wanted(rule, reference.parsed, default)
+    if default is not None and any(good != default for part, good, _ in thresholds if not part):
+        raise SodaSyntaxError(
+            f"{reference.parsed.metric} has no threshold of its own: name `invalid_count`, or remove it"
+        )
+    return tuple(_with(found, rule, each, _words(each[1], found)) for each in thresholds)
+
+
+def _words(good: Interval, found: Check) -> str:
+    if good == NO_ROW:
+        return found.wanted
+    return f"{f'{good} % of rows' if found.unit is Unit.PERCENT else limited(good, 'row')} not {found.wanted}"
+
+
+# ---- All columns ----
+
+
+def _declared_columns(dataset: Dataset, rule: Rule, parsed: SodaCheck) -> Check:
+    """Version 4: the file has the declared columns in their order; their types are rules of the contract itself."""
+    unknown = unknown_setting(parsed, {"allow extra columns", "allow other column order"})
+    if unknown is not None:
+        raise unknown
+    if parsed.thresholds:
+        raise UnmeasuredError(not_measured("a threshold of schema"))
+    settings = parsed.settings
+    closed, ordered = (
+        text_of(settings.get(name)).casefold() != "true" for name in ("allow extra columns", "allow other column order")
     )
+    names = tuple(each.physical or each.name for each in dataset.fields)
+    order = " in this order" if ordered else ""
+    others = " and no others" if closed else ""
+    found = of_header(
+        rule,
+        HeaderRequirement(names, closed=closed, ordered=ordered),
+        f"the columns {brief(', '.join(names))}{order}{others}",
+    )
+    return replace(found, worst=parsed.level or found.worst)
 
 
 # ---- Queries ----
@@ -129,36 +168,40 @@ def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: R
 
 def _asked(call: str, arguments: Arguments) -> Asked | None:
     """The query of a call: of Soda's contracts by its type, of SodaCL by a setting that is named like the metric."""
-    settings = {name.replace("_", " "): value for name, value in arguments.items()}
-    if call.strip() == FAILED_ROWS:
-        return _failed_rows(arguments, settings)
     name = call.split(maxsplit=1)[0] if call.strip() else ""
-    if name in _EXPRESSIONS:
-        key = _EXPRESSIONS[name]
+    if call.strip() in FAILED_ROWS:
+        return _failed_rows(arguments)
+    if name in QUERIES:
         parsed = read(call, arguments)
-        _refuse_settings(name, set(parsed.settings) - {key, "metric", "query", "expression"})
-        return Asked(_select(str(settings.get(key) or ""), is_whole=name == "metric_query"), parsed)
+        given = {key: parsed.settings[key] for key in QUERIES[name] if parsed.settings.get(key) is not None}
+        _refuse_settings(parsed, *QUERIES[name], "metric")
+        if len(given) > 1:
+            raise SodaSyntaxError(f"{listed(given)} exclude each other")
+        ((key, text),) = given.items() or (("", ""),)
+        return Asked(_select(str(text), is_whole=key.startswith("query")), parsed)
     for kind in ("expression", "query"):
         if isinstance(arguments.get(f"{name} {kind}"), str):
             parsed = read(call, {key: each for key, each in arguments.items() if key != f"{name} {kind}"})
-            _refuse_settings(name, set(parsed.settings))
+            _refuse_settings(parsed)
             return Asked(_select(str(arguments[f"{name} {kind}"]), is_whole=kind == "query"), parsed)
     return None
 
 
-def _failed_rows(arguments: Arguments, settings: Arguments) -> Asked:
+def _failed_rows(arguments: Arguments) -> Asked:
     """No row meets a condition, or is in the result of a query."""
-    condition, failing = settings.get("fail condition"), settings.get("fail query")
-    if (condition is None) == (failing is None):
+    parsed = read("failed_rows", arguments)
+    conditions, queries = (
+        [parsed.settings[name] for name in names if parsed.settings.get(name) is not None]
+        for names in (("fail condition", "expression"), ("fail query", "query"))
+    )
+    if len(conditions) + len(queries) != 1:
         raise SodaSyntaxError("failed rows have a `fail condition` or a `fail query`")
-    rest = {
-        name: each for name, each in arguments.items() if name.replace("_", " ") not in {"fail condition", "fail query"}
-    }
-    parsed = replace(read("failed_rows", rest), good=None)
-    _refuse_settings(FAILED_ROWS, set(parsed.settings))
-    source = "{model} WHERE (" + str(condition) + ")" if failing is None else f"({_whole(str(failing))}) AS failed"
+    _refuse_settings(parsed, "fail condition", "fail query", "expression", "query")
+    source = "{model} WHERE (" + str(conditions[0]) + ")" if conditions else f"({_whole(str(queries[0]))}) AS failed"
     query = f"SELECT count(*) FROM {source}"  # noqa: S608 - read by `sql`, as every query of a contract
-    return Asked(_TABLE.sub("{model}", query), replace(parsed, good=parsed.good or NO_BAD))
+    has_thresholds = bool(parsed.thresholds or parsed.zones)
+    default = () if has_thresholds else (("", NO_ROW, parsed.level),)
+    return Asked(_TABLE.sub("{model}", query), replace(parsed, thresholds=(*parsed.thresholds, *default)))
 
 
 def _select(text: str, *, is_whole: bool) -> str:
@@ -194,10 +237,13 @@ def _with(base: Check, rule: Rule, threshold: Wanted, words: str) -> Check:
     return replace(named_check(base, rule, part), accept=Tier(good), worst=worst or base.worst, wanted=words)
 
 
-def _refuse_settings(name: str, settings: set[str]) -> None:
-    foreign = sorted(settings - (SILENT - {"filter"}))
-    if foreign:
-        raise UnmeasuredError(f"the setting {brief(foreign[0])} of {brief(name)} is not measured by this version")
+def _refuse_settings(parsed: SodaCheck, *known: str) -> None:
+    """Raise UnmeasuredError for another setting than the known ones, and for a filter."""
+    if "filter" in parsed.settings:
+        raise UnmeasuredError(not_measured(f"the setting {parsed.spelled['filter']} of {brief(parsed.metric)}"))
+    unknown = unknown_setting(parsed, known)
+    if unknown is not None:
+        raise unknown
 
 
 def _subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
@@ -209,7 +255,7 @@ ENGINE = Technology(
     soda,
     _subjects,
     optional_subjects,
-    condition="filter",
+    conditions=("filter", "filter_sql"),
     is_sql=True,
     asking=asking,
 )
