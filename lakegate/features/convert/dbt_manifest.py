@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity
@@ -244,6 +244,8 @@ CONSTRAINTS = {"not_null": "required", "unique": "unique", "primary_key": "prima
 TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", "relationships": "foreignKey"}
 """Generic tests of dbt with their kinds of rules."""
 _NAME = re.compile(r"[^\s()'\".,`]+")
+_VERSION = re.compile(r",\s*v(?:ersion)?\s*=\s*['\"]?([\w.]+)['\"]?")
+"""The version in a reference to a model."""
 _WARNING = "warn"
 _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
 """Metrics for tests of the severity `warn`: constraints of ODCS have no severity."""
@@ -261,7 +263,33 @@ def read_public(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tu
     }
     if not any(map(is_public, kept.values())):
         raise InputError("no model of the manifest is public: set `access: public`")
-    return _contract({"nodes": kept}, name or str(project or "dbt"), dialect)
+    newest = {_versions(each): resource for resource, each in kept.items() if _is_latest(each)}
+    older = [
+        resource
+        for resource, each in kept.items()
+        if _versions(each) in newest and not _is_latest(each) and "version" in each
+    ]
+    latest = {resource: each for resource, each in kept.items() if resource not in older}
+    contract, lost = _contract({"nodes": latest}, name or str(project or "dbt"), dialect, is_named_by_alias=False)
+    return contract, (*(f"{each}: left out: a later version of the model is there" for each in older), *lost)
+
+
+def _versions(node: Mapping[str, Any]) -> tuple[object, object]:
+    """What the versions of a model have in common."""
+    return node.get("package_name"), node.get("name")
+
+
+def _is_latest(node: Mapping[str, Any]) -> bool:
+    """Whether a model is the version that a reference without one leads to."""
+    return node.get("version") is not None and str(node.get("version")) == str(node.get("latest_version"))
+
+
+def _table_name(node: Mapping[str, Any], *, is_by_alias: bool) -> str:
+    """The name of a resource; of a version of a model its alias, by default `NAME_vVERSION` (dbt, Model versions)."""
+    name, version, alias = str(node.get("name")), node.get("version"), node.get("alias")
+    if version is None or not is_by_alias:
+        return name
+    return alias if isinstance(alias, str) and alias else f"{name}_v{version}"
 
 
 def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
@@ -269,7 +297,19 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
     return _contract(manifest_of(text), name or "dbt", dialect)
 
 
-def _contract(manifest: Mapping[str, Any], name: str, dialect: str) -> tuple[Contract, tuple[str, ...]]:
+def _other_names(nodes: Iterable[tuple[str, Any]], *, is_by_alias: bool) -> Iterator[tuple[str, str]]:
+    """Names by which references know the versions of models, each with that of the table."""
+    for _, each in nodes:
+        if isinstance(each, Mapping) and each.get("version") is not None:
+            name, own = each.get("name"), _table_name(each, is_by_alias=is_by_alias)
+            yield dataset_name(f"{name}_v{each['version']}"), own
+            if _is_latest(each):
+                yield dataset_name(str(name)), own
+
+
+def _contract(
+    manifest: Mapping[str, Any], name: str, dialect: str, *, is_named_by_alias: bool = True
+) -> tuple[Contract, tuple[str, ...]]:
     nodes = [each for group in ("nodes", "sources") for each in _mapping_or_empty(manifest.get(group)).items()]
     tests: defaultdict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     for resource, each in nodes:
@@ -280,7 +320,7 @@ def _contract(manifest: Mapping[str, Any], name: str, dialect: str) -> tuple[Con
     for resource, each in nodes:
         if isinstance(each, Mapping) and each.get("resource_type") in RESOURCES:
             columns = [one for one in _mapping_or_empty(each.get("columns")).values() if isinstance(one, Mapping)]
-            schema = ImportedSchema(str(each.get("name")))
+            schema = ImportedSchema(_table_name(each, is_by_alias=is_named_by_alias))
             fields = list(_fields(schema, columns, dialect))
             _table_constraints(schema, each)
             for test, one in tests[resource]:
@@ -294,14 +334,27 @@ def _contract(manifest: Mapping[str, Any], name: str, dialect: str) -> tuple[Con
             "no resource of the manifest has columns with `data_type`: add them, or run `dbt docs generate`"
         )
     targets = {dataset_name(schema.name): {each.name for each in fields} for _, schema, fields in tables}
+    others = dict(_other_names(nodes, is_by_alias=is_named_by_alias))
     for resource, schema, _ in tables:
-        schema.rules = [each for each in schema.rules if _is_found(schema, each, targets)]
+        found = [_with_target(each, targets, others) for each in schema.rules]
+        schema.rules = [each for each in found if _is_found(schema, each, targets)]
         lost += _lost(resource, schema)
     return contract_of(name, [schema.dataset(fields) for _, schema, fields in tables], lost)
 
 
 def _lost(resource: str, schema: ImportedSchema) -> list[str]:
     return [f"{resource}.{each}" for each in schema.lost]
+
+
+def _with_target(rule: Rule, targets: Mapping[str, set[str]], others: Mapping[str, str]) -> Rule:
+    """A rule whose references lead to the resources by their names here, where they name a version of a model otherwise."""
+    if rule.kind != "foreignKey":
+        return rule
+    pairs = (each.partition(".") for each in str(rule.arguments["to"]).split(","))
+    named = [
+        (table if table in targets else dataset_name(others.get(table, table)), column) for table, _, column in pairs
+    ]
+    return replace(rule, arguments={"to": ",".join(f"{table}.{column}" for table, column in named)})
 
 
 def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]]) -> bool:
@@ -318,9 +371,11 @@ def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]
 
 
 def _to(target: object, columns: Iterable[object]) -> str:
-    """The target of a reference: `ref('orders')`, `source('shop', 'orders')` or a name, and its columns."""
-    words = _NAME.findall(str(target)) or [""]
-    return ",".join(f"{dataset_name(words[-1])}.{each}" for each in columns)
+    """The target of a reference: `ref('orders', v=1)`, `source('shop', 'orders')` or a name, and its columns."""
+    version = _VERSION.search(str(target))
+    words = _NAME.findall(_VERSION.sub("", str(target))) or [""]
+    name = f"{words[-1]}_v{version[1]}" if version else words[-1]
+    return ",".join(f"{dataset_name(name)}.{each}" for each in columns)
 
 
 def _mapping_or_empty(value: object) -> Mapping[str, Any]:
@@ -360,6 +415,8 @@ def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tu
         schema.rule("foreignKey", *names, to=_to(constraint.get("to"), columns))
     elif kind is not None and names and (len(names) == 1 or kind == "primaryKey"):
         schema.rule(kind, *names)
+    elif kind == "unique" and names:
+        schema.metric("duplicateValues", *names)
     else:
         schema.lose(", ".join(names) or "constraints", f"the constraint {shown(str(constraint.get('type')))}")
 

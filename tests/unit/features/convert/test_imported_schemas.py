@@ -319,6 +319,60 @@ def test_what_a_contract_lacks_of_a_manifest_is_listed(nodes: dict[str, Any], li
     assert dbt_manifest.read(manifest(**nodes), "shop")[1][0].startswith(listed)
 
 
+def versions(*, alias: bool) -> dict[str, Any]:
+    """Two versions of one model, and a seed that refers to the first, to the latest and to one that is not there."""
+    number = {"name": "id", "data_type": "int"}
+    named = {each: {"alias": f"dim_{each}"} if alias else {} for each in (1, 2)}
+    target = {"field": "id", "column_name": "a"}
+    return {
+        **{
+            f"v{each}": model(number, name="dim", version=each, latest_version=2, access="public", **named[each])
+            for each in (1, 2)
+        },
+        "m": model({"name": "a", "data_type": "int"}),
+        **{
+            f"t{at}": dbt_test("", test_metadata={"name": "relationships", "kwargs": {"to": to} | target})
+            for at, to in enumerate(
+                ("ref('dim', v=1)", "ref('dim')", "ref('p', 'dim', version='2')", "ref('dim', v=3)")
+            )
+        },
+    }
+
+
+@pytest.mark.parametrize(("alias", "names"), [(True, ("dim_1", "dim_2")), (False, ("dim_v1", "dim_v2"))])
+def test_versions_of_a_model_are_tables_of_their_own(alias: bool, names: tuple[str, str]) -> None:  # noqa: FBT001 - a column of the table
+    """Each has its alias; a reference leads to the version that it names, and without one to the latest."""
+    contract, lost = dbt_manifest.read(manifest(**versions(alias=alias)), "shop")
+    first, last = names
+
+    assert [each.name for each in contract.datasets] == [first, last, "orders"]
+    assert [each.arguments["to"] for each in contract.datasets[2].rules if each.kind == "foreignKey"] == [
+        f"{first}.id",
+        f"{last}.id",
+        f"{last}.id",
+    ]
+    assert lost == ("m.a: a reference to `dim_v3.id`, which the manifest does not describe",)
+
+
+def test_the_latest_version_of_a_public_model_has_its_name() -> None:
+    """The routes of public models lead to that name; older versions are listed."""
+    contract, lost = dbt_manifest.read_public(manifest(**versions(alias=True)), "shop")
+
+    assert ([each.name for each in contract.datasets], lost) == (
+        ["dim"],
+        ("v1: left out: a later version of the model is there",),
+    )
+
+
+def test_a_unique_constraint_of_several_columns_is_a_metric() -> None:
+    """Together they are distinct, each alone is not."""
+    columns = [{"name": each, "data_type": "int"} for each in ("a", "b")]
+    constraint = {"type": "unique", "columns": ["a", "b"]}
+    contract, lost = dbt_manifest.read(manifest(m=model(*columns, constraints=[constraint])), "shop")
+
+    assert (rules(contract), lost) == ([("duplicateValues", ("a", "b"), {})], ())
+
+
 def test_a_manifest_without_types_is_refused() -> None:
     """Nothing can be declared without the types of columns."""
     with pytest.raises(InputError, match="columns with `data_type`"):
