@@ -90,6 +90,11 @@ output "require_approval" {
   value       = lookup(aws_cloudformation_stack.this.outputs, "RequireApproval", null)
 }
 
+output "missing_fields" {
+  description = "What happens to files that lack a field, where a contract does not say it"
+  value       = lookup(aws_cloudformation_stack.this.outputs, "MissingFields", null)
+}
+
 output "named_queue_url" {
   description = "For senders: messages that name objects"
   value       = lookup(aws_cloudformation_stack.this.outputs, "NamedQueueUrl", null)

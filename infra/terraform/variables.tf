@@ -312,6 +312,17 @@ variable "require_approval" {
   default     = null
 }
 
+variable "missing_fields" {
+  type        = string
+  description = "What happens to a file that lacks a field of its contract, where the contract does not say it (missingFields) (default warn)"
+  default     = null
+
+  validation {
+    condition     = var.missing_fields == null ? true : contains(["allow", "warn", "forbid"], var.missing_fields)
+    error_message = "missing_fields: see AllowedPattern, MinValue, MaxValue or AllowedValues of MissingFields in template.yaml."
+  }
+}
+
 variable "existing_landing_bucket" {
   type        = string
   description = "A bucket that producers write to already (versioned, with EventBridge notifications); empty creates one"
@@ -628,6 +639,7 @@ locals {
     ValidatorSecretPrefix  = var.validator_secret_prefix
     ReserveConcurrency     = var.reserve_concurrency == null ? null : var.reserve_concurrency ? "yes" : "no"
     RequireApproval        = var.require_approval == null ? null : var.require_approval ? "yes" : "no"
+    MissingFields          = var.missing_fields
     ExistingLandingBucket  = var.existing_landing_bucket
     LandingPrefix          = var.landing_prefix
     AdoptExisting          = var.adopt_existing == null ? null : var.adopt_existing ? "yes" : "no"

@@ -124,6 +124,7 @@ class DeployedStack:
                 anchors=self.outputs.get("AnchorBucket", ""),
                 anchor_days=0,
                 ignored=self.outputs.get("IgnoredKeys", DEFAULTS["ignored"]),
+                missing_fields=self.outputs.get("MissingFields", DEFAULTS["missing_fields"]),
             )
         )
 

@@ -85,6 +85,8 @@ class Settings:
     """The beginning of the names of secrets of validators."""
     ignored: str
     """Patterns, separated by commas, of names of keys that are not deliveries."""
+    missing_fields: str
+    """The treatment of files that lack declared fields, of contracts that set none: `allow`, `warn` or `forbid`."""
 
 
 PATTERNS: Final[Mapping[str, str]] = {
@@ -124,6 +126,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "validator_hosts": r"([A-Za-z0-9.-]{1,253}(,(?!$)|$))*",
     "validator_secrets": r"[\w-]{0,64}",
     "ignored": r"[^,\s/]+(,[^,\s/]+)*",
+    "missing_fields": "allow|warn|forbid",
 }
 
 NUMBERS: Final = (
@@ -165,6 +168,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "validator_hosts": "",
     "validator_secrets": "lakegate-validator-",
     "ignored": ",".join(IGNORED),
+    "missing_fields": "warn",
 }
 
 

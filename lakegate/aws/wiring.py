@@ -16,6 +16,7 @@ from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
 from lakegate.aws.kms_signing import kms_keys
 from lakegate.aws.s3_objects import S3Store, Uploads
 from lakegate.aws.settings import Settings
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.errors import PortError
 from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
@@ -182,4 +183,5 @@ def _places(settings: Settings) -> Places:
         ignore_unrouted=settings.unrouted == "ignore",
         needs_approval=settings.approval == "yes",
         ignored=tuple(settings.ignored.split(",")),
+        missing_fields=FieldTreatment(settings.missing_fields),
     )

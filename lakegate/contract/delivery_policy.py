@@ -21,8 +21,8 @@ WORKFLOW = r"push|(?!push@)[a-z][a-z0-9-]{0,62}@(0|[1-9][0-9]{0,8})"
 """The name of a workflow in a contract: that of every delivery, or name and major number of a published one."""
 
 
-class Additional(Enum):
-    """The treatment of a file with columns that its contract does not declare."""
+class FieldTreatment(Enum):
+    """The treatment of a file whose fields are not those of its contract: of further ones, or of absent ones."""
 
     ALLOW = "allow"
     WARN = "warn"
@@ -129,7 +129,7 @@ class Policy:
     mode: Mode = Mode.ENFORCE
     on_reject: OnReject = OnReject.FILE
     max_rejected_share: Share = Decimal(1)
-    additional_fields: Additional = Additional.ALLOW
+    additional_fields: FieldTreatment = FieldTreatment.ALLOW
     allow_empty: bool = False
     duplicates: Duplicates = Duplicates.REFUSE
     samples: bool = True
@@ -172,3 +172,6 @@ class Policy:
     """None: deliveries are brought."""
     file_names: FileNames | None = field(default=None, metadata={OMITTED: True})
     """The pattern of the name of each file; None: any."""
+    missing_fields: FieldTreatment | None = field(default=None, metadata={OMITTED: True})
+    """Of files with a header or a schema that lack a declared field; of JSON, an absent key is a null. None: the stack's setting,
+    which is pinned when a contract is published; without a stack `warn`."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Severity
-from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Treatment
+from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Treatment
 from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.document_tree import Document, Plain
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
@@ -208,7 +208,8 @@ STRICTNESS: dict[str, Callable[[Any], Decimal | int]] = {
     "mode": lambda mode: mode is Mode.ENFORCE,
     "onReject": lambda unit: unit is OnReject.FILE,
     "maxRejectedShare": lambda share: -share,
-    "additionalFields": lambda treatment: treatment is Additional.FORBID,
+    "additionalFields": lambda treatment: treatment is FieldTreatment.FORBID,
+    "missingFields": lambda treatment: treatment is FieldTreatment.FORBID,
     "allowEmpty": lambda is_allowed: not is_allowed,
     "lateEvents": lambda treatment: treatment is Treatment.REJECT,
     "changedRows": lambda treatment: treatment is Treatment.REJECT,

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from lakegate.admission.ignored_keys import IGNORED
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, DatasetRowStore, dataset_deadlines
@@ -77,6 +78,8 @@ class Places:
     """Whether a contract version becomes valid only when a second person approves it."""
     ignored: tuple[str, ...] = IGNORED
     """Patterns of names of keys that are not deliveries."""
+    missing_fields: FieldTreatment = FieldTreatment.WARN
+    """Of files that lack declared fields, where the contract says nothing: it is pinned when a version is published."""
     segment_heights: int = 100
     """Heights of one segment of the readers' manifest; part of its format."""
 

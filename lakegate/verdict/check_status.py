@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from lakegate.contract.contract_model import Severity
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.plan.check import Check, HeaderRequirement, Tier
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
@@ -131,8 +132,7 @@ def _status_of(plan: Plan, check: Check, result: Result, measurement: Measuremen
     if result.unreadable is not None:
         return Status.SKIP, "not measured: the delivery could not be read"
     if absent:
-        status = _WORST[check.worst] if demands(check, absent) else Status.WARN
-        return status, _absent_message(absent[0], result)
+        return _absent_status(plan, check, absent), _absent_message(absent[0], result)
     if measurement is not None and measurement.skip is not None:
         return Status.SKIP, measurement.skip
     if measurement is None or measurement.accept is None:
@@ -152,6 +152,13 @@ def _foreign(check: Check, result: Result) -> str:
         return ""
     found = [each.physical for each in result.columns.foreign if each.field in check.fields]
     return f"; the file has it as {found[0]}" if found else ""
+
+
+def _absent_status(plan: Plan, check: Check, absent: list[str]) -> Status:
+    """A check that demands an absent field does not hold; for any other one there is nothing to measure."""
+    if demands(replace(check, worst=Severity.FAIL), absent):
+        return _WORST[check.worst]
+    return Status.PASS if plan.policy.missing_fields is FieldTreatment.ALLOW else Status.WARN
 
 
 def _absent_message(name: str, result: Result) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.admission.header import named
-from lakegate.contract.delivery_policy import Additional, Treatment
+from lakegate.contract.delivery_policy import FieldTreatment, Treatment
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, MalformedRecords, Result, Sample
@@ -20,7 +20,7 @@ NOTES = frozenset({"file/byte-order-mark"})
 """Outcomes that pass and are shown all the same."""
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
-_ADDITIONAL = {Additional.ALLOW: Status.PASS, Additional.WARN: Status.WARN, Additional.FORBID: Status.FAIL}
+_FIELDS = {FieldTreatment.ALLOW: Status.PASS, FieldTreatment.WARN: Status.WARN, FieldTreatment.FORBID: Status.FAIL}
 _TREATMENTS = {Treatment.ACCEPT: Status.PASS, Treatment.WARN: Status.WARN, Treatment.REJECT: Status.FAIL}
 _CUT_OFF = ("fields", "quotes", "cut")
 
@@ -187,19 +187,39 @@ def _too_many(found: MalformedRecords, result: Result) -> str:
     return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 
+MISSING = "file/missing-columns"
+"""The outcome of absent fields that the contract forbids, and of those that no check would report."""
+
+
 def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
-    """The outcomes of the header's columns, except missing ones, which their checks report."""
+    """The outcomes of the header's columns; absent ones that only warn are reported by the checks that read them."""
+    yield from _missing_outcome(plan, columns)
     if columns.reordered:
         message = "the columns stand in another order than declared; consumers may read by position"
         yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
     if columns.extra:
         extra = ", ".join(each or "one without a name" for each in columns.extra)
         message = f"the file has columns the contract does not name: {extra}"
-        yield _of_file("additional-columns", _ADDITIONAL[plan.policy.additional_fields], "declared columns", message)
+        yield _of_file("additional-columns", _FIELDS[plan.policy.additional_fields], "declared columns", message)
         if alike := _alike(plan, columns):
             pairs = named(" and ".join(names) for names in alike)
             message = f"names differ in capitals only: {pairs}; Spark, Athena and others take them for one: rename one"
             yield _of_file("column-case", Status.FAIL, "names that differ in more than capitals", message)
+
+
+def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
+    """The outcome of absent fields, without the parts of absent ones. Of JSON an absent key is a null, and is never forbidden."""
+    treatment = plan.policy.missing_fields or FieldTreatment.WARN
+    if treatment is FieldTreatment.FORBID and plan.storage.format.is_json:
+        treatment = FieldTreatment.WARN
+    absent = {each.place: each.name for each in plan.fields if each.name in columns.absent}
+    names = [name for place, name in absent.items() if not any(place[:at] in absent for at in range(len(place)))]
+    if treatment is FieldTreatment.WARN:
+        read = {name for each in plan.checks for name in each.reads}
+        names = [name for name in names if name not in read]
+    if names and treatment is not FieldTreatment.ALLOW:
+        message = f"the file does not have {'a field' if len(names) == 1 else 'fields'} of the contract: {named(names)}"
+        yield _of_file(MISSING.removeprefix("file/"), _FIELDS[treatment], "every declared field", message)
 
 
 def _alike(plan: Plan, columns: Columns) -> list[list[str]]:

@@ -10,6 +10,7 @@ from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pa
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measurement, Result, Sample
 from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
+from lakegate.verdict.file_checks import MISSING
 from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
         subject = "the keys have" if plan.storage.format.is_json else "the header has"
         words = f"{subject} {differ_in(pairs, plan.physical_names)}: {shown_pairs(pairs)}"
-        yield "column-names", words, (), (*_reading(readers, pairs), *extra)
+        whole = (MISSING,) if absent and set(absent) <= set(pairs) else ()
+        yield "column-names", words, (), (*_reading(readers, pairs), *extra, *whole)
     lacks = [name for name in absent if name not in pairs]
     failing = {own for each, own in readers.items() if each in bad and bad[each].status is Status.FAIL}
-    demanded = [name for name in lacks if frozenset({name}) in failing]
-    optional = [name for name in lacks if frozenset({name}) not in failing]
+    is_forbidden = MISSING in bad and bad[MISSING].status is Status.FAIL
+    demanded = [name for name in lacks if is_forbidden or frozenset({name}) in failing]
+    optional = [name for name in lacks if name not in demanded]
     for lacking, remedies in (
         (demanded, (": deliver it", ": deliver them")),
         (optional, (", which is optional", ", which are optional")),
@@ -43,7 +46,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
             noun, remedy = (words[len(lacking) > 1] for words in (nouns, remedies))
             where = "no record has the" if plan.storage.format.is_json else "the file has no"
             message = f"{where} {noun} {named(lacking)}{remedy}"
-            yield "missing-columns", message, (), _reading(readers, lacking)
+            yield "missing-columns", message, (), (*_reading(readers, lacking), MISSING)
     index = [each for each in columns.extra if INDEX.fullmatch(each)]
     if index and columns.found[:1] == (index[0],):
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"

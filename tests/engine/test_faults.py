@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.delivery_policy import FieldTreatment, Policy
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
@@ -28,7 +28,7 @@ RULES = (
 )
 COMMAS = plan_of(FIELDS, *RULES)
 SEMICOLONS = plan_of(FIELDS, *RULES, csv=Csv(delimiter=";"))
-STRICT = plan_of(FIELDS, *RULES, policy=Policy(additional_fields=Additional.FORBID))
+STRICT = plan_of(FIELDS, *RULES, policy=Policy(additional_fields=FieldTreatment.FORBID))
 HEADER = "id,price,weight,day,sku,ok"
 GOOD = [f"{at},{at}.5,1.25,2024-01-{at + 10},SKU{at + 10},true" for at in range(1, 6)]
 

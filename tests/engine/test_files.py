@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.delivery_policy import FieldTreatment, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import Status
@@ -27,7 +27,7 @@ ONE_COLUMN = plan_of({"name": "string"})
 NULLS = plan_of(FIELDS, rule("required", "name"), csv=Csv(null_values=("NA", "-")))
 NEEDED = plan_of(FIELDS, rule("required", "id"), rule("required", "name"))
 MAY_BE_EMPTY = plan_of(FIELDS, policy=Policy(allow_empty=True))
-STRICT_COLUMNS = plan_of(FIELDS, policy=Policy(additional_fields=Additional.FORBID))
+STRICT_COLUMNS = plan_of(FIELDS, policy=Policy(additional_fields=FieldTreatment.FORBID))
 
 GOOD = b"id,name\n1,Ana\n2,Rui\n"
 ANA = "1,Ana\n"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
-from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.delivery_policy import FieldTreatment, Policy
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.lints.linter import read
 from lakegate.plan.result import Columns
@@ -96,7 +97,7 @@ def test_columns_are_bound_by_name(storage: Storage, judge_files: Callable[..., 
     """Extra and absent columns are what they are in CSV; their order is of no account."""
     fields = {"id": "integer", "name": "string", "lost": "string"}
     plan = stored(
-        plan_of(fields, rule("required", "lost"), policy=Policy(additional_fields=Additional.FORBID)), storage
+        plan_of(fields, rule("required", "lost"), policy=Policy(additional_fields=FieldTreatment.FORBID)), storage
     )
     table = pa.table({"name": ["a"], "more": [1], "id": [1]})
 
@@ -106,9 +107,32 @@ def test_columns_are_bound_by_name(storage: Storage, judge_files: Callable[..., 
     assert {"file/additional-columns", "required/lost"} <= set(judged.statuses())
 
 
+@pytest.mark.parametrize(
+    ("storage", "verdict"),
+    [
+        *((Storage(each), Verdict.REJECTED) for each in (Format.CSV, Format.PARQUET, Format.ORC, Format.AVRO)),
+        *((Storage(each), Verdict.ACCEPTED_WITH_WARNINGS) for each in (Format.JSON, Format.JSONL)),
+    ],
+    ids=lambda it: it.format.value if isinstance(it, Storage) else "",
+)
+def test_a_file_without_a_column_is_refused_where_the_contract_forbids_it(
+    storage: Storage, verdict: Verdict, judge_files: Callable[..., Judged]
+) -> None:
+    """No rule requires the column; in JSON its absent key is a null."""
+    policy = Policy(missing_fields=FieldTreatment.FORBID)
+    strict = stored(plan_of({"id": "integer", "lost": "string"}, policy=policy), storage)
+    body = written(pa.table({"id": [1, 2]}), storage)
+
+    assert judge_files(strict, body).verdict is verdict
+    allowed = replace(strict, policy=Policy(missing_fields=FieldTreatment.ALLOW))
+    assert judge_files(allowed, body).verdict is Verdict.ACCEPTED
+
+
 def test_keys_that_nobody_declared_are_noted_in_json(judge_files: Callable[..., Judged]) -> None:
     """By name where they look like names; keys that are data are masked."""
-    plan = stored(plan_of({"id": "integer"}, policy=Policy(additional_fields=Additional.WARN)), Storage(Format.JSONL))
+    plan = stored(
+        plan_of({"id": "integer"}, policy=Policy(additional_fields=FieldTreatment.WARN)), Storage(Format.JSONL)
+    )
     judged = judge_files(plan, b'{"id": 1, "more": 2}\n{"id": 2, "ana@example.com": 1}\n')
 
     assert judged.verdict is Verdict.ACCEPTED_WITH_WARNINGS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Severity
-from lakegate.contract.delivery_policy import Additional, Duplicates, Mode, OnReject, Policy
+from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
@@ -113,10 +113,11 @@ policies = st.builds(
     st.sampled_from(Mode),
     st.sampled_from(OnReject),
     shares,
-    st.sampled_from(Additional),
+    st.sampled_from(FieldTreatment),
     st.booleans(),
     st.sampled_from(Duplicates),
     st.booleans(),
+    missing_fields=maybe(st.sampled_from(FieldTreatment)),
 )
 csvs = st.builds(
     Csv,

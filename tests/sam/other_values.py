@@ -28,6 +28,7 @@ OTHER_VALUES = {
     "ChannelPrefix": "ours-",
     "ReserveConcurrency": "yes",
     "RequireApproval": "yes",
+    "MissingFields": "forbid",
     "LogDays": "30",
     "JobCode": "1.0",
     "ExtraJobParameters": "--conf spark.a=b",

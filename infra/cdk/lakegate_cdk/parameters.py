@@ -71,6 +71,8 @@ class LakegateParameters:
     """Whether sweep reserves one concurrent execution; an account with the initial limit of 10 has none to reserve (default false)."""
     require_approval: bool | None = None
     """Whether a contract version becomes valid only when a second person approves it (lakegate approve) (default false)."""
+    missing_fields: str | None = None
+    """What happens to a file that lacks a field of its contract, where the contract does not say it (missingFields) (default warn)."""
     existing_landing_bucket: str | None = None
     """A bucket that producers write to already (versioned, with EventBridge notifications); empty creates one."""
     landing_prefix: str | None = None
@@ -179,6 +181,7 @@ NAMES: Final[dict[str, str]] = {
     "validator_secret_prefix": "ValidatorSecretPrefix",
     "reserve_concurrency": "ReserveConcurrency",
     "require_approval": "RequireApproval",
+    "missing_fields": "MissingFields",
     "existing_landing_bucket": "ExistingLandingBucket",
     "landing_prefix": "LandingPrefix",
     "adopt_existing": "AdoptExisting",
@@ -259,6 +262,7 @@ BOUNDS: Final[dict[str, tuple[int | None, int | None]]] = {
 """Their MinValue and MaxValue."""
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "Unrouted": ("", "quarantine", "ignore"),
+    "MissingFields": ("allow", "warn", "forbid"),
     "LogDays": (
         "1",
         "3",
@@ -304,6 +308,7 @@ OUTPUTS: Final[tuple[str, ...]] = (
     "NotifyFunction",
     "IgnoredKeys",
     "RequireApproval",
+    "MissingFields",
     "NamedQueueUrl",
     "DeadLetterQueueArn",
     "DeadLetterQueueUrl",

@@ -19,7 +19,7 @@ from lakegate.contract.contract_model import (
     Transformation,
     separated,
 )
-from lakegate.contract.delivery_policy import Additional, Policy
+from lakegate.contract.delivery_policy import FieldTreatment, Policy
 from lakegate.contract.documents.document_root import about, delimiter_of, served
 from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
@@ -388,7 +388,7 @@ def _policy(declared: Place, extension: Extension) -> Policy:
     """The policy with the model's `additionalFields`, unless the extension sets it. The default of the schema is ignored."""
     if declared.flag is None or "additional_fields" in extension.declared:
         return extension.policy
-    return replace(extension.policy, additional_fields=Additional.ALLOW if declared.flag else Additional.FORBID)
+    return replace(extension.policy, additional_fields=FieldTreatment.ALLOW if declared.flag else FieldTreatment.FORBID)
 
 
 def _warn_unused(definitions: Definitions) -> None:

@@ -295,6 +295,8 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     if storage.compression is not Compression.NONE:
         yield YamlEntry("compression", storage.compression.value)
     yield YamlEntry("additionalFields", "warn", "suggested: a column that nobody agreed on is reported")
+    if not storage.format.is_json:
+        yield YamlEntry("missingFields", "forbid", "suggested: every delivery has all columns")
     if storage.format is Format.CSV:
         stand = counted(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"

@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
-from lakegate.contract.contract_model import Shape
+from lakegate.contract.contract_model import Severity, Shape
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.engine.read.avro import schema_in
@@ -33,6 +34,7 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, Message, ObjectReader, ObjectVersion
 from lakegate.json_codec import encode
 from lakegate.plan.check import Check
+from lakegate.plan.check_numbers import demands
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
 from lakegate.plan.request import StagedPart
@@ -82,10 +84,17 @@ def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[Schema
         if any(field.place[: len(place)] == place for place in without_parts):
             continue
         without_parts.append(field.place)
-        if field.place in before:
+        if field.place in before and (field.name in foreign or _is_missed(plan, field.name)):
             kind: Kind = "type" if field.name in foreign else "absent"
             found.append(SchemaDifference(kind, field.name, foreign.get(field.name, "")))
     return tuple(found)
+
+
+def _is_missed(plan: Plan, name: str) -> bool:
+    """Whether an absent field is a difference: where the contract allows it, only one that a rule demands."""
+    return plan.policy.missing_fields is not FieldTreatment.ALLOW or any(
+        demands(replace(check, worst=Severity.FAIL), (name,)) for check in plan.checks
+    )
 
 
 # ---- Declared fields by head or footer ----

@@ -37,9 +37,7 @@ def compile_bounded(body: bytes, referred: ReferredDocuments, *, allow_unmeasure
     """The result and errors of `compile_document`; DocumentRefused too for a document that needs too much time or memory."""
     context = get_context("fork")
     here, there = context.Pipe()
-    process = context.Process(
-        target=compile_there, args=(there, body, (*referred.lookups,), referred.own, allow_unmeasured), daemon=True
-    )
+    process = context.Process(target=compile_there, args=(there, body, referred, allow_unmeasured), daemon=True)
     process.start()
     there.close()
     lookups = [referred.parents, *referred.lookups.values()]
@@ -119,14 +117,13 @@ class _Parents(_Lookup):
 def compile_there(
     connection: Connection,
     body: bytes,
-    lookups: tuple[str, ...],
-    own: tuple[str, ...],
+    asking: ReferredDocuments,
     allow_unmeasured: bool,  # noqa: FBT001 - of a process
 ) -> None:
-    """The process: compile within its limits, and send how that ended."""
+    """The process: compile within its limits, and send how that ended. What is looked up is asked of the other process."""
     limit()
-    others = {name: _Lookup(connection, number) for number, name in enumerate(lookups, 1)}
-    referred = ReferredDocuments(_Parents(connection, 0), others, own)
+    others = {name: _Lookup(connection, number) for number, name in enumerate(asking.lookups, 1)}
+    referred = asking._replace(parents=_Parents(connection, 0), lookups=others)
     try:
         answer: tuple[str, Any] = COMPILED, compile_document(body, referred, allow_unmeasured=allow_unmeasured)
     except DocumentRefused as error:

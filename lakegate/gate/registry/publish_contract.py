@@ -19,6 +19,7 @@ from lakegate.contract.contract_model import (
     parts_of,
     refuse_unusable,
 )
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.unknown_keys import is_misspelt
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.change_kinds import VersionComparison
@@ -168,6 +169,8 @@ def _unmeasured(examined: Examined, contract: Contract, referred: ReferredDocume
 
 
 def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> bytes:
+    if dataset.policy.missing_fields is None and referred.missing_fields is not FieldTreatment.WARN:
+        dataset = replace(dataset, policy=replace(dataset.policy, missing_fields=referred.missing_fields))
     plan = compile_plan(contract, dataset)
     for name in names(PUBLISHED_PLANS):
         plan = _published_plans(name).add(contract, dataset, plan, referred.lookups[name])
@@ -537,6 +540,8 @@ class ReferredDocuments(NamedTuple):
     """Of features that add something to plans, by their names at the extension point."""
     own: tuple[str, ...] = EVERY_CONTRACT
     """The contracts of the publisher."""
+    missing_fields: FieldTreatment = FieldTreatment.WARN
+    """The stack's setting, of datasets that set none."""
 
 
 def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = EVERY_CONTRACT) -> ReferredDocuments:
@@ -546,7 +551,9 @@ def referred_of(dependencies: Dependencies, text: bytes, own: tuple[str, ...] = 
     """
     before = published_before(dependencies, text)
     lookups = {name: _published_plans(name).lookup(dependencies, before) for name in names(PUBLISHED_PLANS)}
-    return ReferredDocuments(parents_of(dependencies, text, before, own), lookups, own)
+    return ReferredDocuments(
+        parents_of(dependencies, text, before, own), lookups, own, dependencies.places.missing_fields
+    )
 
 
 def referred_in(opened: Callable[[], Dependencies], text: bytes) -> ReferredDocuments:

@@ -28,7 +28,7 @@ from tests.simulation import throughput
 OUTPUTS = (
     "LandingBucket LakeBucket RegistryTable WorkloadsTable LedgerTable ApplicationId EventBusName IntakeFunction "
     "CompletionFunction SweepFunction NotifyFunction JudgeFunction DeadLetterQueueUrl IgnoredKeys RequireApproval AlarmTopic "
-    "StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy ResponderPolicy DoctorPolicy DeployerPolicy "
+    "MissingFields StewardPolicy ApproverPolicy LifecyclePolicy OperatorPolicy ResponderPolicy DoctorPolicy DeployerPolicy "
     "DeployerServicesPolicy EnginePolicy KeyPolicy KeyArn "
     "NamedQueueUrl DeadLetterQueueArn AnchorBucket SigningKeyArn LandingPrefix ApiFunction ApiId ApiUrl ErasurePolicy"
 )

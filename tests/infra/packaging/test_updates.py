@@ -126,6 +126,7 @@ EXPECTED = {
     "LogDays": "AWS::Logs::LogGroup",
     "MaxConcurrentRuns": "Application Functions",
     "MaxVcpu": "Application Functions",
+    "MissingFields": "Functions",
     "NotifySchedule": "NotifyEvery",
     "PermissionsBoundary": "AWS::IAM::Role DeployerPolicy",
     "Prices": "Functions",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakegate.admission.header import MAX_COMPARED, plain, renamed
-from lakegate.contract.delivery_policy import Additional, Mode, Policy
+from lakegate.contract.delivery_policy import FieldTreatment, Mode, Policy
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -192,7 +192,7 @@ def test_physical_names_are_named_as_such() -> None:
     """A file that has columns by their `physicalName` gets a hint, also where such a name resembles another column."""
     physical = {"price": "AMT_01", "weight": "prices"}
     fields = tuple(replace(each, physical=physical.get(each.name)) for each in FIELDS)
-    plan = replace(PLAN, fields=fields, policy=Policy(additional_fields=Additional.FORBID))
+    plan = replace(PLAN, fields=fields, policy=Policy(additional_fields=FieldTreatment.FORBID))
     columns = Columns(("id", "prices", "AMT_01"), absent=("price", "weight"), extra=("prices", "AMT_01"))
     mixed = Columns(("id", "AMT_01", "Weight"), absent=("price", "weight"), extra=("AMT_01", "Weight"))
     hint = "physical names (`physicalName`), where files have the `name`"
@@ -207,7 +207,7 @@ def test_physical_names_are_named_as_such() -> None:
 
 def test_a_renamed_column_explains_the_additional_one() -> None:
     """An extra column that is a declared one in another spelling is not a second fault; another extra one is."""
-    plan = replace(PLAN, policy=Policy(additional_fields=Additional.FORBID))
+    plan = replace(PLAN, policy=Policy(additional_fields=FieldTreatment.FORBID))
     columns = Columns(("id", "PRICE", "weight"), absent=("price",), extra=("PRICE",))
 
     assert [each[0] for each in reasons(answer(columns=columns), plan)] == ["cause/column-names"]
@@ -222,7 +222,7 @@ def test_a_renamed_column_explains_the_additional_one() -> None:
 )
 def test_an_exported_index_is_named(extra: tuple[str, ...], is_hinted: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """For a first column that only numbers the rows the reason has the remedy, where it is the only additional one."""
-    plan = replace(PLAN, policy=Policy(additional_fields=Additional.WARN))
+    plan = replace(PLAN, policy=Policy(additional_fields=FieldTreatment.WARN))
     (reason,) = reasons(answer(columns=Columns((*extra, *ALL.found), extra=extra)), plan)
 
     assert reason[:2] == ("file/additional-columns", "warn")

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.contract.contract_model import Severity
-from lakegate.contract.delivery_policy import Additional, OnReject, Policy
+from lakegate.contract.contract_model import Severity, Shape
+from lakegate.contract.delivery_policy import FieldTreatment, OnReject, Policy
+from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType
-from lakegate.plan.check import NONE, HeaderRequirement, Tier, Unit
+from lakegate.plan.check import NONE, Check, HeaderRequirement, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import PlanField
-from lakegate.plan.predicates import Typed
+from lakegate.plan.predicates import Present, Typed
 from lakegate.plan.result import Columns, IncompatibleType, Measured
 from lakegate.verdict.check_status import of_header
 from lakegate.verdict.verdict import Verdict, early_rejections, judge, row_rules
@@ -74,16 +75,79 @@ def test_another_order_of_columns_warns() -> None:
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        (Additional.ALLOW, Verdict.ACCEPTED),
-        (Additional.WARN, Verdict.ACCEPTED_WITH_WARNINGS),
-        (Additional.FORBID, Verdict.REJECTED),
+        (FieldTreatment.ALLOW, Verdict.ACCEPTED),
+        (FieldTreatment.WARN, Verdict.ACCEPTED_WITH_WARNINGS),
+        (FieldTreatment.FORBID, Verdict.REJECTED),
     ],
 )
-def test_additional_columns_are_what_the_policy_says(policy: Additional, expected: Verdict) -> None:
+def test_additional_columns_are_what_the_policy_says(policy: FieldTreatment, expected: Verdict) -> None:
     """Extra fields pass, and are noted, unless additionalFields forbids them."""
     result = answer(measured(CLEAN), columns=Columns(("n", "x"), extra=("x",)))
 
     assert expected == verdict(plan(check(), policy=Policy(additional_fields=policy)), result)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "storage", "optional", "demanded", "unread"),
+    [
+        (None, "csv", "accepted_with_warnings", "rejected", "accepted_with_warnings"),
+        ("allow", "csv", "accepted", "rejected", "accepted"),
+        ("warn", "csv", "accepted_with_warnings", "rejected", "accepted_with_warnings"),
+        ("forbid", "csv", "rejected", "rejected", "rejected"),
+        ("allow", "parquet", "accepted", "rejected", "accepted"),
+        ("forbid", "parquet", "rejected", "rejected", "rejected"),
+        ("forbid", "orc", "rejected", "rejected", "rejected"),
+        ("forbid", "avro", "rejected", "rejected", "rejected"),
+        ("allow", "jsonl", "accepted", "rejected", "accepted"),
+        ("forbid", "jsonl", "accepted_with_warnings", "rejected", "accepted_with_warnings"),
+        ("forbid", "json", "accepted_with_warnings", "rejected", "accepted_with_warnings"),
+    ],
+)
+def test_an_absent_field_is_what_the_policy_says(
+    treatment: str | None, storage: str, optional: str, demanded: str, unread: str
+) -> None:
+    """Of a field that no rule demands, the setting decides; one that a rule demands has to be there. JSON has no columns."""
+    policy = Policy(missing_fields=FieldTreatment(treatment) if treatment else None)
+    fields = PlanField("n", "c0", LogicalType.NUMBER), PlanField("m", "c1", LogicalType.NUMBER)
+    kept = check(id="s/m", fields=("m",), accept=Tier(NONE, Present("m")))
+    result = answer(measured(CLEAN, check="s/m"), columns=Columns(("m",), absent=("n",)))
+
+    def of(*checks: Check) -> str:
+        own = replace(plan(*checks, kept, policy=policy), fields=fields, storage=Storage(Format(storage)))
+        return verdict(own, result).value
+
+    typed = check(kind="type", accept=Tier(NONE, Typed("n")))
+    assert (of(typed), of(check(accept=Tier(NONE, Present("n")))), of()) == (optional, demanded, unread)
+
+
+def test_forbidden_absent_fields_are_one_reason_that_names_them() -> None:
+    """The reason says what to deliver; parts of an absent record are not listed."""
+    record = PlanField("a", "c1", LogicalType.STRING, shape=Shape.RECORD)
+    part = PlanField("a.b", "c2", LogicalType.STRING, path=(".a", ".b"))
+    fields = PlanField("n", "c0", LogicalType.NUMBER), record, part
+    strict = replace(
+        plan(check(kind="type", accept=Tier(NONE, Typed("n"))), policy=Policy(missing_fields=FieldTreatment.FORBID)),
+        fields=fields,
+    )
+    judged = judge(strict, answer(columns=Columns(("x",), absent=("n", "a", "a.b"), extra=("x",))))
+
+    assert [each.message for each in judged.outcomes if each.id == "file/missing-columns"] == [
+        "the file does not have fields of the contract: n, a"
+    ]
+    assert [(each.id, each.status.value, each.message) for each in judged.reasons] == [
+        ("cause/missing-columns", "fail", "the file has no columns n, a: deliver them")
+    ]
+
+
+def test_a_forbidden_absent_field_rejects_at_the_door() -> None:
+    """The header alone shows it, so that no run is started."""
+    strict = plan(
+        check(kind="type", accept=Tier(NONE, Typed("n"))), policy=Policy(missing_fields=FieldTreatment.FORBID)
+    )
+    columns = Columns(("m",), absent=("n",))
+
+    assert [each.status.value for each in early_rejections(strict, columns)] == ["fail"]
+    assert early_rejections(plan(check(kind="type", accept=Tier(NONE, Typed("n")))), columns) == ()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +164,7 @@ def test_additional_columns_are_what_the_policy_says(policy: Additional, expecte
 )
 def test_names_that_differ_in_capitals_only_are_refused(columns: Columns, named: str) -> None:
     """Readers of accepted data would take an extra column for the one that was evaluated."""
-    policy = Policy(additional_fields=Additional.ALLOW)
+    policy = Policy(additional_fields=FieldTreatment.ALLOW)
     judged = judge(plan(check(), policy=policy), answer(measured(CLEAN), columns=columns))
     messages = [each.message for each in judged.outcomes if each.id == "file/column-case"]
     words = f"names differ in capitals only: {named}; Spark, Athena and others take them for one: rename one"

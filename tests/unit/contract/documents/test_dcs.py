@@ -9,7 +9,7 @@ import pytest
 
 from lakegate import text
 from lakegate.contract.contract_model import Contract, Severity
-from lakegate.contract.delivery_policy import Additional
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents import ref_definitions
 from lakegate.contract.documents.dcs import VERSIONS
 from lakegate.contract.logical_types import LogicalType
@@ -221,13 +221,13 @@ def test_two_primary_keys_are_an_error() -> None:
 @pytest.mark.parametrize(
     ("model", "additional"),
     [
-        ("title: x", Additional.ALLOW),
-        ("additionalFields: true", Additional.ALLOW),
-        ("additionalFields: false", Additional.FORBID),
-        ("additionalFields: false\n    config: {lakegate: {additionalFields: warn}}", Additional.WARN),
+        ("title: x", FieldTreatment.ALLOW),
+        ("additionalFields: true", FieldTreatment.ALLOW),
+        ("additionalFields: false", FieldTreatment.FORBID),
+        ("additionalFields: false\n    config: {lakegate: {additionalFields: warn}}", FieldTreatment.WARN),
     ],
 )
-def test_additional_fields_are_forbidden_by_word_alone(model: str, additional: Additional) -> None:
+def test_additional_fields_are_forbidden_by_word_alone(model: str, additional: FieldTreatment) -> None:
     """The schema's default is not a wish of the owner; the extension wins over the model."""
     assert additional is dataset(model=model).policy.additional_fields
 

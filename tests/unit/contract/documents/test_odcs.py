@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.contract.contract_model import Dataset, Rule, Severity
-from lakegate.contract.delivery_policy import Additional
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.schema_validation import load
 from lakegate.contract.file_formats import Csv
 from lakegate.errors import ContractError, SetUpError
@@ -55,7 +55,7 @@ def test_the_orders_example_is_read_and_measured_whole() -> None:
     assert (examined.errors, examined.warnings) == ((), ())
     assert skipped == ["serviceLevel"] * 3
     assert (contract.format, contract.name, contract.status) == ("ODCS v3.1.0", "Web shop orders", "active")
-    assert Additional.WARN is contract.datasets[0].policy.additional_fields
+    assert FieldTreatment.WARN is contract.datasets[0].policy.additional_fields
     assert Csv(delimiter=";", null_values=("",)) == contract.datasets[0].csv
 
 

@@ -124,7 +124,7 @@ def test_a_draft_within_the_limits_leaves_out_suggestions_first(monkeypatch: pyt
     found = [examine(each.text.encode()) for each in (some, many, long)]
 
     assert [each.errors + each.warnings for each in found] == [(), (), ()]
-    assert (some.columns, some.left_out, some.suggestions) == (61, (), 63)
+    assert (some.columns, some.left_out, some.suggestions) == (61, (), 64)
     assert 60 < many.columns < 95
     assert many.left_out == (f"all columns after c{many.columns - 2}: a document has limits",)
     assert long.columns < 6

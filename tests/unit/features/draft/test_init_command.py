@@ -47,7 +47,7 @@ def test_a_draft_is_written_beside_what_to_do_next(data: Path) -> None:
 
     assert ended.exit_code == 0
     assert ended.stdout.splitlines() == [
-        "shop_orders.odcs.yaml: drafted from 50 rows of CSV: 2 columns, 9 suggestions",
+        "shop_orders.odcs.yaml: drafted from 50 rows of CSV: 2 columns, 10 suggestions",
         "The data is accepted by it (8 checks).",
         "Next: correct every line with `suggested`, then",
         "    lakegate lint shop_orders.odcs.yaml",

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.delivery_policy import FieldTreatment, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.read.data_source import path_of
 from lakegate.errors import Throttled
 from lakegate.features.drift.schema_drift import EngineSchemas, SchemaDifference
 from lakegate.gate.ports import Address
-from tests.deliveries.delivery import plan_of
+from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.sliced import slices
 from tests.deliveries.written import written
 from tests.fakes import Memory
@@ -36,6 +36,16 @@ def test_an_object_is_read_in_the_form_that_accepted_it(form: Format) -> None:
     own = replace(PLAN, storage=Storage(form)).to_bytes()
 
     assert found(written(TABLE, Storage(form)), PLAN.to_bytes(), own) == (SchemaDifference("absent", "name"),)
+
+
+def test_a_column_that_the_contract_lets_a_file_lack_is_no_difference() -> None:
+    """The gate says nothing of it either; one that a rule requires is missed."""
+    lenient = replace(PLAN, policy=replace(PLAN.policy, missing_fields=FieldTreatment.ALLOW))
+    required = plan_of({"id": "integer", "name": "string"}, rule("required", "name"), policy=lenient.policy)
+    body = written(TABLE, Storage(Format.CSV))
+
+    assert found(body, lenient.to_bytes(), lenient.to_bytes()) == ()
+    assert found(body, required.to_bytes(), required.to_bytes()) == (SchemaDifference("absent", "name"),)
 
 
 def test_the_dialect_is_that_of_the_accepting_version() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.admission.refusals import refusals, refused_rules
-from lakegate.contract.delivery_policy import Additional, DeliveryUnit, Duplicates, Mode, OnReject, Policy
+from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, FieldTreatment, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Compression, Csv
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
 from lakegate.gate.delivery.protocol import PUSH, Outcome, State
@@ -142,7 +142,7 @@ def test_the_door_decides_nothing_where_rows_do(policy: Policy) -> None:
 
 def test_a_forbidden_column_is_refused_at_the_door() -> None:
     """Where the contract forbids columns that it does not name, the header alone shows one."""
-    strict = replace(COMPILED, policy=Policy(additional_fields=Additional.FORBID))
+    strict = replace(COMPILED, policy=Policy(additional_fields=FieldTreatment.FORBID))
 
     assert at_the_door(f"{HEADER};extra\n".encode(), plan=strict) == (
         "file/additional-columns: the file has columns the contract does not name: extra",

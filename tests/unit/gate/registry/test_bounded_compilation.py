@@ -64,7 +64,7 @@ BAD = {
 def here(body: bytes, referred: ReferredDocuments = NOBODY, *, allow_unmeasured: bool = True) -> CompiledContract:
     """What the process does, in a thread of this one, so that its lines are seen to run."""
     ours, theirs = Pipe()
-    arguments = theirs, body, (*referred.lookups,), referred.own, allow_unmeasured
+    arguments = theirs, body, referred, allow_unmeasured
     thread = Thread(target=compile_there, args=arguments)
     thread.start()
     lookups: list[Any] = [referred.parents, *referred.lookups.values()]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.gate.datasets.lifecycle import change, drafted
 from lakegate.gate.datasets.subscriptions import subscribed
@@ -22,7 +23,14 @@ from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
-from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, reactivate_line
+from lakegate.gate.registry.publish_contract import (
+    IncompatibleVersion,
+    compile_document,
+    planned,
+    publish,
+    reactivate_line,
+    referred_of,
+)
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route, remove_route
@@ -58,6 +66,26 @@ COMPILED = CompiledContract(
     {each: Plan("shop", "1.0.0", each, (), ()).to_bytes() for each in ("orders", "lines")},
 )
 NOTE = {"name": "note", "logicalType": "string"}
+
+
+@pytest.mark.parametrize(
+    ("of_stack", "of_contract", "pinned"),
+    [
+        (FieldTreatment.WARN, {}, None),
+        (FieldTreatment.FORBID, {}, FieldTreatment.FORBID),
+        (FieldTreatment.FORBID, {"missingFields": "warn"}, FieldTreatment.WARN),
+    ],
+)
+def test_the_setting_of_the_stack_is_pinned_where_the_contract_sets_none(
+    of_stack: FieldTreatment, of_contract: dict[str, str], pinned: FieldTreatment | None
+) -> None:
+    """The verdict is a function of plan and result, so the plan has what decides."""
+    env = Environment()
+    dependencies = replace(env.dependencies, places=replace(env.dependencies.places, missing_fields=of_stack))
+    body = document({"extension": of_contract})
+    compiled = compile_document(body, referred_of(dependencies, body))
+
+    assert Plan.from_bytes(compiled.plans["orders"]).policy.missing_fields is pinned
 
 
 def test_a_contract_is_published_after_its_plans_and_twice_is_once() -> None:
