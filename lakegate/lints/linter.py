@@ -164,7 +164,7 @@ def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
     explained = {each.message.rstrip(".") for each in compiled.unmeasured}
     for check in compiled.checks:
         if check.skip is not None and check.skip not in explained and not _is_quiet(rule, check):
-            message = f"The rule is named and not measured: {check.skip}."
+            message = f"The rule is named and not measured: {check.skip}{'' if check.skip.endswith('?') else '.'}"
             yield Problem(NOT_MEASURED, rule.origin.path, rule.origin.line, message)
 
 

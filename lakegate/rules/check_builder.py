@@ -158,6 +158,14 @@ def not_measured(what: str, word: str = "", known: Iterable[str] = ()) -> str:
     return f"{what} is not measured by this version{'.' if hint else ''}{hint}"
 
 
+def refuse_nested(rule: Rule, arguments: Mapping[str, object], names: Iterable[str]) -> None:
+    """Refuse a mapping or a list where one of these arguments is a single value."""
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, Mapping | list | tuple):
+            refuse(rule, "not-allowed-argument", f"{shown(name)} is {_written(value)}: write one value")
+
+
 def argument(rule: Rule, name: str) -> object:
     """A required argument of a rule."""
     if rule.arguments.get(name) is None:
@@ -278,9 +286,16 @@ def value_of(rule: Rule, field: Field, value: object) -> str:
         refuse(
             rule,
             "value-not-of-type",
-            f"{shown(value)}, which a rule about {field.name} names, is not {_form(field)}",
+            f"{_written(value)}, which a rule about {field.name} names, is not {_form(field)}",
         )
     return text
+
+
+def _written(value: object) -> str:
+    """A value of the document, for a message."""
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, list | tuple) else shown(text_of(value))
 
 
 def _form(field: Field) -> str:

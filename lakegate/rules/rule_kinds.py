@@ -65,7 +65,7 @@ from lakegate.rules.check_builder import ByField, InContract, brief, once, refus
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.service_level_rules import service_level
-from lakegate.text import shown
+from lakegate.text import listed, shown
 
 if TYPE_CHECKING:
     from lakegate.rules.check_builder import Compile, Technology
@@ -82,7 +82,8 @@ def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field
         named = brief(str(rule.arguments.get("engine", ""))) or "(none named)"
         return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
     if not _call(rule).strip():
-        return (skipped(rule, fields, "it has no check that can be read"),)
+        held = f": it has the keys {listed(arguments_of(rule))}" if arguments_of(rule) else ""
+        return (skipped(rule, fields, f"it has no check that can be read{held}"),)
     asked = technology.asking(contract, dataset, rule, fields) if technology.asking else None
     return technology.compile(rule, fields, _call(rule), arguments_of(rule)) if asked is None else asked
 

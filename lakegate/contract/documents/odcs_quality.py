@@ -104,6 +104,24 @@ UNMEASURED = ("sql", "custom", "text")
 NO_ROW = Comparison("mustBe", (Decimal(0),))
 CHECKS_FOR = "checks for "
 """The prefix of a key with a list of checks."""
+WRAPPERS = ("checks", "expectations")
+"""Keys of a contract of Soda, and of a suite of Great Expectations, with a list of checks."""
+AROUND_CHECKS = (
+    "dataset",
+    "data_source",
+    "owner",
+    "name",
+    "id",
+    "description",
+    "meta",
+    "notes",
+    "expectation_suite_name",
+    "data_asset_type",
+    "ge_cloud_id",
+    "suite_parameters",
+    "evaluation_parameters",
+)
+"""Keys beside such a list that do not affect its checks."""
 NOT_ARGUMENTS = ("type", "expectation_type", "expectation", "meta", "notes", "name")
 """Keys of an implementation that are not arguments of its check."""
 
@@ -147,14 +165,29 @@ def operators(place: Place) -> list[str]:
 
 
 def implementations(place: Place) -> list[Place]:
-    """The checks of an implementation: one, or a list; a text is parsed as YAML."""
+    """The checks of an implementation: one, a list, or those of a whole file of the engine; a text is parsed as YAML.
+
+    A file that holds more than checks and what does not affect them, such as a filter, is no check that can be read.
+    """
     if place.text is not None:
         try:
             place = parse(place.text.encode()).top
         except ContractError:
             return []
-    checks = next((each for name, each in place.entries.items() if name.startswith(CHECKS_FOR)), place)
-    return checks.items or [checks]
+    return _unwrapped(place)
+
+
+def _unwrapped(place: Place) -> list[Place]:
+    if place.items:
+        return [check for each in place.items for check in _unwrapped(each)]
+    held = [each for name, each in place.entries.items() if _is_wrapper(name)]
+    if not held or any(not _is_wrapper(name) and name not in AROUND_CHECKS for name in place.entries):
+        return [place]
+    return [check for each in held for check in _unwrapped(each)]
+
+
+def _is_wrapper(name: str) -> bool:
+    return name in WRAPPERS or name.startswith(CHECKS_FOR)
 
 
 def implementation_of(engine: str, place: Place) -> dict[str, object]:
@@ -170,10 +203,9 @@ def implementation_of(engine: str, place: Place) -> dict[str, object]:
 
 
 def _foreign_arguments(place: Place) -> Mapping[str, object]:
-    """The arguments are below `kwargs` in Great Expectations, beside the check's name in Soda."""
-    if place["kwargs"].present:
-        return {key: exact(each) for key, each in place["kwargs"].entries.items()}
-    return {key: exact(each) for key, each in place.entries.items() if key not in NOT_ARGUMENTS}
+    """The arguments: beside the check's name, and in Great Expectations also below `kwargs`."""
+    beside = {key: each for key, each in place.entries.items() if key not in (*NOT_ARGUMENTS, "kwargs")}
+    return {key: exact(each) for key, each in {**beside, **place["kwargs"].entries}.items()}
 
 
 def _kind(place: Place) -> str:
@@ -200,8 +232,11 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
     """The arguments of a rule, with the comparison of each of its operators."""
     if kind == "custom":
         engine, parts = place["engine"].text or "", implementations(place["implementation"])
-        unread: dict[str, object] = {"engine": engine, "call": "", "args": {}}
-        yield from ((each, None) for each in [implementation_of(engine, part) for part in parts] or [unread])
+        unread: dict[str, object] = {"engine": engine, "call": ""}
+        beside = {key: exact(place[key]) for key in operators(place)}
+        for each in [implementation_of(engine, part) for part in parts] or [unread]:
+            args = each.get("args")
+            yield {**each, "args": beside | (args if isinstance(args, dict) else {})}, None
     elif kind == "sql":
         comparisons = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}

@@ -24,8 +24,10 @@ from lakegate.rules.check_builder import (
     in_range,
     items,
     listed,
+    not_measured,
     one_of,
     refuse,
+    refuse_nested,
     regex,
     rows,
     skipped,
@@ -174,18 +176,21 @@ CONSTRAINTS: Final = {
 }
 """The constraints that are measured, by name. A standard deviation is that of a sample here, and of all rows there."""
 _COLUMNS: Final = frozenset({"column", "columns"})
+_SILENT: Final = frozenset({"hint"})
+"""Arguments that do not affect the data."""
 
 
 def deequ(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> tuple[Check, ...]:
     """The checks of one constraint; one that is skipped by name, if it is not measured."""
     constraint = CONSTRAINTS.get(call)
     if constraint is None:
-        return (skipped(rule, fields, f"the constraint {brief(call)} of Deequ is not measured by this version"),)
-    foreign = sorted(
-        each for each, value in arguments.items() if value is not None and each not in constraint.knows | _COLUMNS
-    )
+        return (skipped(rule, fields, not_measured(f"the constraint {brief(call)} of Deequ", call, CONSTRAINTS)),)
+    known = constraint.knows | _COLUMNS | _SILENT
+    foreign = sorted(each for each, value in arguments.items() if value is not None and each not in known)
     if foreign:
-        return (skipped(rule, fields, f"the argument {brief(foreign[0])} of {call} is not measured by this version"),)
+        reason = not_measured(f"the argument {brief(foreign[0])} of {call}", foreign[0], sorted(known))
+        return (skipped(rule, fields, reason),)
+    refuse_nested(rule, arguments, constraint.knows - {"allowedValues"})
     if constraint.columns == "none":
         groups: list[tuple[Field, ...]] = [()]
     elif not fields:

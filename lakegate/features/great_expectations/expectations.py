@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Field, Rule
+from lakegate.contract.contract_model import Field, Rule, Severity
+from lakegate.contract.logical_types import text_of
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.patterns.date_formats import compile_format
 from lakegate.plan.check import NONE, Check, HeaderRequirement, Interval, Tier, Unit
@@ -38,9 +40,11 @@ from lakegate.rules.check_builder import (
     items,
     like_pattern,
     listed,
+    not_measured,
     number,
     one_of,
     refuse,
+    refuse_nested,
     regex,
     rows,
     skipped,
@@ -50,7 +54,7 @@ from lakegate.rules.check_builder import (
 )
 from lakegate.rules.column_aggregates import SOME, column_count_check, interval, of_header
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
-from lakegate.text import limited
+from lakegate.text import counted, limited
 
 if TYPE_CHECKING:
     from lakegate.rules.check_builder import Fields
@@ -355,9 +359,50 @@ def _typed(rule: Rule, field: Field, named: object) -> Check:
 
 Arguments = Mapping[str, object]
 Compiled = Check | tuple[Check, ...]
-_SILENT = {"column", "column_A", "column_B", "column_list", "mostly", "meta", "notes", "severity", "description"}
+_SILENT = frozenset(
+    {
+        "column",
+        "column_A",
+        "column_B",
+        "column_list",
+        "mostly",
+        "meta",
+        "notes",
+        "name",
+        "id",
+        "severity",
+        "description",
+        "result_format",
+        "catch_exceptions",
+        "include_config",
+        "rendered_content",
+        "expectation_context",
+        "success_on_last_run",
+        "library_metadata",
+    }
+)
 """Arguments that do not affect the data, or that every expectation has."""
 _CONDITION = {"row_condition", "condition_parser"}
+_NESTED = frozenset(
+    {
+        "meta",
+        "notes",
+        "result_format",
+        "rendered_content",
+        "expectation_context",
+        "library_metadata",
+        "quantile_ranges",
+        "row_condition",
+    }
+)
+"""Arguments that may be mappings."""
+_LISTS = ("_list", "_set")
+"""Ends of arguments that are lists."""
+_NAMED_ARGUMENTS = frozenset({"column_index", "escape", "windows", "batch_id", "auto", "profiler_config"})
+"""Arguments that are named only: a misspelt one has a hint."""
+_SEVERITIES = {"critical": None, "warning": Severity.WARN, "info": Severity.WARN}
+"""Great Expectations, `severity` of an expectation; a critical one has the severity of its rule."""
+_PARAMETER = "$PARAMETER"
 _RANGE = frozenset({"min_value", "max_value", "strict_min", "strict_max"})
 _VALUES = frozenset({"value_set"})
 _IGNORING = frozenset({"ignore_row_if"})
@@ -375,25 +420,58 @@ class Expectation:
     """Whether `mostly` is a share of the non-null values."""
     of_header: bool = False
     """Whether it is about the columns of the file, declared or not."""
-    reason: str | None = None
-    """The reason if its checks are skipped."""
 
 
 def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> tuple[Check, ...]:
     """The checks of one expectation: one for each field, or one of all fields together."""
-    expectation = EXPECTATIONS.get(call)
-    reason = _unmeasured(call, expectation, arguments)
+    kind = _kind(call)
+    expectation = EXPECTATIONS.get(kind)
+    reason = _unmeasured(kind, expectation, arguments)
     subjects = _subjects(rule, fields, subjects_of(call, arguments))
     if expectation is None or reason is not None:
         return (skipped(rule, subjects, reason or ""),)
+    refuse_nested(rule, arguments, [name for name in arguments if name not in _NESTED and not name.endswith(_LISTS)])
     try:
         given = _condition(rule, fields, arguments)
     except UnreadConditionError:
         return (skipped(rule, subjects, "the row_condition is written in a language that is not read here"),)
-    groups = _groups(rule, expectation, call, subjects)
+    groups = _groups(rule, expectation, kind, subjects)
     compiled = [expectation.compile(rule, group, arguments) for group in groups]
     checks = [check for each in compiled for check in (each if isinstance(each, tuple) else (each,))]
-    return tuple(conditioned(_mostly(rule, expectation, check, arguments), given) for check in checks)
+    worst = _severity(rule, arguments)
+    return tuple(
+        replace(conditioned(_mostly(rule, expectation, check, arguments), given), worst=worst) for check in checks
+    )
+
+
+def _kind(call: str) -> str:
+    """The type of an expectation; version 1 also names its class: `ExpectColumnValuesToNotBeNull`."""
+    name = call.strip().rpartition(".")[2]
+    if not name[:1].isupper():
+        return name
+    return _INNER_WORD.sub(r"\1_\2", _FIRST_WORD.sub(r"\1_\2", name)).lower()
+
+
+_FIRST_WORD = re.compile(r"(.)([A-Z][a-z]+)")
+_INNER_WORD = re.compile(r"([a-z0-9])([A-Z])")
+
+
+def _severity(rule: Rule, arguments: Arguments) -> Severity:
+    written = arguments.get("severity") or "critical"
+    if not isinstance(written, str) or written not in _SEVERITIES:
+        refuse(rule, "not-allowed-argument", f"the severity of an expectation is one of {', '.join(_SEVERITIES)}")
+    return _SEVERITIES[written] or rule.severity
+
+
+def _runtime_parameter(arguments: Arguments) -> str | None:
+    """The first argument with a value that is given at run time."""
+
+    def has_one(value: object) -> bool:
+        if isinstance(value, Mapping):
+            return _PARAMETER in value or any(map(has_one, value.values()))
+        return isinstance(value, list | tuple) and any(map(has_one, value))
+
+    return next((name for name, value in arguments.items() if has_one(value)), None)
 
 
 def _subjects(rule: Rule, fields: tuple[Field, ...], named: tuple[str, ...]) -> tuple[Field, ...]:
@@ -405,22 +483,29 @@ def _subjects(rule: Rule, fields: tuple[Field, ...], named: tuple[str, ...]) -> 
 
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a call, in order; those of expectations about the header need not be declared."""
-    if call in EXPECTATIONS and EXPECTATIONS[call].of_header:
+    expectation = EXPECTATIONS.get(_kind(call))
+    if expectation is not None and expectation.of_header:
         return ()
     listed = arguments.get("column_list")
     pair = tuple(arguments.get(name) for name in ("column_A", "column_B"))
     names = listed if isinstance(listed, list | tuple) else pair if any(pair) else (arguments.get("column"),)
-    return tuple(dict.fromkeys(str(name) for name in names if name is not None))
+    return tuple(dict.fromkeys(text_of(name) for name in names if name is not None and not isinstance(name, Mapping)))
 
 
-def _unmeasured(call: str, expectation: Expectation | None, arguments: Arguments) -> str | None:
+def _unmeasured(kind: str, expectation: Expectation | None, arguments: Arguments) -> str | None:
+    parameter = _runtime_parameter(arguments)
+    if parameter is not None:
+        return (
+            f"the argument {brief(parameter)} is a runtime parameter: it has a value only when Great Expectations runs"
+        )
     if expectation is None:
-        return f"the expectation {brief(call)} is not measured by this version"
+        return NAMED.get(kind) or not_measured(f"the expectation {brief(kind)}", kind, [*EXPECTATIONS, *NAMED])
     known = expectation.knows | _SILENT | (set() if expectation.of_header else _CONDITION)
     foreign = sorted(name for name, value in arguments.items() if name not in known and value is not None)
-    if foreign and expectation.reason is None:
-        return f"the argument {brief(foreign[0])} of {call} is not measured by this version"
-    return expectation.reason
+    if not foreign:
+        return None
+    near = () if foreign[0] in _NAMED_ARGUMENTS else sorted(known)
+    return not_measured(f"the argument {brief(foreign[0])} of {kind}", foreign[0], near)
 
 
 def _groups(rule: Rule, expectation: Expectation, call: str, fields: tuple[Field, ...]) -> list[tuple[Field, ...]]:
@@ -429,7 +514,7 @@ def _groups(rule: Rule, expectation: Expectation, call: str, fields: tuple[Field
     if not expectation.columns.start <= len(fields) or (
         1 not in expectation.columns and len(fields) not in expectation.columns
     ):
-        refuse(rule, "no-column", f"{call} must name {expectation.columns.start} column(s)")
+        refuse(rule, "no-column", f"the expectation {call} must name {counted(expectation.columns.start, 'column')}")
     return [(field,) for field in fields] if 1 in expectation.columns else [fields]
 
 
@@ -456,10 +541,6 @@ def _mostly(rule: Rule, expectation: Expectation, base: Check, arguments: Argume
         row_filter=together(base.row_filter, present),
         wanted=f"{base.wanted}, in at least {share * 100:f} %".replace(".00 %", " %"),
     )
-
-
-def _only_named(reason: str) -> Expectation:
-    return Expectation(lambda rule, fields, _: skipped(rule, fields, reason), reason=reason)
 
 
 def _of_patterns(name: str, read: Callable[[Rule, str], str]) -> dict[str, Expectation]:
@@ -490,6 +571,7 @@ EXPECTATIONS = {
     "expect_column_most_common_value_to_be_in_set": Expectation(most_common, _VALUES | {"ties_okay"}),
     "expect_column_values_to_be_between": Expectation(between, _RANGE),
     "expect_column_values_to_be_of_type": Expectation(of_type, frozenset({"type_"})),
+    "expect_column_type_to_be": Expectation(of_type, frozenset({"type_"})),
     "expect_column_values_to_be_in_type_list": Expectation(in_type_list, frozenset({"type_list"})),
     **_of_patterns("regex", regex),
     **_of_patterns("like_pattern", like_pattern),
@@ -510,7 +592,7 @@ EXPECTATIONS = {
         column_aggregates.aggregate(Metric.DEVIATION, "standard deviation"), _RANGE
     ),
     "expect_column_quantile_values_to_be_between": Expectation(
-        column_aggregates.quantiles, frozenset({"quantile_ranges"})
+        column_aggregates.quantiles, frozenset({"quantile_ranges", "allow_relative_error"})
     ),
     "expect_column_proportion_of_unique_values_to_be_between": Expectation(column_aggregates.distinct_share, _RANGE),
     "expect_column_unique_value_count_to_be_between": Expectation(distinct_count, _RANGE),
@@ -527,13 +609,38 @@ EXPECTATIONS = {
         column_aggregates.columns_in_set, frozenset({"column_set", "exact_match"}), _DATASET, of_header=True
     ),
     "expect_column_to_exist": Expectation(column_aggregates.column_exists, frozenset(), _DATASET, of_header=True),
-    "expect_column_values_to_be_increasing": _only_named("rows of a lake have no order that a reader keeps"),
-    "expect_column_values_to_be_decreasing": _only_named("rows of a lake have no order that a reader keeps"),
-    "expect_column_values_to_be_dateutil_parseable": _only_named(
+}
+_NO_ORDER = "rows of a lake have no order that a reader keeps"
+_OTHER_DATA = "data of another query or table is not compared: say it as a rule in SQL, or as a relationship"
+_MODEL = "distributions are not compared with a model by this version"
+_JSON = "a text is not read as JSON: declare an object, or the JSON Schema of a column"
+
+NAMED = {
+    "expect_column_values_to_be_increasing": _NO_ORDER,
+    "expect_column_values_to_be_decreasing": _NO_ORDER,
+    "expect_column_values_to_be_dateutil_parseable": (
         "what dateutil reads is not a format: it guesses day and month; say a strftime_format"
     ),
-    "expect_multicolumn_sum_to_equal": _only_named("sums across the columns of a row are not measured by this version"),
+    "expect_multicolumn_sum_to_equal": "sums across the columns of a row are not measured by this version",
+    "expect_multicolumn_values_to_be_equal": "three columns are not compared at once: write a rule for each pair",
+    "expect_multicolumn_values_to_be_unique": (
+        "an older name: say expect_select_column_values_to_be_unique_within_record"
+    ),
+    "expect_column_pair_values_to_be_in_set": "pairs of values in a set are not measured by this version",
+    "expect_column_values_to_be_json_parseable": _JSON,
+    "expect_column_values_to_match_json_schema": _JSON,
+    "expect_column_value_z_scores_to_be_less_than": "z-scores are not measured by this version",
+    "expect_column_values_to_not_be_outliers": "outliers are not measured by this version",
+    "expect_column_kl_divergence_to_be_less_than": _MODEL,
+    "expect_column_chisquare_test_p_value_to_be_greater_than": _MODEL,
+    "expect_column_bootstrapped_ks_test_p_value_to_be_greater_than": _MODEL,
+    "expect_column_parameterized_distribution_ks_test_p_value_to_be_greater_than": _MODEL,
+    "expect_column_pair_cramers_phi_value_to_be_less_than": _MODEL,
+    "expect_query_results_to_match_comparison": _OTHER_DATA,
+    "expect_table_row_count_to_equal_other_table": _OTHER_DATA,
+    "unexpected_rows_expectation": "rows of a query are not expected here: say it as a rule in SQL",
 }
+"""Expectations that are named only, with the reason."""
 
 ENGINE = Technology(
     frozenset({"greatexpectations", "gx"}),

@@ -36,6 +36,7 @@ from lakegate.rules.check_builder import (
     one_as_written,
     one_of,
     refuse,
+    refuse_nested,
     regex,
     rows,
     skipped,
@@ -448,6 +449,7 @@ def _compiled(rule: Rule, declared: dict[str, Field], fields: tuple[Field, ...],
         raise UnmeasuredError(not_measured(f"the check {brief(parsed.metric)} of Soda", parsed.metric, known))
     if (foreign := unknown_setting(parsed, metric.knows)) is not None:
         raise foreign
+    refuse_nested(rule, parsed.settings, [name for name in metric.knows | {"filter"} if not name.endswith(" values")])
     if metric.is_fixed and any(good != metric.default for _, good, _ in parsed.thresholds):
         raise SodaSyntaxError(
             f"{parsed.metric} has no threshold of its own: name the metric that counts, or remove the threshold"

@@ -54,6 +54,18 @@ QUALITY: dict[str, list[tuple[str, tuple[str, ...], dict[str, object], Compariso
             None,
         )
     ],
+    "{type: custom, engine: soda, mustBeLessThan: 3, implementation: {type: row_count, must_be: 2}}": [
+        (
+            "custom",
+            (),
+            {"engine": "soda", "call": "row_count", "args": {"mustBeLessThan": Decimal(3), "must_be": Decimal(2)}},
+            None,
+        )
+    ],
+    "{type: custom, engine: soda, implementation: {checks for m: [row_count > 1, row_count < 9]}}": [
+        ("custom", (), {"engine": "soda", "call": "row_count > 1", "args": {}}, None),
+        ("custom", (), {"engine": "soda", "call": "row_count < 9", "args": {}}, None),
+    ],
     "{type: custom, engine: great-expectations, implementation: [{expectation_type: a, kwargs: {column: n}}, {type: b}]}": [
         ("custom", (), {"engine": "great-expectations", "call": "a", "args": {"column": "n"}}, None),
         ("custom", (), {"engine": "great-expectations", "call": "b", "args": {}}, None),

@@ -55,6 +55,40 @@ QUALITY = {
         {"engine": "gx", "call": "expect_x", "args": {"column": "n", "min_value": Decimal(1)}},
         None,
     ),
+    "{type: custom, engine: gx, implementation: {type: expect_x, severity: warning, id: 2f, kwargs: {column: n}, meta: {}}}": (
+        "custom",
+        (),
+        {"engine": "gx", "call": "expect_x", "args": {"severity": "warning", "id": "2f", "column": "n"}},
+        None,
+    ),
+    "{type: custom, engine: gx, implementation: {name: suite, expectations: [{type: expect_x}]}}": (
+        "custom",
+        (),
+        {"engine": "gx", "call": "expect_x", "args": {}},
+        None,
+    ),
+    "{type: custom, engine: soda, implementation: {dataset: n, checks: [{row_count: {threshold: {must_be: 1}}}]}}": (
+        "custom",
+        (),
+        {"engine": "soda", "call": "row_count", "args": {"threshold": {"must_be": Decimal(1)}}},
+        None,
+    ),
+    "{type: custom, engine: soda, implementation: {filter: n > 1, checks: [row_count > 1]}}": (
+        "custom",
+        (),
+        {"engine": "soda", "call": "", "args": {"filter": "n > 1", "checks": ("row_count > 1",)}},
+        None,
+    ),
+    "{type: custom, engine: soda, implementation: {'checks for n [daily]': [row_count > 1], 'filter n [daily]': {where: x}}}": (
+        "custom",
+        (),
+        {
+            "engine": "soda",
+            "call": "",
+            "args": {"checks for n [daily]": ("row_count > 1",), "filter n [daily]": {"where": "x"}},
+        },
+        None,
+    ),
     "{type: custom, engine: gx, implementation: '{expectation_type: expect_x}'}": (
         "custom",
         (),
