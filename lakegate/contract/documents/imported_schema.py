@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from lakegate.contract.contract_model import NESTED_KIND, Comparison, Contract, Dataset, Field, Origin, Rule, Severity
 from lakegate.contract.documents.document_tree import rule_id
+from lakegate.contract.documents.odcs_quality import NO_ROW
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.physical_types import scale_of
@@ -58,10 +59,17 @@ class ImportedSchema:
         subject = ",".join(paths)
         self.rules.append(Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments))
 
-    def metric(self, kind: str, *paths: str, severity: Severity = Severity.FAIL, **arguments: object) -> None:
-        """A metric of fields that every row breaks that it counts."""
-        none, subject = Comparison("mustBe", (Decimal(0),)), ",".join(paths)
-        rule = Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments, none)
+    def metric(
+        self,
+        kind: str,
+        *paths: str,
+        severity: Severity = Severity.FAIL,
+        good: Comparison = NO_ROW,
+        **arguments: object,
+    ) -> None:
+        """A metric of fields, which every row breaks that it counts unless other numbers are `good`."""
+        subject = ",".join(paths)
+        rule = Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments, good)
         self.rules.append(replace(rule, severity=severity))
 
     def lose(self, place: str, what: str) -> None:

@@ -18,8 +18,10 @@ from lakegate.contract.documents.imported_schema import (
     ImportedSchema,
     contract_of,
 )
+from lakegate.contract.documents.odcs_quality import NO_ROW
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
 from lakegate.errors import InputError
+from lakegate.features.convert.dbt_test_config import Outcome, UnreadConfigError, outcomes
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
 from lakegate.text import dataset_name, listed, shown
 
@@ -246,9 +248,13 @@ TESTS = {"not_null": "required", "unique": "unique", "accepted_values": "enum", 
 _NAME = re.compile(r"[^\s()'\".,`]+")
 _VERSION = re.compile(r",\s*v(?:ersion)?\s*=\s*['\"]?([\w.]+)['\"]?")
 """The version in a reference to a model."""
-_WARNING = "warn"
 _METRICS = {"required": "nullValues", "unique": "duplicateValues", "enum": "invalidValues"}
-"""Metrics for tests of the severity `warn`: constraints of ODCS have no severity."""
+"""Metrics for tests that warn, or that allow failures: constraints of ODCS have no severity.
+
+dbt counts the values that fail `unique` and `accepted_values`, these metrics count rows: only that none fails is the same.
+"""
+_OF_TESTS = frozenset({"model", "column_name", "values", "quote", "to", "field", "arguments"})
+"""Arguments of the generic tests."""
 
 
 def read_public(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str, ...]]:
@@ -423,26 +429,43 @@ def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tu
 
 def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -> None:
     """A generic test of dbt itself, about all rows; all others are listed."""
-    about, config = _mapping_or_empty(test.get("test_metadata")), _mapping_or_empty(test.get("config"))
-    given = _mapping_or_empty(about.get("kwargs"))
-    column, values = test.get("column_name"), given.get("values")
-    kind = TESTS.get(str(about.get("name")))
-    is_listed = kind != "enum" or (isinstance(values, list) and all(_is_word(each) for each in values))
-    if kind is None or about.get("namespace") or config.get("where") or not isinstance(column, str) or not is_listed:
+    about = _mapping_or_empty(test.get("test_metadata"))
+    written = _mapping_or_empty(about.get("kwargs"))
+    given = {**written, **_mapping_or_empty(written.get("arguments"))}
+    column, kind = test.get("column_name"), TESTS.get(str(about.get("name")))
+    if kind is None or about.get("namespace") or not isinstance(column, str) or set(given) - _OF_TESTS:
         schema.lose(resource, "the test has no equivalent")
         return
-    is_warning = str(config.get("severity")).lower() == _WARNING
-    if kind == "foreignKey":
-        if is_warning or not isinstance(given.get("to"), str) or not isinstance(given.get("field"), str):
-            schema.lose(resource, "the test has no equivalent")
-        else:
-            schema.rule(kind, column, to=_to(given["to"], [given["field"]]))
+    try:
+        wanted = outcomes(_mapping_or_empty(test.get("config")))
+    except UnreadConfigError as error:
+        schema.lose(resource, f"the test has no equivalent: {error}")
         return
-    words = tuple(map(str, values)) if kind == "enum" and isinstance(values, list) else ()
-    if is_warning:
-        schema.metric(_METRICS[kind], column, severity=Severity.WARN, **({"validValues": words} if words else {}))
+    for each in wanted:
+        if (each.good != NO_ROW and kind != "required") or (kind == "foreignKey" and each.severity is Severity.WARN):
+            schema.lose(resource, f"the test has no equivalent: {each.written} with the severity {each.severity.value}")
+        elif not _add(schema, kind, column, given, each):
+            schema.lose(resource, "the test has no equivalent")
+
+
+def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any], wanted: Outcome) -> bool:
+    """Add the rule of a test; False if its arguments cannot be read."""
+    values = given.get("values")
+    arguments: dict[str, object] = {}
+    if kind == "foreignKey":
+        if not isinstance(given.get("to"), str) or not isinstance(given.get("field"), str):
+            return False
+        arguments = {"to": _to(given["to"], [given["field"]])}
+    elif kind == "enum":
+        if not isinstance(values, list) or not all(_is_word(each) for each in values):
+            return False
+        arguments = {"values": tuple(map(str, values))}
+    if wanted == Outcome(Severity.FAIL, NO_ROW, wanted.written):
+        schema.rule(kind, column, **arguments)
     else:
-        schema.rule(kind, column, **({"values": words} if words else {}))
+        named = {"validValues": arguments["values"]} if arguments else {}
+        schema.metric(_METRICS[kind], column, severity=wanted.severity, good=wanted.good, **named)
+    return True
 
 
 def _is_word(value: object) -> bool:

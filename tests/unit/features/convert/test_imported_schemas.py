@@ -291,6 +291,80 @@ def test_a_manifest_has_constraints_and_tests() -> None:
     )
 
 
+NONE_OF = "m.t: the test has no equivalent: "
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "rules", "lost"),
+    [
+        ("not_null", {"warn_if": "!= 0", "error_if": "!= 0", "fail_calc": "count(*)", "limit": 9}, ["required"], ()),
+        ("not_null", {"error_if": ">10"}, ["nullValues fail mustBeLessOrEqualTo 10", "nullValues warn mustBe 0"], ()),
+        ("not_null", {"error_if": ">= 10", "warn_if": ">= 10"}, ["nullValues fail mustBeLessThan 10"], ()),
+        ("not_null", {"warn_if": "> 3"}, ["required"], ()),
+        ("not_null", {"severity": "warn", "warn_if": ">= 100"}, ["nullValues warn mustBeLessThan 100"], ()),
+        ("not_null", {"severity": "warn", "error_if": "> 3"}, ["nullValues warn mustBe 0"], ()),
+        ("not_null", {"error_if": "> 0", "warn_if": ">= 1"}, ["required"], ()),
+        (
+            "not_null",
+            {"error_if": "between 1 and 5", "warn_if": "= 7"},
+            ["nullValues fail mustNotBeBetween 1 5", "nullValues warn mustNotBe 7"],
+            (),
+        ),
+        ("not_null", {"error_if": "> 10", "limit": 5}, [], (f"{NONE_OF}`limit: 5` bounds what is counted",)),
+        ("not_null", {"limit": 0}, [], (f"{NONE_OF}`limit: 0` bounds what is counted",)),
+        ("not_null", {"fail_calc": "max(n)"}, [], (f"{NONE_OF}`fail_calc: max(n)` is no count of failures",)),
+        ("not_null", {"where": "a > 0"}, [], (f"{NONE_OF}`where: a > 0` leaves rows out",)),
+        ("not_null", {"error_if": "> 1%"}, [], (f"{NONE_OF}`error_if: > 1%` is no comparison with a number",)),
+        ("not_null", {"severity": "loud"}, [], (f"{NONE_OF}the severity `loud` is not one of dbt",)),
+        ("not_null", {"enabled": False}, [], (f"{NONE_OF}it is disabled",)),
+        (
+            "unique",
+            {"error_if": "> 3"},
+            ["duplicateValues warn mustBe 0"],
+            (f"{NONE_OF}`error_if: > 3` with the severity fail",),
+        ),
+        ("unique", {"limit": 10}, ["unique"], ()),
+        (
+            "accepted_values",
+            {"error_if": "> 5"},
+            ["invalidValues warn mustBe 0"],
+            (f"{NONE_OF}`error_if: > 5` with the severity fail",),
+        ),
+        (
+            "relationships",
+            {"error_if": "> 5", "warn_if": "> 5"},
+            [],
+            (f"{NONE_OF}`error_if: > 5` with the severity fail",),
+        ),
+        ("relationships", {"severity": "warn"}, [], (f"{NONE_OF}`warn_if: != 0` with the severity warn",)),
+    ],
+)
+def test_the_configuration_of_a_test_counts(
+    name: str, config: dict[str, Any], rules: list[str], lost: tuple[str, ...]
+) -> None:
+    """A threshold, a severity or a condition of a test is kept, or the test is listed with it."""
+    given = {"accepted_values": {"values": ["x"]}, "relationships": {"to": "ref('orders')", "field": "a"}}.get(name, {})
+    column = {"name": "a", "data_type": "varchar"}
+    about = {"name": name, "kwargs": {"column_name": "a", "arguments": given}}
+    nodes = manifest(m=model(column), t=dbt_test(name, test_metadata=about, config=config))
+    contract, found_lost = dbt_manifest.read(nodes, "shop")
+
+    found = []
+    for each in contract.datasets[0].rules[1:]:
+        good = each.comparison
+        compared = (each.severity.value, good.operator, *map(str, good.operands)) if good else ()
+        found.append(" ".join((each.kind, *compared)))
+    assert (found, found_lost) == (rules, lost)
+
+
+def test_a_test_with_an_argument_that_is_not_known_is_listed() -> None:
+    """What else a test is given may change what it counts."""
+    about = {"name": "not_null", "kwargs": {"column_name": "a", "group_by": ["b"]}}
+    nodes = manifest(m=model({"name": "a", "data_type": "int"}), t=dbt_test("", test_metadata=about))
+
+    assert dbt_manifest.read(nodes, "shop")[1] == ("m.t: the test has no equivalent",)
+
+
 @pytest.mark.parametrize(
     ("nodes", "listed"),
     [
