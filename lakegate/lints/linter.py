@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
-from lakegate.contract.documents.document_tree import Document, Notes, steps_of
+from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
 from lakegate.contract.documents.key_table import OFFSET
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.errors import ContractError, Problem
@@ -91,7 +91,8 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     unknown = [
         each
         for code, each in found
-        if each.path not in (blamed if LINTS[code].level is LintLevel.ERROR or code in OF_ONE_VALUE else ())
+        if not _is_refused_rule(document.at(each.path), notes)
+        and each.path not in (blamed if LINTS[code].level is LintLevel.ERROR or code in OF_ONE_VALUE else ())
         and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
     ]
     errors = [each for each in unknown if LINTS[each.code].level is LintLevel.ERROR]
@@ -101,6 +102,11 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.errors.extend(_unblamed(notes.errors, refused))
     never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
+
+
+def _is_refused_rule(place: Place, notes: Notes) -> bool:
+    """Whether a place is a quality rule with an error in it: what it means is not known before that is mended."""
+    return place.steps[-2:-1] == ("quality",) and notes.blames(place)
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:

@@ -38,7 +38,7 @@ def row_count(rule: Rule, fields: tuple[Field, ...]) -> Check:
     del fields
     interval, percent = interval_of(rule)
     if percent:
-        refuse(rule, "unit", "rowCount counts rows: percent of what?")
+        refuse(rule, "unit", "the metric rowCount counts rows: percent of what?")
     return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=limited(interval, "row"), unit=Unit.VALUE)
 
 
@@ -80,7 +80,7 @@ def _invalid(rule: Rule, field: Field) -> Check:
         part(rule, field, argument(rule, name)) for name, (_, part) in _PARTS.items() if name in rule.arguments
     )
     if not parts or set(rule.arguments) - set(_PARTS):
-        known = f"invalidValues knows the arguments {', '.join(_PARTS)}"
+        known = f"the metric invalidValues knows the arguments {', '.join(_PARTS)}"
         refuse(rule, "no-condition", f"{known}: give it one of them, or give {field.name} an `enum`")
     found = _counted(rule, field, _all(parts), "invalid")
     return replace(found, wanted=found.wanted + valid_in_words(_PARTS, rule.arguments))
@@ -99,7 +99,11 @@ def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
 def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:
     """Rows that share their key, of one field or several, with another row."""
     if not fields:
-        refuse(rule, "no-column", "duplicateValues must stand on a property or name its properties")
+        refuse(
+            rule,
+            "no-column",
+            "the metric duplicateValues must stand on a property, or name some: `arguments: {properties: [a]}`",
+        )
     interval, percent = interval_of(rule)
     words = _words(interval, "duplicates", percent=percent)
     return check(rule, fields, Metric.DUPLICATE_ROWS, accept=Tier(interval), wanted=words, unit=_unit(percent=percent))

@@ -44,7 +44,7 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.ref_definitions import Definitions, Layers
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
-from lakegate.contract.documents.unknown_keys import advised, merge_by_owner, warn_unknown_keys
+from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
 from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
@@ -290,7 +290,7 @@ SCHEMAS = {
 VERSIONS = tuple(SCHEMAS)
 AS_PUBLISHED = {"1.2.0": "official/dcs-1.2.0"}
 """Versions whose published schema has keys that the next version renamed: a document that matches it is valid too."""
-READ_KEYS = ("dataContractSpecification", "id", "models", "definitions", "servicelevels", "quality")
+READ_KEYS = (EDITOR_SCHEMA, "dataContractSpecification", "id", "models", "definitions", "servicelevels", "quality")
 KEYS = ("primaryKey", "primary")
 """The primary key flag of a field, and its name before 1.1.0."""
 UNTYPED = "The key `type` is missing: write text, library, sql or custom."
@@ -323,6 +323,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
 
 def _judged(document: Document, version: str) -> tuple[str, list[Problem]]:
     """The schema that a document is validated with, and the problems it reports."""
+    document = document.without(EDITOR_SCHEMA)
     problems, published = schema_problems(document, SCHEMAS[version]), AS_PUBLISHED.get(version)
     if problems and published and not schema_problems(document, published):
         return published, []

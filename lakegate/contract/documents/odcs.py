@@ -28,6 +28,7 @@ from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import element_rules
 from lakegate.contract.documents.unknown_keys import (
+    EDITOR_SCHEMA,
     advised,
     merge_by_owner,
     warn_unknown_keys,
@@ -144,7 +145,7 @@ WITH_VARIABLES = ("v3.2.0",)
 """The versions whose documents have variables: in all others the linter warns of them."""
 VERSIONS = tuple(SCHEMAS)
 UNTYPED = "The key `logicalType` is missing: options have no meaning without it, so add it."
-READ_KEYS = ("apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")
+READ_KEYS = (EDITOR_SCHEMA, "apiVersion", "kind", "id", "version", "name", "status", "schema", "slaProperties")
 
 
 def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Contract:
@@ -154,7 +155,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         document = resolved(document, variables, notes)
     document = expanded(document, notes)
     top = document.top
-    problems = schema_problems(document.without(DEPRECATION), SCHEMAS[version])
+    problems = schema_problems(document.without(DEPRECATION).without(EDITOR_SCHEMA), SCHEMAS[version])
     merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)

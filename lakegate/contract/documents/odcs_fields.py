@@ -276,7 +276,7 @@ def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes)
         if declared in MOMENTS and physical in MOMENTS:
             message += f" Days, moments and times of day are types of their own: write `logicalType: {physical.value}`."
         notes.warning("physical-type", place["physicalType"], message)
-    if zone.text is not None and zone.text not in UTC:
+    if zone.text is not None and zone.text not in UTC and not notes.blames(place["logicalType"]):
         notes.warning("timezone", zone, "Timestamps without an offset are read as UTC: write offsets in the data.")
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.document_tree import Document, Notes, Place, address
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
-from lakegate.contract.documents.odcs_quality import OLDER, SPELLINGS
-from lakegate.contract.documents.schema_validation import load, resolve_reference
+from lakegate.contract.documents.odcs_quality import LISTS, OLDER, SPELLINGS, operators
+from lakegate.contract.documents.schema_validation import NOT_FITTING, OTHER_WORDS, load, resolve_reference
 from lakegate.errors import Problem
 from lakegate.text import did_you_mean, shown
 
@@ -29,12 +29,32 @@ OPTIONS = (
 LISTED = "quality: [{metric: invalidValues, arguments: {validValues: [...]}, mustBe: 0}]"
 WITH_ENUM = "v3.2.0"
 WITHOUT_METRICS = ("v3.0.0", "v3.0.1", "v3.0.2")
+NEWER_TYPES = {
+    **dict.fromkeys(("timestamp", "time"), ("v3.1.0", "`logicalType: date` with the `physicalType` of the data")),
+    "map": ("v3.2.0", "`logicalType: object`"),
+    "vector": ("v3.2.0", "`logicalType: array`"),
+}
+"""Logical types of ODCS with the version that they came with, and what to write in an older one."""
+ARGUMENTS = (
+    "properties",
+    "validValues",
+    "missingValues",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+)
+"""Arguments of the metrics of ODCS."""
 
 
 def advised(problems: Iterable[Problem], document: Document) -> Iterator[Problem]:
     """The problems of a schema with advice; problems with one cause are merged."""
+    causes = (each for each in problems if not _follows_from_operator(document, each))
     merged = merge_by_owner(
-        problems, lambda each: _older_rule(document, each), lambda rule: _metric_of(rule["rule"].written)
+        causes, lambda each: _older_rule(document, each), lambda rule: _metric_of(rule["rule"].written)
     )
     return (_mended(document, problem) for problem in merged)
 
@@ -51,6 +71,14 @@ def merge_by_owner(
         elif place.path not in reported:
             reported.add(place.path)
             yield Problem("missing-key", place.path, place.mark.line, words(place))
+
+
+def _follows_from_operator(document: Document, problem: Problem) -> bool:
+    """Whether a key of a custom rule does not fit because an operator stands beside it, which is reported itself."""
+    place = document.at(problem.path)
+    rule = document.at(address(place.steps[:-1]))
+    is_custom = rule.steps[-2:-1] == ("quality",) and rule["type"].text == "custom"
+    return problem.code == NOT_FITTING and is_custom and place.steps[-1] not in SPELLINGS and bool(operators(rule))
 
 
 def _older_rule(document: Document, problem: Problem) -> Place | None:
@@ -74,8 +102,19 @@ def _mended(document: Document, problem: Problem) -> Problem:
     place = document.at(problem.path)
     key = str(place.steps[-1]) if place.steps else ""
     advice = ""
-    if problem.code == "unknown-key" and _is_property(place):
+    if problem.code == "unknown-key" and place.steps[-3:-2] == ("quality",):
+        advice = _of_metric(key)
+    elif problem.code == NOT_FITTING and place.steps[-3:-2] == ("quality",) and key in SPELLINGS:
+        advice = _of_operator(document.at(address(place.steps[:-1])), key)
+    elif problem.code == "unknown-key" and place.steps == ("quality",):
+        advice = "Rules of quality stand at a table of `schema`, or at one of its properties: move `quality` there."
+    elif problem.code == "unknown-key" and _is_property(place):
         advice = _of_property(document, place, key)
+    elif problem.code == "not-allowed" and key == "logicalType" and place.written in NEWER_TYPES:
+        version, older = NEWER_TYPES[place.written]
+        advice = (
+            f"The type {shown(place.written)} came with ODCS {version[1:4]}: say `apiVersion: {version}`, or {older}."
+        )
     elif problem.code == "wrong-type" and key in SPELLINGS and place.written.strip().endswith("%"):
         advice = _of_percent(document.at(problem.path.removesuffix(f".{key}")), place.written.strip(" %"))
     elif problem.code == "wrong-type" and place.steps[-2:-1] == ("enum",):
@@ -83,6 +122,24 @@ def _mended(document: Document, problem: Problem) -> Problem:
         form = f"{{value: {place.written}}}" if is_mapping else f'"{place.written}"'
         advice = f"Write `{form}` here, not a {'text' if is_mapping else 'value without quotes'}."
     return replace(problem, message=advice) if advice else problem
+
+
+def _of_operator(rule: Place, key: str) -> str:
+    """Advice for an operator beside something that it does not compare."""
+    if rule["type"].text == "custom":
+        return f"The key {shown(key)} is no threshold of a custom check: write it into `implementation`, in its words."
+    if rule["type"].text in {None, "library"} and not rule["metric"].present:
+        return f"The key {shown(key)} compares a metric: write one beside it, such as `metric: rowCount`."
+    return ""
+
+
+def _of_metric(key: str) -> str:
+    """Advice for an argument of a metric that stands beside it, by its name or a usual other word."""
+    known = {each.casefold(): each for each in ARGUMENTS}
+    argument = known.get(key.casefold()) or known.get(OTHER_WORDS.get(key.casefold(), "").casefold())
+    if argument is None:
+        return ""
+    return f"The key {shown(key)} is an argument of the metric: write `arguments: {{{argument}: …}}`."
 
 
 def _is_property(place: Place) -> bool:
@@ -124,13 +181,15 @@ FREE = (
     "security",
 )
 """Keys with free content."""
-OWN_ROOT_KEYS = (DEPRECATION, "config")
+EDITOR_SCHEMA = "$schema"
+"""The key by which an editor finds the JSON Schema of a document."""
+OWN_ROOT_KEYS = (DEPRECATION, EDITOR_SCHEMA, "config")
 """Keys of the root that Lakegate reads although no schema defines them."""
 READ_KEYS = {
     "policies": ("name",),
     "definitions": ("enum", "$ref"),
     "models": ("additionalFields",),
-    "quality": ("metric", "arguments", "unit", "id", "name", "dimension", "scheduler", "schedule"),
+    "quality": ("metric", "arguments", "unit", "id", "name", "dimension", "scheduler", "schedule", *LISTS),
     "servers": ("driver",),
 }
 """Keys that are read although a schema does not define them, by the key of their owner."""
@@ -152,11 +211,17 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
         for key, each in place.entries.items():
             if key in known:
                 _warn_deprecated(each, known[key], notes)
-            elif not place.steps and key in OLDER_ROOT_KEYS:
+            elif not place.steps and key in OLDER_ROOT_KEYS and document.top["dataContractSpecification"].present:
                 notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
-            elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path)):
+            elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path, _kind_of(place))):
                 hint = did_you_mean(key, sorted(known))
                 notes.warning(KEPT, each, f"The key {shown(key)} is kept but has no meaning here.{hint}")
+
+
+def _kind_of(place: Place) -> str:
+    """The path of the key that decides which keys a mapping has: the type of a property, for its options."""
+    owner = place.steps[:-1] if place.steps[-1:] == ("logicalTypeOptions",) else place.steps
+    return address((*owner, "logicalType" if owner != place.steps else "type"))
 
 
 def is_misspelt(problem: Problem) -> bool:

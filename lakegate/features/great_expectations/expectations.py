@@ -530,7 +530,7 @@ def _mostly(rule: Rule, expectation: Expectation, base: Check, arguments: Argume
     mostly = arguments.get("mostly")
     share = number(rule, 1 if mostly is None else mostly)
     if not 0 <= share <= 1:
-        refuse(rule, "share", "mostly is a share from 0 to 1")
+        refuse(rule, "share", "the argument mostly is a share from 0 to 1")
     if share == 1 or base.skip is not None or base.unit is not Unit.ROWS:
         return base
     present = Present(base.fields[0]) if expectation.of_present and len(base.fields) == 1 else None

@@ -139,6 +139,72 @@ EXAMPLES: list[Example] = [
         {"properties": "{name: x, logicalType: string, quality: [{metric: duplicateValues, mustBe: 0}]}"},
     ),
     (
+        "an argument beside its metric",
+        "odcs",
+        {"quality": "{metric: duplicateValues, properties: [n], mustBe: 0}"},
+        "The key `properties` is an argument of the metric: write `arguments: {properties: …}`.",
+        {"quality": "{metric: duplicateValues, arguments: {properties: [n]}, mustBe: 0}"},
+    ),
+    (
+        "an argument by the word of other tools",
+        "odcs",
+        {"quality": "{metric: duplicateValues, columns: [n], mustBe: 0}"},
+        "The key `columns` is an argument of the metric: write `arguments: {properties: …}`.",
+        {"quality": "{metric: duplicateValues, arguments: {properties: [n]}, mustBe: 0}"},
+    ),
+    (
+        "a bound beside its metric",
+        "odcs",
+        {"properties": "{name: x, logicalType: integer, quality: [{metric: invalidValues, max: 9, mustBe: 0}]}"},
+        "The key `max` is an argument of the metric: write `arguments: {maximum: …}`.",
+        {
+            "properties": "{name: x, logicalType: integer, "
+            "quality: [{metric: invalidValues, arguments: {maximum: 9}, mustBe: 0}]}"
+        },
+    ),
+    (
+        "a key that is no argument",
+        "odcs",
+        {"quality": "{metric: rowCount, musstBe: 0}"},
+        "Did you mean `mustBe`?",
+        {"quality": "{metric: rowCount, mustBe: 0}"},
+    ),
+    (
+        "an operator without a metric",
+        "odcs",
+        {"quality": "{mustBeGreaterThan: 0}"},
+        "The key `mustBeGreaterThan` compares a metric: write one beside it, such as `metric: rowCount`.",
+        {"quality": "{metric: rowCount, mustBeGreaterThan: 0}"},
+    ),
+    (
+        "an operator beside a check of Soda",
+        "odcs",
+        {"quality": "{type: custom, engine: soda, implementation: {type: row_count}, mustBeGreaterThan: 0}"},
+        "is no threshold of a custom check: write it into `implementation`, in its words.",
+        {"quality": "{type: custom, engine: soda, implementation: {type: row_count, must_be_greater_than: 0}}"},
+    ),
+    (
+        "a type of a later version",
+        "odcs",
+        {"apiVersion": "v3.0.2", "properties": "{name: x, logicalType: timestamp}"},
+        "The type `timestamp` came with ODCS 3.1: say `apiVersion: v3.1.0`",
+        {"apiVersion": "v3.1.0", "properties": "{name: x, logicalType: timestamp}"},
+    ),
+    (
+        "a type of a later version in the words of an older one",
+        "odcs",
+        {"properties": "{name: x, logicalType: map}"},
+        "The type `map` came with ODCS 3.2: say `apiVersion: v3.2.0`, or `logicalType: object`.",
+        {"properties": "{name: x, logicalType: object, properties: [{name: y, logicalType: string}]}"},
+    ),
+    (
+        "rules at the root",
+        "odcs",
+        {"top": "quality: [{metric: rowCount, mustBeGreaterThan: 0}]"},
+        "Rules of quality stand at a table of `schema`, or at one of its properties: move `quality` there.",
+        {"quality": "{metric: rowCount, mustBeGreaterThan: 0}"},
+    ),
+    (
         "an exact number",
         "odcs",
         {"properties": "{name: x, logicalType: decimal}"},
@@ -234,6 +300,39 @@ def test_a_type_of_a_database_is_recognised(word: str, meant: str) -> None:
         ("dcs", {"model": "quality: [{type: library, metric: rowcount, mustBe: 1}]"}, "not-allowed"),
         ("odcs", {"properties": "{name: x, logicalType: string, enum: [a, b]}"}, "unknown-key"),
         ("odcs", {"properties": "{name: x, logicalType: string, required: yes}"}, "wrong-type"),
+        ("odcs", {"top": "quality: [{metric: rowCount, mustBeGreaterThan: 0}]"}, "unknown-key"),
+        ("odcs", {"quality": "{mustBeGreaterThan: 0}"}, "key-does-not-fit"),
+        (
+            "odcs",
+            {"quality": "{type: custom, engine: soda, implementation: {type: row_count}, mustBeGreaterThan: 0}"},
+            "key-does-not-fit",
+        ),
+        (
+            "odcs",
+            {
+                "apiVersion": "v3.0.2",
+                "properties": "{name: x, logicalType: timestamp, "
+                "logicalTypeOptions: {timezone: true, defaultTimezone: Europe/Paris}}",
+            },
+            "not-allowed",
+        ),
+        (
+            "odcs",
+            {
+                "quality": "{metric: duplicateValues, arguments: {properties: [n]}, mustBe: 0}, "
+                "{metric: duplicateValues, arguments: {properties: [n]}, properties: [n], mustBe: 0}"
+            },
+            "unknown-key",
+        ),
+        (
+            "odcs",
+            {
+                "properties": "{name: x, logicalType: string, quality: ["
+                "{metric: invalidValues, arguments: {validValues: [a]}, mustBe: 0}, "
+                "{metric: invalidValues, validValues: [b], mustBe: 0}]}"
+            },
+            "unknown-key",
+        ),
         (
             "dcs",
             {"fields": "x: {type: text, quality: [{type: library, metric: nullValues, mustBe: 80%}]}"},
@@ -246,3 +345,24 @@ def test_one_mistake_gives_one_problem(base: str, bad: dict[str, Any], code: str
     examined = examine(document(base, bad))
 
     assert [each.code for each in (*examined.errors, *examined.warnings)] == [code]
+
+
+@pytest.mark.parametrize(
+    ("base", "parts"),
+    [
+        ("odcs", {"top": "$schema: lakegate-odcs-3.1.0.schema.json"}),
+        ("dcs", {"top": "$schema: lakegate-dcs-1.2.1.schema.json"}),
+        (
+            "odcs",
+            {
+                "apiVersion": "v3.0.2",
+                "properties": "{name: x, logicalType: string, quality: [{rule: validValues, validValues: [a, b]}]}",
+            },
+        ),
+    ],
+)
+def test_a_key_that_is_read_or_that_editors_read_is_no_problem(base: str, parts: dict[str, Any]) -> None:
+    """The schema for editors is allowed at the root, and the list of ODCS 3.0 beside its rule is measured."""
+    examined = examine(document(base, parts))
+
+    assert (*examined.errors, *examined.warnings) == ()
