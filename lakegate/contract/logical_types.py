@@ -100,7 +100,7 @@ GRAMMARS = {
     LogicalType.STRING: Grammar(None, Cast.TEXT, "any text"),
     LogicalType.INTEGER: Grammar(r"[-+0-9]+", Cast.LONG, "a whole number such as 1234, within 64 bits"),
     LogicalType.NUMBER: Grammar(
-        r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,2})?",
+        r"[-+.0-9]{1,200}(?:[eE][-+]?[0-9]{1,3})?",
         Cast.DOUBLE,
         "a decimal number such as 1234.50",
     ),

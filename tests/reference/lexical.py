@@ -13,7 +13,7 @@ from typing import Any
 
 from lakegate.contract.logical_types import LogicalType
 
-_NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"(?=[^eE]{1,200}(?:[eE]|\Z))[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _DECIMAL = re.compile(r"[-+]?(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]([0-9:.]+)(Z|([-+])(\d\d):(\d\d))?", re.ASCII)
@@ -49,7 +49,11 @@ def _integer(text: str) -> int | None:
 
 
 def _float(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
+    """A number that is neither infinite as a float nor, of other digits than 0, zero."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    found, exact = float(text), Decimal(text)
+    return found if math.isfinite(found) and (found == 0) == (exact == 0) else None
 
 
 def _decimal(text: str, scale: int) -> Decimal | None:

@@ -78,8 +78,10 @@ def typed_value(field: PlanField, text: str, *, plain: bool = False) -> str:
     `plain` states that the text consists of the type's plain alphabet.
     """
     known, special = grammar(field.type, field.scale), _CASTS.get(field.type)
+    if plain and known.cast in PLAIN:
+        return f"try_cast({text} AS {sql_type(field)})"
     value = special(text) if special else f"try_cast({text} AS {sql_type(field)})"
-    if known.pattern is None or (plain and known.cast in PLAIN):
+    if known.pattern is None:
         return value
     return f"CASE WHEN regexp_full_match({text}, '{known.pattern}') THEN {value} END"
 
@@ -129,8 +131,16 @@ def _moment(text: str) -> str:
     return f"CASE {shifted} ELSE {moment} END"
 
 
+def _double(text: str) -> str:
+    """A number beyond the range of doubles is no value: neither an infinity nor, of other digits than 0, a zero."""
+    number = f"try_cast({text} AS DOUBLE)"
+    is_zero = f"regexp_full_match({text}, '[-+.0]*(?:[eE].*)?')"
+    return f"CASE WHEN isfinite({number}) AND ({number} <> 0 OR {is_zero}) THEN {number} END"
+
+
 _CASTS: dict[LogicalType, Callable[[str], str]] = {
     LogicalType.STRING: lambda text: text,
+    LogicalType.NUMBER: _double,
     LogicalType.BOOLEAN: _boolean,
     LogicalType.TIME: _whole_time,
     LogicalType.TIMESTAMP: _moment,
