@@ -62,7 +62,6 @@ LINTS = {
     "tolerance-of-zero": Lint(ERROR, threshold_lints.tolerance_of_zero),
     "idle-tolerance": Lint(WARNING, threshold_lints.idle_tolerance),
     "rule-without-column": Lint(ERROR, type_lints.without_column),
-    "measured-as-text": Lint(WARNING, type_lints.measured_as_text),
     "reversed-bounds": Lint(ERROR, contradiction_lints.reversed_bounds),
     "repeated-value": Lint(WARNING, yaml_value_lints.repeated_value),
     "unquoted-surprise": Lint(WARNING, yaml_value_lints.surprising),
@@ -223,6 +222,10 @@ READING = {
     "unread-checks": (WARNING, "Checks that are written in a text can be read."),
     "unknown-key-kept": (WARNING, "Every key is one of the format, where the format keeps others."),
     "older-key": (WARNING, "No key is out of date."),
+    "does-not-apply": (
+        WARNING,
+        "A key of a field of DCS applies to its type: lengths, patterns and formats to texts.",
+    ),
     "appendix-b": (WARNING, "A DCM contract meets the thesis's Appendix B too."),
     "access-pattern": (ERROR, "The pattern of file names of a DCM contract can be compared in bounded time."),
     "access-unused": (WARNING, "What a DCM contract says of the access has an effect."),

@@ -8,6 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
+from lakegate.contract.documents.dcs import DOES_NOT_APPLY
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
 from lakegate.contract.documents.key_table import OFFSET
@@ -100,7 +101,7 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
     notes.errors.extend(errors)
     notes.errors.extend(_unblamed(notes.errors, refused))
-    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT}]
+    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT, DOES_NOT_APPLY}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
 
 

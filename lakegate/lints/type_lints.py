@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
-from lakegate.contract.logical_types import LogicalType
-from lakegate.lints.findings import Finding, fields_of, pairs, rules_of
+from lakegate.lints.findings import Finding, fields_of, rules_of
 from lakegate.text import shown
 
 PARTS = {
@@ -46,8 +45,6 @@ def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Find
 
 COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedValues")
 """Rules of DCM that need a column."""
-OF_TEXTS = ("minLength", "maxLength", "pattern")
-TEXTS = (LogicalType.STRING, LogicalType.BINARY)
 
 
 def without_column(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -56,14 +53,3 @@ def without_column(contract: Contract, _document: Document) -> Iterator[Finding]
         for rule in dataset.rules:
             if rule.kind in COLUMN_KINDS and not rule.fields:
                 yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
-
-
-def measured_as_text(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """Lengths and patterns are for texts: values of other types are measured as they are written."""
-    for dataset in contract.datasets:
-        for rule, field in pairs(dataset):
-            if rule.kind in OF_TEXTS and field.type not in TEXTS:
-                message = (
-                    f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for texts: say another type."
-                )
-                yield rule.origin.path, message

@@ -192,8 +192,15 @@ def enum(rule: Rule, field: Field) -> Check:
     return rows(rule, field, predicate, listed(predicate.values))
 
 
+def _of_texts(rule: Rule, field: Field) -> Check:
+    """A rule about texts, at values of another type (DCS 1.1.0: "Only applies to unicode character sequences types")."""
+    return skipped(rule, (field,), f"{rule.kind} is for texts, and {field.name} has the type {field.type.value}")
+
+
 def pattern(rule: Rule, field: Field) -> Check:
     """A regular expression of ECMA-262 is found in every text."""
+    if field.type not in TEXTS:
+        return _of_texts(rule, field)
     written = str(argument(rule, "pattern"))
     return rows(rule, field, Matches(field.name, regex(rule, written)), f"matching {brief(written)}")
 
@@ -201,12 +208,16 @@ def pattern(rule: Rule, field: Field) -> Check:
 def min_length(rule: Rule, field: Field) -> Check:
     """Every text has at least `value` characters (code points)."""
     low = whole(rule, argument(rule, "value"))
+    if field.type not in TEXTS:
+        return _of_texts(rule, field)
     return rows(rule, field, Length(field.name, low=low), limited(f"at least {low}", "character"))
 
 
 def max_length(rule: Rule, field: Field) -> Check:
     """No text has more than `value` characters (code points)."""
     high = whole(rule, argument(rule, "value"))
+    if field.type not in TEXTS:
+        return _of_texts(rule, field)
     return rows(rule, field, Length(field.name, high=high), limited(f"at most {high}", "character"))
 
 

@@ -25,9 +25,11 @@ from lakegate.contract.documents.document_tree import Document, Notes, Place, ex
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import (
     FIELD,
+    FORMAT,
     MOMENTS,
     OF_DCS,
     OFFSET,
+    TEXTS,
     KindAndArguments,
     identified,
     native,
@@ -71,6 +73,7 @@ WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 OFFSETS = {"timestamp_tz": True, "timestamp_ntz": False}
 """The types that say whether their values are written with an offset from UTC; a `timestamp` may have one or none."""
 NULL = "null"
+DOES_NOT_APPLY = "does-not-apply"
 MAX_LONG = 18
 """The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
 
@@ -82,6 +85,7 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
     nested = [rule for _, rules in inner for rule in rules]
     logical = _logical(layers)
     _warn(layers, logical, notes)
+    _warn_idle(layers, logical, notes)
     field = Field(
         name=path,
         type=logical or LogicalType.STRING,
@@ -152,6 +156,17 @@ def _declared_rules(layers: Layers, logical: LogicalType | None) -> Iterator[tup
         yield from _digits(layers["precision"], layers["scale"], _scale(layers))
     if logical is LogicalType.INTEGER:
         yield from _bounds(layers["precision"], Decimal(0), most=MAX_LONG)
+
+
+def _warn_idle(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
+    """Name the keys that have no meaning for the type of their field (DCS 1.1.0, "Only applies to"): their rules are skipped."""
+    if logical is None and layers["type"].text not in NESTED:
+        return
+    for key, types in {**{key: each.types for key, each in OF_DCS.items()}, FORMAT: TEXTS | MOMENTS}.items():
+        if layers[key].present and logical not in types:
+            declared, words = shown(layers["type"].text or ""), "texts" if LogicalType.STRING in types else "numbers"
+            message = f"`{key}` is for {words}, and has no effect on the type {declared}: remove it."
+            notes.warning(DOES_NOT_APPLY, layers[key], message)
 
 
 def _type(layers: Layers, logical: LogicalType | None) -> Iterator[KindAndArguments]:

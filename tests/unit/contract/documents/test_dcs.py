@@ -376,7 +376,7 @@ def test_a_precision_that_its_scale_does_not_imply_is_a_bound() -> None:
 
 @pytest.mark.parametrize("kind", ["long", "number", "boolean", "decimal"])
 def test_a_format_of_texts_does_not_apply_to_others(kind: str) -> None:
-    """No delivery is rejected by it, and lint says that it is not measured."""
+    """No delivery is rejected by it, lint says that it has no effect, and the contract can be published."""
     (plan,) = [
         compile_plan(contract, contract.datasets[0])
         for contract in (read(document(f"n: {{type: {kind}, format: email}}")),)
@@ -385,7 +385,33 @@ def test_a_format_of_texts_does_not_apply_to_others(kind: str) -> None:
 
     assert check.skip is not None
     assert check.skip.startswith("the format email is one of texts, and n is a ")
-    assert [each.code for each in warnings(document(f"n: {{type: {kind}, format: email}}"))] == ["not-measured"]
+    assert [each.code for each in warnings(document(f"n: {{type: {kind}, format: email}}"))] == ["does-not-apply"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        *(
+            f"type: {kind}, {key}"
+            for kind in ("long", "decimal", "boolean", "date")
+            for key in ("minLength: 3", "maxLength: 1", "pattern: ^x$")
+        ),
+        *(
+            f"type: {kind}, {key}"
+            for kind in ("text", "boolean", "bytes")
+            for key in ("minimum: 3", "exclusiveMaximum: 1")
+        ),
+    ],
+)
+def test_a_key_of_another_type_rejects_nothing_and_refuses_no_contract(field: str) -> None:
+    """DCS says of each key to which types it applies: of others its rule is skipped, and lint names it."""
+    text = document(f"n: {{{field}}}")
+    contract = read(text)
+
+    assert [each.code for each in warnings(text)] == ["does-not-apply"]
+    assert examine(text).unmeasured == ()
+    checks = compile_plan(contract, contract.datasets[0]).checks
+    assert {each.kind for each in checks if each.skip is None} <= {"type"}
 
 
 @pytest.mark.parametrize(
