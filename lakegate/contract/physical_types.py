@@ -62,8 +62,29 @@ def scale_of(text: str | None) -> int:
     return decimal_scale(*digits) if digits else SCALE
 
 
+_OF_SEVERAL = re.compile(r"[\[<]|\b(?:v?array|multiset|setof|list|map|struct|row|record)\b")
+"""What a type of several values has: `text[]`, `integer ARRAY[4]`, `ARRAY<INT>`, `MAP(VARCHAR, INT)`, `SETOF text`."""
+
+
+_ARRAYS = tuple(
+    re.compile(each, re.IGNORECASE | re.DOTALL)
+    for each in (r"(.+?)\s*\[\s*[0-9]*\s*\]", r"(.+?)\s+array", r"(?:array|list)\s*[<(](.+)[>)]")
+)
+
+
+def element_of(text: str | None) -> str | None:
+    """The physical type of an array's elements: `int` of `int[]`, `int[3]`, `INT ARRAY`, `ARRAY<INT>`; None of other types."""
+    found = (each.fullmatch((text or "").strip()) for each in _ARRAYS)
+    return next((each[1].strip() for each in found if each), None)
+
+
 def type_word(text: str | None) -> str:
-    """The name in a physical type: `decimal` of `DECIMAL(10, 2)`, `timestamp` of `TIMESTAMP_NTZ`, `long_raw` of `LONG RAW`."""
+    """The name in a physical type: `decimal` of `DECIMAL(10, 2)`, `timestamp` of `TIMESTAMP_NTZ`, `long_raw` of `LONG RAW`.
+
+    Empty for a type of several values: what it is made of is no type of the whole.
+    """
+    if _OF_SEVERAL.search((text or "").lower()):
+        return ""
     whole = re.match(r"[a-z]+(?:[ _][a-z]+)*", (text or "").strip().lower())
     name = whole[0].replace(" ", "_") if whole else ""
     return name if name in PHYSICAL else name.partition("_")[0]

@@ -24,7 +24,7 @@ from lakegate.contract.documents.key_table import (
 )
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
-from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, scale_of, type_word
+from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, element_of, scale_of, type_word
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.text import did_you_mean, shown
 
@@ -178,13 +178,47 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         type=logical or LogicalType.STRING,
         origin=place.origin,
         personal=_personal(place),
-        declared=place["logicalType"].text or place["physicalType"].text,
-        parts=tuple(_field(each, inner, dates) for inner, each in _inner(place, path)),
+        declared=place["logicalType"].text or ("array" if _element(place) else place["physicalType"].text),
+        parts=(
+            *(_field(each, inner, dates) for inner, each in _inner(place, path)),
+            *_elements(_element(place), path, place["physicalType"].origin),
+        ),
         examples=examples(place["examples"]),
         scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
         native=native(place["customProperties"]),
         **texts_at(place, FIELD, "odcs"),
     )
+
+
+def _element(place: Place) -> str | None:
+    """The physical type of the elements, of a property that is an array by its physical type alone (`text[]`)."""
+    return None if place["logicalType"].present else element_of(place["physicalType"].text)
+
+
+def _elements(element: str | None, path: str, origin: Origin) -> tuple[Field, ...]:
+    """The field of an array's elements."""
+    if element is None:
+        return ()
+    logical, inner = PHYSICAL.get(type_word(element)), element_of(element)
+    return (
+        Field(
+            f"{path}[]",
+            logical or LogicalType.STRING,
+            origin,
+            declared="array" if inner else element,
+            parts=_elements(inner, f"{path}[]", origin),
+            scale=scale_of(element) if logical is LogicalType.DECIMAL else SCALE,
+        ),
+    )
+
+
+def _rules_of_elements(element: str | None, path: str, origin: Origin, ordinals: Counter[str]) -> Iterator[Rule]:
+    """The rules that an array by its physical type is: of its shape, and of the type of its elements."""
+    if element is not None:
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, origin, (path,))
+        yield from _rules_of_elements(element_of(element), f"{path}[]", origin, ordinals)
+        if type_word(element) in PHYSICAL:
+            yield Rule(rule_id(ordinals, f"{path}[]", "type"), "type", origin, (f"{path}[]",))
 
 
 def _personal(place: Place) -> bool | None:
@@ -248,6 +282,7 @@ def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes
     """The rules of nested values and of each nested property."""
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
+    yield from _rules_of_elements(_element(place), path, place["physicalType"].origin, ordinals)
     for inner, each in _inner(place, path):
         yield from _rules(each, inner, dates, ordinals, notes)
 
@@ -267,8 +302,10 @@ def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes)
         notes.warning("too-many-digits", place["physicalType"], TOO_MANY_DIGITS)
     if not _readable(place, logical):
         _warn_of_format(place, notes)
-    elif logical is None and not place["logicalType"].present:
-        notes.warning("no-type", place, "The property has no known type: add `logicalType`.")
+    elif logical is None and not place["logicalType"].present and _element(place) is None:
+        several = place["physicalType"].present and not type_word(place["physicalType"].text)
+        remedy = "add `logicalType: object` with `properties`, or `map`" if several else "add `logicalType`"
+        notes.warning("no-type", place, f"The property has no known type: {remedy}.")
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
     is_dated = declared is LogicalType.DATE and physical in dates
     if declared and physical and physical not in TEXTS and not is_dated and _family(declared) != _family(physical):
