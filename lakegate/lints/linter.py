@@ -11,7 +11,6 @@ from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.dcs import DOES_NOT_APPLY
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
-from lakegate.contract.documents.key_table import OFFSET
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
@@ -73,8 +72,8 @@ def lint_report(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -
 
 NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a skipped check."""
-QUIET = ("text", "serviceLevel", OFFSET)
-"""Kinds that are never measured, that files of the format keep by themselves, or about which another check warns."""
+QUIET = ("text", "serviceLevel")
+"""Kinds that are never measured, or about which another check warns."""
 DATE_FORMAT = "date-format"
 """The code with which the reader warns about dates that it does not compare."""
 OF_ONE_VALUE = ("unquoted-surprise",)

@@ -46,6 +46,15 @@ class PlanField:
     """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
     scale: Scale = field(default=SCALE, metadata={OMITTED: True})
     """The digits after the point of a decimal's values."""
+    zone: bool | None = field(default=None, metadata={OMITTED: True})
+    """Of moments in files with a schema of their own: whether its type says that they have a zone. None: either will do."""
+
+    @property
+    def words(self) -> str:
+        """Its type, for reasons."""
+        return (
+            self.type.value if self.zone is None else f"{self.type.value} {'with' if self.zone else 'without'} a zone"
+        )
 
     @property
     def place(self) -> tuple[str, ...]:

@@ -121,6 +121,8 @@ def _of_parent(tier: Tier, plan: dict[str, PlanField], by_place: ByPlace) -> Tie
 # is not a number, a pattern that cannot be translated) is a problem of the document; all problems are raised at once.
 
 
+OF_ZONES = ("offset", "timezone")
+"""Kinds of rules about the zone of moments."""
 BY_ARGUMENTS = ("nullValues", "missingValues", "invalidValues", "duplicateValues", "sql", "serviceLevel", "foreignKey")
 MAX_HINTS = 3
 
@@ -146,11 +148,12 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     if compiled.refused:
         raise ContractError(compiled.refused)
     checks = tuple(zip(_named_once(compiled.checks), compiled.schedules, strict=True))
+    zones = {} if dataset.storage.format.is_text else dict(_zones(dataset.rules))
     plan = Plan(
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=compiled.fields,
+        fields=tuple(replace(each, zone=zones.get(each.name)) for each in compiled.fields),
         checks=tuple(with_delivery(each, schedule) for each, schedule in checks),
         policy=dataset.policy,
         csv=dataset.csv,
@@ -163,6 +166,13 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     for each in of_features:
         plan = each(contract, dataset, plan)
     return plan
+
+
+def _zones(rules: Iterable[Rule]) -> Iterator[tuple[str, bool]]:
+    """The fields whose moments are to have a zone or none."""
+    for rule in rules:
+        if rule.kind in OF_ZONES:
+            yield from ((name, rule.arguments.get("value") is not False) for name in rule.fields)
 
 
 def with_delivery(check: Check, schedule: str) -> Check:

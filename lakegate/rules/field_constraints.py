@@ -262,11 +262,16 @@ def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[
     del contract
     is_wanted = rule.arguments.get("value", True)
     if not dataset.storage.format.is_text:
-        return tuple(
-            skipped(rule, (field,), "files with a schema of their own store moments in UTC") for field in fields
-        )
+        return tuple(_of_zone(rule, field, is_wanted=bool(is_wanted)) for field in fields)
     pattern, words = (OFFSET, "with") if is_wanted else (regex(rule, WITHOUT_OFFSET), "without")
     return tuple(rows(rule, field, Matches(field.name, pattern), f"{words} an offset from UTC") for field in fields)
+
+
+def _of_zone(rule: Rule, field: Field, *, is_wanted: bool) -> Check:
+    """The type that a file with a schema gives the field says whether moments have a zone (`PlanField.zone`)."""
+    if field.type is not LogicalType.TIMESTAMP:
+        return skipped(rule, (field,), f"a {field.type.value} has no zone in files with a schema of their own")
+    return rows(rule, field, Typed(field.name), f"moments {'with' if is_wanted else 'without'} a zone")
 
 
 def text_form(rule: Rule, field: Field) -> Check:

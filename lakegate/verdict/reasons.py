@@ -67,14 +67,18 @@ def _reading(readers: dict[str, frozenset[str]], names: Iterable[str]) -> tuple[
     return tuple(each for each, lacking in readers.items() if lacking <= own)
 
 
+STORED_TYPES = ("type", "offset", "timezone")
+"""Kinds of rules that hold for no value of a column that the file stores with another type."""
+
+
 def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
     """Columns that are stored with other types than declared."""
     stored = {each.field: each.physical for each in columns.foreign}
-    checks = [check for check in plan.checks if check.kind == "type" and set(check.fields) & set(stored)]
+    checks = [check for check in plan.checks if check.kind in STORED_TYPES and set(check.fields) & set(stored)]
     if not checks:
         return
-    fields = [name for check in checks for name in check.fields]
-    wanted = {field.name: field.type.value for field in plan.fields}
+    fields = list(dict.fromkeys(name for check in checks for name in check.fields))
+    wanted = {field.name: field.words for field in plan.fields}
     message = named(f"{name} is stored as {stored[name]}, not as {wanted[name]}" for name in fields)
     yield "column-types", f"{message}: convert before the file is written", (), tuple(check.id for check in checks)
 

@@ -13,8 +13,11 @@ import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Format, Storage
+from lakegate.lints.linter import read
+from lakegate.plan.plan import Plan
+from lakegate.rules.compile_plan import compile_plan
 from tests.deliveries.delivery import Judged, plan_of, rule
-from tests.deliveries.written import as_parquet
+from tests.deliveries.written import as_parquet, written
 from tests.engine.formats import failing, moment, stored
 
 TYPES = {
@@ -47,6 +50,57 @@ HELD = {
     "time": {"time64[us]"},
     "timestamp": {"timestamp[ns]", "timestamp[us, tz=UTC]"},
 }
+
+
+MOMENT_TYPES = {
+    "with": pa.array([1_767_254_400_000_000], pa.timestamp("us", "UTC")),
+    "without": pa.array([1_767_254_400_000_000], pa.timestamp("us")),
+}
+
+
+def zoned(form: Format) -> Plan:
+    """A column and a list of each type of DCS that says whether moments have a zone."""
+    fields = "".join(
+        f"{name}: {{type: {kind}}}, l{name}: {{type: array, items: {{type: {kind}}}}}, "
+        for name, kind in (("t", "timestamp"), ("z", "timestamp_tz"), ("n", "timestamp_ntz"))
+    )
+    text = f"""dataContractSpecification: 1.2.1
+id: zones
+info: {{title: t, version: 1.0.0}}
+config: {{lakegate: {{format: {form.value}}}}}
+models: {{m: {{fields: {{{fields}}}}}}}
+"""
+    contract = read(text.encode())
+    return compile_plan(contract, contract.datasets[0])
+
+
+def with_lists(**columns: pa.Array) -> pa.Table:
+    """Each column, and beside it a list of its value."""
+    lists = {f"l{name}": pa.array([each.to_pylist()], pa.list_(each.type)) for name, each in columns.items()}
+    return pa.table({**columns, **lists})
+
+
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.ORC, Format.AVRO])
+def test_the_type_of_a_column_says_whether_moments_have_a_zone(
+    form: Format, judge_files: Callable[..., Judged]
+) -> None:
+    """Parquet `isAdjustedToUTC`, ORC `timestamp with local time zone`, Avro `local-timestamp-*`, in lists too."""
+    plan, zone, none = zoned(form), MOMENT_TYPES["with"], MOMENT_TYPES["without"]
+    fine = judge_files(plan, written(with_lists(t=zone, z=zone, n=none), Storage(form)))
+    swapped = judge_files(plan, written(with_lists(t=none, z=none, n=zone), Storage(form)))
+
+    assert set(failing(fine).values()) == {0}
+    assert {check.rpartition(":")[0] for check, number in failing(swapped).items() if number} == {
+        f"{name}:{kind}" for name in ("z", "n", "lz[]", "ln[]") for kind in ("type", "offset")
+    }
+
+
+def test_moments_of_int96_have_a_zone_or_none(judge_files: Callable[..., Judged]) -> None:
+    """Spark writes them for both of its types."""
+    none = MOMENT_TYPES["without"]
+    body = as_parquet(with_lists(t=none, z=none, n=none), use_deprecated_int96_timestamps=True, store_schema=False)
+
+    assert set(failing(judge_files(zoned(Format.PARQUET), body)).values()) == {0}
 
 
 @pytest.mark.parametrize("logical", HELD)

@@ -20,6 +20,7 @@ from lakegate.engine.read.parquet_footer import (
     BYTES,
     DELTA_LENGTHS,
     DELTA_TEXTS,
+    INT96,
     MAGIC,
     Footer,
     RowGroup,
@@ -27,7 +28,7 @@ from lakegate.engine.read.parquet_footer import (
     longest_page,
 )
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
-from lakegate.engine.read.stored_types import Kind, Physical, physical_of
+from lakegate.engine.read.stored_types import Kind, Physical, of_any_zone, physical_of
 from lakegate.errors import SetUpError
 
 BATCH = 4096
@@ -178,8 +179,9 @@ def open_parquet(file: AddressedFile) -> Opened:
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable("schema") from None
     has_values = {leaf.path[0] for leaf in footer.leaves}
+    older = {leaf.path[0] for leaf in footer.leaves if leaf.kind == INT96}
     return Opened(
-        pa.schema([each for each in schema if each.name in has_values]),
+        pa.schema([of_any_zone(each) if each.name in older else each for each in schema if each.name in has_values]),
         footer.rows,
         len(footer.groups),
         sum(chunk.unpacked for group in footer.groups for chunk in group.chunks),

@@ -56,6 +56,18 @@ class Physical:
     """Of a record its members; of a list `[]`; of a map `{key}` and `{value}`."""
     is_required: bool = field(default=False, compare=False)
     """Whether the schema forbids nulls; files with and without may be one delivery."""
+    is_of_any_zone: bool = field(default=False, compare=False)
+    """Of moments: whether its type does not say if they have a zone."""
+
+    @property
+    def has_zone(self) -> bool | None:
+        """Whether its type says that moments have a zone; None where it does not say it (INT96), and of other kinds.
+
+        Parquet `isAdjustedToUTC`, ORC `timestamp with local time zone`, Avro `timestamp-*` beside `local-timestamp-*`.
+        """
+        if self.kind is not Kind.MOMENT or self.is_of_any_zone:
+            return None
+        return "tz=" in self.words or self.words.startswith("timestamp-")
 
     def part(self, step: str) -> Physical | None:
         """The part that a step of a plan's path leads to."""
@@ -105,11 +117,15 @@ def holds(physical: Physical, planned: PlanField) -> bool:
         return True
     if planned.shape in _SHAPES:
         return physical.kind is _SHAPES[planned.shape]
+    if planned.zone is not None and physical.has_zone is (not planned.zone):
+        return False
     is_fraction = physical.kind is Kind.EXACT and physical.digits[1] > 0
     return physical.kind in _HELD[planned.type] and not (is_fraction and planned.type is LogicalType.INTEGER)
 
 
 LONG_DIGITS = 18
+ANY_ZONE = b"any zone"
+"""The mark of columns whose moments may have a zone or none: INT96 of Parquet, which writers give both meanings."""
 TYPES = {
     Kind.TEXT: LogicalType.STRING,
     Kind.BYTES: LogicalType.BINARY,
@@ -149,7 +165,20 @@ def physical(kind: pa.DataType) -> Physical:
 
 def physical_of(column: pa.Field) -> Physical:
     """The kind of a column, or of a part of one."""
-    return replace(physical(column.type), is_required=not column.nullable)
+    is_open = ANY_ZONE in (column.metadata or {})
+    return replace(physical(column.type), is_required=not column.nullable, is_of_any_zone=is_open)
+
+
+def of_any_zone(column: pa.Field) -> pa.Field:
+    """A column whose moments may have a zone or none: its type does not say it."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return column.with_type(pa.struct(map(of_any_zone, kind)))
+    if pa.types.is_map(kind):
+        return column.with_type(pa.map_(kind.key_field, of_any_zone(kind.item_field)))
+    if pa.types.is_list(kind):
+        return column.with_type(pa.list_(of_any_zone(kind.value_field)))
+    return column.with_metadata({ANY_ZONE: b""}) if pa.types.is_timestamp(kind) else column
 
 
 def canonical(array: pa.Array, kind: Physical) -> pa.Array:

@@ -78,6 +78,45 @@ def test_a_decimal_has_the_digits_of_its_physical_type(text: str, scale: int) ->
     assert scale == dataset(f"{{name: n, {text}}}").fields[0].scale
 
 
+@pytest.mark.parametrize(
+    ("physical", "parts"),
+    [
+        ("text[]", [("n", "array"), ("n[]", LogicalType.STRING)]),
+        ("int[3]", [("n", "array"), ("n[]", LogicalType.INTEGER)]),
+        ("varchar(20) []", [("n", "array"), ("n[]", LogicalType.STRING)]),
+        ("integer ARRAY", [("n", "array"), ("n[]", LogicalType.INTEGER)]),
+        ("numeric(38,0) array", [("n", "array"), ("n[]", LogicalType.DECIMAL)]),
+        ("ARRAY<DOUBLE>", [("n", "array"), ("n[]", LogicalType.NUMBER)]),
+        ("ARRAY(VARCHAR(9))", [("n", "array"), ("n[]", LogicalType.STRING)]),
+        ("int[][]", [("n", "array"), ("n[]", "array"), ("n[][]", LogicalType.INTEGER)]),
+        ("STRUCT<a INT>[]", [("n", "array"), ("n[]", None)]),
+        ("STRUCT<a INT>", [("n", None)]),
+        ("MAP<STRING, INT>", [("n", None)]),
+        ("map(varchar, int)", [("n", None)]),
+        ("SETOF text", [("n", None)]),
+        ("int MULTISET", [("n", None)]),
+        ("timestamp(3) without time zone", [("n", LogicalType.TIMESTAMP)]),
+    ],
+)
+def test_a_physical_type_of_several_values_is_never_one_of_its_parts(
+    physical: str, parts: list[tuple[str, str | LogicalType | None]]
+) -> None:
+    """An array is a list of its elements; what else has parts has no type, which lint says."""
+    text = document(f"{{name: n, physicalType: '{physical}'}}")
+    (only,) = read(text).datasets
+    found = {each.fields[0]: only.field(each.fields[0]) for each in only.rules if each.kind in {"type", "nested"}}
+    rules = [(each.fields[0], each.kind) for each in only.rules]
+    types = {name: field.type for name, field in found.items() if field is not None}
+
+    wanted = [(name, "nested" if kind == "array" else "type") for name, kind in parts if kind is not None]
+    assert rules == wanted
+    assert {name: types[name] for name, kind in parts if isinstance(kind, LogicalType)} == {
+        name: kind for name, kind in parts if isinstance(kind, LogicalType)
+    }
+    is_unknown = parts[0][1] is None
+    assert ("no-type" in {each.code for each in examine(text).warnings}) is is_unknown
+
+
 OPTIONS = {
     "logicalType: string, required: true, unique: true": [("required", {}), ("unique", {})],
     "logicalType: string, required: false, unique: false, primaryKey: false": [],
@@ -214,15 +253,18 @@ def test_an_option_that_is_false_is_no_rule() -> None:
     assert [rule.kind for rule in dataset(f"{column}, {tags}").rules] == ["type", "nested", "type"]
 
 
-def test_offsets_are_not_measured_in_files_that_store_moments() -> None:
-    """Lint says so."""
-    column = "{name: t, logicalType: timestamp, logicalTypeOptions: {timezone: true}}"
+def test_a_zone_is_measured_by_the_type_that_a_file_gives_its_column() -> None:
+    """Of moments; a time of day has none in such files, which lint says."""
     top = "customProperties: [{property: lakegate, value: {format: parquet}}]"
-    found = examine(document(column, top))
+    moment, clock = (
+        examine(document(f"{{name: t, logicalType: {kind}, logicalTypeOptions: {{timezone: true}}}}", top))
+        for kind in ("timestamp", "time")
+    )
 
-    assert [(each.code, each.message) for each in found.warnings] == [
+    assert moment.warnings == ()
+    assert [(each.code, each.message) for each in clock.warnings] == [
         (
             "not-measured",
-            "The rule is named and not measured: files with a schema of their own store moments in UTC.",
+            "The rule is named and not measured: a time has no zone in files with a schema of their own.",
         )
     ]
