@@ -15,6 +15,7 @@ from lakegate.contract.documents.dcs import VERSIONS
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ContractError
 from lakegate.lints.linter import examine, read
+from lakegate.plan.predicates import Typed
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.contract.documents.dcs import constraints, dataset, document, errors, quality, warnings
 
@@ -123,15 +124,14 @@ def test_a_type_says_whether_its_moments_have_an_offset(text: str, *, is_wanted:
     )
 
 
-def test_files_that_store_moments_keep_the_offset_themselves() -> None:
-    """Nothing is to be measured there, and nothing hinders a publication."""
+def test_files_that_store_moments_say_by_their_types_whether_these_have_a_zone() -> None:
+    """That is measured, so that nothing hinders a publication."""
     text = document("t: {type: timestamp_tz}", top="config: {lakegate: {format: parquet}}")
 
     assert "not-measured" not in {each.code for each in warnings(text)}
-    assert [each.skip for each in compile_plan(read(text), read(text).datasets[0]).checks] == [
-        None,
-        "files with a schema of their own store moments in UTC",
-    ]
+    plan = compile_plan(read(text), read(text).datasets[0])
+    assert [(each.skip, each.accept.predicate) for each in plan.checks] == [(None, Typed("t"))] * 2
+    assert plan.fields[0].zone is True
 
 
 @pytest.mark.parametrize("text", ["array", "map", "object", "record", "struct", "variant", "json"])
