@@ -232,10 +232,11 @@ def test_an_older_snapshot_changes_nothing(tmp_path: Path) -> None:
     assert line.rows() == [(1, "b")]
 
 
-def test_a_time_to_come_is_that_of_judging(tmp_path: Path) -> None:
-    """A wrong year makes no later snapshot late."""
-    line = Line(tmp_path)
-    found = line.deliver(csv([(1, "a")]), time="2062-01-01T00:00:00.000000Z")
+@pytest.mark.parametrize("has_column", [False, True], ids=["given", "in a column"])
+def test_a_time_to_come_is_that_of_judging(tmp_path: Path, has_column: bool) -> None:  # noqa: FBT001 - drawn
+    """A wrong year makes no later snapshot late, wherever the time stands."""
+    line, to_come = Line(tmp_path, DATED if has_column else PLAN), "2062-01-01T00:00:00.000000Z"
+    found = line.deliver(dated((1, "a", to_come)) if has_column else csv([(1, "a")]), time=to_come)
 
     assert found.snapshot == MergedSnapshot(moment(NOW), "", 0, 1)
 

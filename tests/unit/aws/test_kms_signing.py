@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -53,24 +53,29 @@ def test_a_key_of_another_kind_is_refused(kms: tuple[Any, Stubber]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "error", "message"),
+    ("operation", "call"),
+    [("sign", lambda key: key.sign(b"text")), ("get_public_key", lambda key: key.public_key())],
+)
+@pytest.mark.parametrize(
+    ("code", "status", "error"),
     [
-        ("AccessDeniedException", 400, SigningDenied, "Sign: AccessDeniedException"),
-        ("DisabledException", 400, PortError, "Sign: DisabledException"),
-        ("ThrottlingException", 400, Throttled, "Sign: ThrottlingException"),
-        ("KMSInternalException", 500, Unanswered, "Sign: KMSInternalException"),
+        ("AccessDeniedException", 400, SigningDenied),
+        ("DisabledException", 400, PortError),
+        ("ThrottlingException", 400, Throttled),
+        ("KMSInternalException", 500, Unanswered),
     ],
 )
-def test_what_kms_refuses_is_an_error_of_the_port(
-    kms: tuple[Any, Stubber], code: str, status: int, error: type[PortError], message: str
+def test_what_kms_refuses_is_an_error_of_the_port(  # noqa: PLR0913, PLR0917 - a table
+    kms: tuple[Any, Stubber], code: str, status: int, error: type[PortError], operation: str, call: Callable[..., bytes]
 ) -> None:
     """With operation and code, for logs and `lakegate doctor`; throttling is tried again."""
     client, stub = kms
-    stub.add_client_error("sign", code, http_status_code=status)
+    stub.add_client_error(operation, code, http_status_code=status)
     with pytest.raises(error) as refused:
-        KmsKey(client, ARN).sign(b"text")
+        call(KmsKey(client, ARN))
 
-    assert (type(refused.value), str(refused.value)) == (error, message)
+    name = {"sign": "Sign", "get_public_key": "GetPublicKey"}[operation]
+    assert (type(refused.value), str(refused.value)) == (error, f"{name}: {code}")
 
 
 def test_a_stack_has_the_keys_of_its_settings() -> None:

@@ -167,6 +167,7 @@ def test_records_end_where_no_quote_is_open(text: str) -> None:
         (Csv(encoding="windows-1252"), b"a,b\n\x80,2\n\x81,3\n", [(1, ["€", "2"])], [("encoding", 1, 2)]),
         (Csv(encoding="us-ascii"), b"a,b\n\xe9,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
         (Csv(), b"a,b\n\xff,2\n1,2\n", [(2, ["1", "2"])], [("encoding", 1, 1)]),
+        (Csv(), b"a,b\n\xef\xbf\xbd,2\n\xff,2\n", [(1, ["\ufffd", "2"])], [("encoding", 1, 2)]),
         (Csv(), b"a,b\n1,2,3\n4\n5,6\n7,8,9\n", [(3, ["5", "6"])], [("fields", 3, 1)]),
         (Csv(), b'a,b\n"x"y,2\n1,"z\n3,"""q"""\n', [(3, ["3", '"q"'])], [("quotes", 2, 1)]),
         (Csv(), b"a,b\n1\r2,3\n\x00,1\n", [], [("line-ends", 1, 1), ("nul", 1, 2)]),

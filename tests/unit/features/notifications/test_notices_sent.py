@@ -10,6 +10,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import Policy
 from lakegate.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
+from lakegate.features.notifications import notices
 from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliver, retry
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
@@ -44,6 +45,36 @@ def test_a_thousand_rejections_are_one_message_and_one_resolution() -> None:
         [(OPERATOR, "rejected", 1_000, True)],
     )
     assert len(gate.env.memory.notifier.sent) == 1_001
+
+
+def test_each_message_about_a_cause_has_an_id_of_its_own() -> None:
+    """A receiver drops what has an id that it knows: a digest and a resolution have others, a repeated message has not."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    for hours in (0, 24, 24):
+        gate.ends("quarantined", "rejected")
+        gate.turn(hours)
+    gate.ends("published", "accepted", ())
+    gate.turn()
+    messages = [each for _, each in gate.env.memory.channels.sent]
+
+    assert [(each.times, each.resolved) for each in messages] == [(1, False), (2, False), (3, False), (3, True)]
+    assert len({each.id for each in messages}) == len(messages)
+
+
+def test_a_message_that_is_repeated_has_the_id_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sent it ended before it could be noted: the receiver gets it twice, and keeps one."""
+    gate = Gate()
+    gate.subscribe(OPERATOR, "rejected")
+    gate.ends("quarantined", "rejected")
+    with monkeypatch.context() as broken:
+        broken.setattr(notices, "_sent", lambda before, **_: before)
+        gate.turn()
+    gate.turn(1)
+    first, *others = [each.id for _, each in gate.env.memory.channels.sent]
+
+    assert others
+    assert {*others} == {first}
 
 
 def test_subscribers_are_notified_of_what_they_asked_for() -> None:

@@ -46,15 +46,19 @@ def test_a_burst_gets_times_to_start_and_is_not_throttled() -> None:
     assert [row.due_at for row in waiting] == [row.not_before for row in waiting]
 
 
-@pytest.mark.parametrize("queued", [2_000, 5])
-def test_nothing_of_a_burst_fails_however_little_the_service_takes(queued: int) -> None:
-    """No message is delivered again, no sweep reports a failure, no attempt is lost; also where the queue is full at once."""
+@pytest.mark.parametrize(("queued", "refused"), [(2_000, 0), (5, 77)])
+def test_nothing_of_a_burst_fails_however_little_the_service_takes(queued: int, refused: int) -> None:
+    """No message is delivered again, no sweep reports a failure, no attempt is lost; also where the queue is full at once.
+
+    A refused start reserves another time, so that of 150 at most `refused` are refused: without it they return at once (135).
+    """
     burst = uploaded(Simulation(QUICK._replace(runs=3, queued=queued)), 150)
     until_closed(burst, 120)
     rows = burst.env.memory.workloads.values()
 
     assert (burst.failures, set(burst.states()), burst.lost()) == ([], {State.PUBLISHED}, [])
     assert {row.attempt for row in rows} == {1}
+    assert burst.jobs.throttled <= refused
 
 
 @pytest.mark.parametrize(("count", "seconds"), [(150, 2), (150, 90), (600, 20)])
