@@ -73,10 +73,11 @@ format: .venv/ready ## Put the code into the one format
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
+ORDER ?= $(shell date +%Y%m%d)
 nightly: tools stack-tools ## The full numbers of every property
 	@$(BIN)/python -m infra.setup.environments great-expectations browser schemathesis openapi-clients cdk airflow postgres
 	@$(BIN)/python -m infra.setup.browser
-	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q
+	LAKEGATE_FULL=1 $(BIN)/python -m pytest -q --random-order --random-order-seed $(ORDER)
 	@$(MAKE) coverage
 	$(BIN)/python -m tests.bench.drafts
 	$(BIN)/python -m tests.agreement 20000

@@ -26,6 +26,7 @@ from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
+from lakegate.gate.ports import every_version
 from lakegate.json_codec import OMITTED, UNWRITTEN
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
@@ -197,7 +198,7 @@ def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
     if row is None or row.pin is None or row.state is not State.PUBLISHED:
         return False
     folder = lake_layout.destination_key("accepted", row.pin, row.id, "")
-    return not dependencies.objects.versions(dependencies.places.lake, folder, None, 1).versions
+    return next(every_version(dependencies.objects, dependencies.places.lake, folder), None) is None
 
 
 def in_batch(state: State | None, batch: str | None, until: datetime | None) -> str:

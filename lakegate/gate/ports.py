@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import repeat
 from typing import Final, NamedTuple, Protocol
 
 # ---- Clock ----
@@ -152,7 +153,7 @@ def agree(one: str, other: str) -> bool:
 class VersionPage(NamedTuple):
     """Some versions of a listing and where it continues; `after` is None on the last page.
 
-    A page may hold delete markers only: then it has no versions, and others follow it.
+    A page may have fewer versions than were asked for, and none where it has delete markers only: others follow it.
     """
 
     versions: tuple[ObjectVersion, ...]
@@ -175,6 +176,17 @@ class ObjectReader(Protocol):
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
         ...
+
+
+def every_version(objects: ObjectReader, bucket: str, prefix: str, pages: int | None = None) -> Iterator[ObjectVersion]:
+    """The versions below a prefix, page by page, as `ObjectReader.versions` lists them; of at most so many pages."""
+    after: str | None = None
+    for _ in range(pages) if pages is not None else repeat(None):
+        page = objects.versions(bucket, prefix, after)
+        yield from page.versions
+        after = page.after
+        if after is None:
+            return
 
 
 class ObjectWriter(Protocol):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lakegate.errors import ConditionFailed, NotFound
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, every_version
 from tests.contract.conftest import Ports
 
 AT = Address("lake", "a/b.csv")
@@ -174,7 +174,7 @@ def test_versions_are_listed_by_key_and_newest_first(ports: Ports) -> None:
     """The listing names every version under the prefix, and which one is current."""
     for key, body in (("a/2", b"x"), ("a/1", b"old"), ("a/1", b"new"), ("b/1", b"y")):
         ports.objects.put(Address("lake", key), body)
-    listed = ports.objects.versions("lake", "a/").versions
+    listed = every_version(ports.objects, "lake", "a/")
 
     assert [(v.key, v.size, v.current) for v in listed] == [("a/1", 3, True), ("a/1", 3, False), ("a/2", 1, True)]
 
@@ -184,7 +184,7 @@ def test_pages_together_are_the_listing(ports: Ports, limit: int) -> None:
     """Going on behind each page sees every version once, in order, whatever the size of the page."""
     for key in ("a/1", "a/1", "a/2", "a/3", "a/3"):
         ports.objects.put(Address("lake", key), b"x")
-    whole = [v.version for v in ports.objects.versions("lake", "a/").versions]
+    whole = [v.version for v in every_version(ports.objects, "lake", "a/")]
     seen: list[str] = []
     after = None
     while True:

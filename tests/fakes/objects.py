@@ -13,6 +13,7 @@ from lakegate.gate.ports import Address, ObjectVersion, VersionPage
 from tests.fakes.fault_injector import FaultInjector, VirtualClock
 
 MAX_KEY_BYTES = 1024
+PAGE = 3
 
 
 @lru_cache(1_000)
@@ -80,7 +81,10 @@ class MemoryObjects:
         return body[start:] if length is None else body[start : start + length]
 
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
-        """Keys in the order of their bytes, the newest version first; a page continues after what was listed."""
+        """Keys in the order of their bytes, the newest version first; a page continues after what was listed.
+
+        S3 may give fewer than are asked for: here at most `PAGE`, so that every listing has several pages.
+        """
         # Code points sort as their UTF-8 bytes do.
         keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
         if not keys:
@@ -88,7 +92,7 @@ class MemoryObjects:
         page: list[ObjectVersion] = []
         last = "", 0
         for key, stored, described in self._behind(bucket, keys, after):
-            if len(page) == limit:
+            if len(page) == min(limit, PAGE):
                 return VersionPage(tuple(page), f"{last[1]}/{last[0]}", last[0])
             page.append(described)
             last = key, stored.ordinal

@@ -25,6 +25,8 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.moto_api._internal.moto_random import MotoRandom
 from moto.s3.responses import S3Response
 
+from tests.fakes.strict_aws import strict_calls
+
 if TYPE_CHECKING:
     from moto.core.config import DefaultConfig
 
@@ -36,9 +38,9 @@ _PICKER: Final = XFormedAttributePicker()
 
 @contextmanager
 def quick_aws(config: DefaultConfig | None = None) -> Iterator[None]:
-    """`mock_aws` of moto, with the quicker functions; the configuration is moto's."""
+    """`mock_aws` of moto, with the quicker functions and as strict as AWS; the configuration is moto's."""
     _hasten()
-    with mock_aws(config=config):
+    with mock_aws(config=config), strict_calls():
         yield
 
 

@@ -101,7 +101,7 @@ class Deployed:
 
     def states(self) -> dict[str, str]:
         """The state of every workload, by id."""
-        items = self.dynamodb.scan(TableName="workloads")["Items"]
+        items = self.dynamodb.scan(TableName="workloads", ConsistentRead=True)["Items"]
         return {
             item["id"]["S"].removeprefix("workload#"): item["state"]["S"]
             for item in items

@@ -247,7 +247,7 @@ def test_metrics_name_the_stack(env: Environment) -> None:
 
 def overdue(env: Environment) -> None:
     """Let the lease of every open workload end."""
-    for item in env.deployed.dynamodb.scan(TableName="workloads")["Items"]:
+    for item in env.deployed.dynamodb.scan(TableName="workloads", ConsistentRead=True)["Items"]:
         if "at" in item and item["id"]["S"].startswith("workload#"):
             env.deployed.dynamodb.update_item(
                 TableName="workloads",

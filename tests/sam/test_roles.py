@@ -78,7 +78,7 @@ class Guarded:
 
     def states(self) -> set[str]:
         """The states of all workloads."""
-        items = self.client("dynamodb").scan(TableName=self.outputs["WorkloadsTable"])["Items"]
+        items = self.client("dynamodb").scan(TableName=self.outputs["WorkloadsTable"], ConsistentRead=True)["Items"]
         return {item["state"]["S"] for item in items if item["id"]["S"].startswith("workload#")}
 
 

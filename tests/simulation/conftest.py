@@ -9,7 +9,7 @@ import pytest
 from tests.simulation.contract import results_remembered
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _remembered() -> Iterator[None]:
     with results_remembered():
         yield

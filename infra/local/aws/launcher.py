@@ -1,10 +1,11 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Fifteen things differ from the program
+Beside the standard library only that environment's packages can be imported here. Sixteen things differ from the program
 `ministack`, twelve of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
+* A read of DynamoDB that may miss the last writes is refused (`strictness.py`): ministack answers it as if it were consistent.
 * The socket is given: bound to loopback, so that its port is known before the first request.
 * Events of EMR Serverless are let through. AWS refuses `aws.*` sources from customers; here their sender is another process.
 * A queue runs as many batches at once as there are processors, for each has a process of its own.
@@ -106,11 +107,11 @@ def main(descriptor: int) -> None:
     config.keep_alive_timeout = 75
     guard = import_module("guard")
     app = import_module("ministack.app").app
-    asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE])))
+    asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE], import_module("strictness").refusal)))
 
 
-def guarded(app: Any, guard: Any, secret: str) -> Any:  # noqa: ANN401 - of ASGI, and the module
-    """The application for those whom `guard` trusts; its answers allow pages of other origins nothing."""
+def guarded(app: Any, guard: Any, secret: str, refusal: Callable[[str, bytes], bytes]) -> Any:  # noqa: ANN401 - of ASGI, and the module
+    """The application for those whom `guard` trusts, but for what has a `refusal`; its answers allow other origins nothing."""
 
     async def served(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ANN401 - of ASGI
         if scope["type"] == "lifespan":
@@ -122,18 +123,21 @@ def guarded(app: Any, guard: Any, secret: str) -> Any:  # noqa: ANN401 - of ASGI
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
         target, body, more = f"{path}?{scope['query_string'].decode('latin-1')}", b"", True
         read = receive
-        if "x-amz-content-sha256" not in headers:
+        operation = headers.get("x-amz-target", "")
+        if operation or "x-amz-content-sha256" not in headers:
             while more:
                 part = await receive()
                 body, more = body + part.get("body", b""), part.get("more_body", False)
             read = replayed(body, receive)
         is_open = OPEN.fullmatch(f"{scope['method']} {path}") is not None
+        status, answer = 403, b'{"message":"Forbidden"}'
         if guard.is_local(headers) and (is_open or guard.is_trusted(secret, scope["method"], target, headers, body)):
-            await app(scope, read, without_cors(send))
-            return
-        answer = b'{"message":"Forbidden"}'
+            status, answer = 400, refusal(operation, body)
+            if not answer:
+                await app(scope, read, without_cors(send))
+                return
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
-        await send({"type": "http.response.start", "status": 403, "headers": kind})
+        await send({"type": "http.response.start", "status": status, "headers": kind})
         await send({"type": "http.response.body", "body": answer})
 
     return served

@@ -25,7 +25,7 @@ from lakegate.gate.ledger.blocks import canonical_json, contract_chain
 from lakegate.gate.ledger.commit import signers
 from lakegate.gate.ledger.record_contents import PUBLIC_KEY
 from lakegate.gate.ledger.signatures import SHORT, Verifies, fingerprint, is_public_key
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ports import Address, ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
 
@@ -489,14 +489,9 @@ def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
 
 def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
     """The first version of each document below a prefix, sorted by key; what is put over it is ignored."""
-    found: dict[str, ObjectVersion] = {}
-    after: str | None = None
-    while True:
-        page = dependencies.objects.versions(_store(dependencies).bucket, prefix, after)
-        found |= {each.key: each for each in page.versions}  # the newest version of a key comes first
-        if page.after is None:
-            return [each for key, each in sorted(found.items()) if day_of(key)]
-        after = page.after
+    listed = every_version(dependencies.objects, _store(dependencies).bucket, prefix)
+    found = {each.key: each for each in listed}  # the newest version of a key comes first
+    return [each for key, each in sorted(found.items()) if day_of(key)]
 
 
 def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:

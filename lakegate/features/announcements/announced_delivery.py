@@ -27,6 +27,7 @@ from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import every_version
 from lakegate.gate.registry.registry_rows import RegistrySnapshot, Route
 from lakegate.gate.table import (
     ALWAYS,
@@ -345,8 +346,8 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
 
 def has_landed(dependencies: Dependencies, announcement: Announcement) -> bool:
     """Whether an object is at the key of an announcement."""
-    page = dependencies.objects.versions(dependencies.places.landing, announcement.key)
-    return any(each.key == announcement.key and each.current for each in page.versions)
+    listed = every_version(dependencies.objects, dependencies.places.landing, announcement.key)
+    return any(each.key == announcement.key and each.current for each in listed)
 
 
 def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:

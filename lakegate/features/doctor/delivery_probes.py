@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
@@ -26,7 +27,7 @@ from lakegate.gate.dependencies import Dependencies, Timing
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import contract_chain
-from lakegate.gate.ports import names_invocation
+from lakegate.gate.ports import every_version, names_invocation
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.text import listed
@@ -174,8 +175,8 @@ def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
         if row is not None:
             yield from of_row(examined, row)
     places = examined.dependencies.places
-    page = examined.dependencies.objects.versions(places.landing, places.landing_prefix, None, ROWS)
-    for version in filter(examined.dependencies.may_deliver, page.versions):
+    landed = every_version(examined.dependencies.objects, places.landing, places.landing_prefix)
+    for version in filter(examined.dependencies.may_deliver, islice(landed, ROWS)):
         identity = workload_id(version.bucket, version.key, version.version)
         try:
             row = row_of(examined.dependencies, identity)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
@@ -28,7 +29,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.submit_run import invoke_judge
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, every_version
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, found, workloads_key
 from lakegate.json_codec import encode
@@ -292,11 +293,11 @@ def _of_key(
 
 
 def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:
-    """The current versions below a prefix, of one page: more are not validated at once."""
-    page = dependencies.objects.versions(bucket, prefix)
-    if page.after is not None:
+    """The current versions below a prefix. InputError if it has more versions than are validated at once."""
+    listed = tuple(islice(every_version(dependencies.objects, bucket, prefix), MOST_VERSIONS + 1))
+    if len(listed) > MOST_VERSIONS:
         raise InputError("there are too many objects: name one of them")
-    return tuple(described(each) for each in page.versions if each.current)
+    return tuple(described(each) for each in listed if each.current)
 
 
 # ---- DCM's Validator API ----
@@ -308,6 +309,8 @@ KEPT: Final = timedelta(days=7)
 STARTING: Final = timedelta(minutes=1)
 """Longer than the function of the API runs."""
 ATTEMPT: Final = 1
+MOST_VERSIONS: Final = 1_000
+"""Below the prefix of one validation."""
 TRIES: Final = 5
 """Of a write that another one overtakes: two others write a row, once each."""
 SWITCHED_OFF: Final = "this stack has no judge function, which runs validations (parameter SmallFileBytes)"

@@ -29,7 +29,7 @@ from lakegate.gate.delivery.delivery_row import IDENTIFYING, FailureCause, PartL
 from lakegate.gate.delivery.delivery_terms import BatchLimits, Terms
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ports import Address, ObjectVersion, every_version
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -261,13 +261,8 @@ def collected(dependencies: Dependencies, workload: Workload, terms: Terms) -> P
 
 def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
     """Every version of the objects directly in a folder; of one key the newest first."""
-    after: str | None = None
-    while True:
-        page = dependencies.objects.versions(bucket, folder, after)
-        yield from (each for each in page.versions if each.key != folder and folder_of(each.key) == folder)
-        after = page.after
-        if after is None:
-            return
+    below = every_version(dependencies.objects, bucket, folder)
+    return (each for each in below if each.key != folder and folder_of(each.key) == folder)
 
 
 def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery: DeliveryUnit) -> bool:

@@ -23,7 +23,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block
-from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.ports import ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.report.delivery_report import Report
 from lakegate.text import counted, did_you_mean, listed
@@ -334,7 +334,7 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
             f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
         )
     if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
-        for version in dependencies.objects.versions(landing, key).versions:
+        for version in every_version(dependencies.objects, landing, key, PAGES):
             row_of(dependencies, workload_id(landing, version.key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
     raise InputError(
@@ -385,14 +385,8 @@ def _landed(dependencies: Dependencies, limit: int, prefix: str | None = None) -
 
 
 def _listed(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
-    after: str | None = None
-    for _ in range(PAGES):
-        page = dependencies.objects.versions(dependencies.places.landing, prefix, after)
-        ignored = dependencies.places.ignored
-        yield from (each for each in page.versions if not is_ignored(each.key, each.size, ignored))
-        after = page.after
-        if after is None:
-            return
+    below = every_version(dependencies.objects, dependencies.places.landing, prefix, PAGES)
+    return (each for each in below if not is_ignored(each.key, each.size, dependencies.places.ignored))
 
 
 def failed_and_staged(
@@ -408,20 +402,13 @@ def failed_and_staged(
 
 def _staged(dependencies: Dependencies, known: frozenset[str]) -> Iterator[str]:
     """The workloads of staged copies, each once, but for those that are known."""
-    after: str | None = None
     seen = set(known)
-    for _ in range(PAGES):
-        try:
-            page = dependencies.objects.versions(dependencies.places.lake, lake_layout.STAGING, after)
-        except AccessDenied:  # owners of contracts list their own prefixes alone
-            return
-        for identity in (lake_layout.staged_workload(each.key) for each in page.versions if each.current):
+    staged = every_version(dependencies.objects, dependencies.places.lake, lake_layout.STAGING, PAGES)
+    with suppress(AccessDenied):  # owners of contracts list their own prefixes alone
+        for identity in (lake_layout.staged_workload(each.key) for each in staged if each.current):
             if identity not in seen:
                 seen.add(identity)
                 yield identity
-        after = page.after
-        if after is None:
-            return
 
 
 def _open(dependencies: Dependencies, limit: int) -> Iterator[Delivery]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record
-from lakegate.gate.ports import ObjectVersion
+from lakegate.gate.ports import ObjectVersion, every_version
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -132,13 +132,7 @@ def _left(described: Mapping[str, Any], record: Record, before: Left | None, rep
 
 def versions_of(dependencies: Dependencies, prefix: str) -> Iterator[ObjectVersion]:
     """Every version below a prefix of the lake bucket."""
-    after: str | None = None
-    while True:
-        page = dependencies.objects.versions(dependencies.places.lake, prefix, after)
-        yield from page.versions
-        after = page.after
-        if after is None:
-            return
+    return every_version(dependencies.objects, dependencies.places.lake, prefix)
 
 
 # ---- Days of quarantine ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from infra.local.aws import guard
 from infra.local.aws.guard import HEADER, is_local, is_trusted
 from infra.local.aws.launcher import guarded
+from infra.local.aws.strictness import REFUSAL, refusal
 
 SECRET = "5e" * 20
 TEXTS = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\x7f"), min_size=1, max_size=8)
@@ -129,7 +131,7 @@ def asked(method: str, path: str, kind: str = "http", **headers: str) -> list[di
 
     given_headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": kind, "method": method, "path": path, "query_string": b"", "headers": given_headers}
-    asyncio.run(guarded(_app, guard, SECRET)(scope, receive, send))
+    asyncio.run(guarded(_app, guard, SECRET, refusal)(scope, receive, send))
     return sent
 
 
@@ -163,6 +165,45 @@ def test_no_code_is_run_for_a_page_or_another_user() -> None:
     assert whole[1]["body"] == b"two"
 
 
+@pytest.mark.parametrize(
+    ("operation", "request_", "status"),
+    [
+        ("GetItem", {}, 400),
+        ("GetItem", {"ConsistentRead": True}, 200),
+        ("Scan", {"ConsistentRead": False}, 400),
+        ("Query", {"IndexName": "agenda"}, 200),
+        ("BatchGetItem", {"RequestItems": {"a": {"ConsistentRead": True}, "b": {}}}, 400),
+        ("BatchGetItem", {"RequestItems": {"a": {"ConsistentRead": True}}}, 200),
+        ("PutItem", {}, 200),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"x_amz_content_sha256": "0"}])
+def test_a_read_that_may_miss_writes_is_refused(
+    operation: str, request_: dict[str, Any], status: int, more: dict[str, str]
+) -> None:
+    """As DynamoDB refuses a request; an index has no other reads. Code that forgets to ask is wrong on AWS now and then."""
+    body, sent = json.dumps(request_).encode(), list[dict[str, Any]]()
+    given = {
+        "x_amz_target": f"DynamoDB_20120810.{operation}",
+        HEADER.replace("-", "_"): SECRET,
+        "host": "127.0.0.1",
+        **more,
+    }
+    headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in given.items()]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
+    asyncio.run(guarded(_app, guard, SECRET, refusal)(scope, receive, send))
+    error = {"__type": "com.amazon.coral.validate#ValidationException", "message": REFUSAL}
+
+    assert (sent[0]["status"], json.loads(sent[1]["body"])) == (status, error if status == 400 else request_)
+
+
 def test_the_start_of_the_program_passes() -> None:
     """It has no headers."""
     seen: list[str] = []
@@ -170,6 +211,6 @@ def test_the_start_of_the_program_passes() -> None:
     async def app(scope: Any, _receive: Any, _send: Any) -> None:
         seen.append(scope["type"])
 
-    asyncio.run(guarded(app, SimpleNamespace(), SECRET)({"type": "lifespan"}, None, None))
+    asyncio.run(guarded(app, SimpleNamespace(), SECRET, refusal)({"type": "lifespan"}, None, None))
 
     assert seen == ["lifespan"]

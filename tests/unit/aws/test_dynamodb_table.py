@@ -168,7 +168,11 @@ def test_what_is_due_is_found_oldest_first_over_all_shards(cloud: Cloud) -> None
         table.create(ROW._replace(id=name, due_at=NOW - timedelta(seconds=n)))
     table.create(ROW._replace(id="later", due_at=NOW + timedelta(microseconds=1)))
     table.create(ROW._replace(id="closed", due_at=None))
-    used = {item["shard"]["S"] for item in cloud.dynamodb.scan(TableName="workloads")["Items"] if "shard" in item}
+    used = {
+        item["shard"]["S"]
+        for item in cloud.dynamodb.scan(TableName="workloads", ConsistentRead=True)["Items"]
+        if "shard" in item
+    }
 
     assert tuple(reversed(names)) == agenda.due(NOW, 100)
     assert tuple(reversed(names))[:3] == agenda.due(NOW, 3)
@@ -189,7 +193,9 @@ def test_a_version_keeps_what_was_recorded_when_it_was_published(cloud: Cloud) -
     written = replace(publication(), unmeasured_rules=2)
     registry.publish(written)
     key = {"id": {"S": "version#orders#1.0.0"}}
-    content = json.loads(cloud.dynamodb.get_item(TableName="registry", Key=key)["Item"]["content"]["S"])
+    content = json.loads(
+        cloud.dynamodb.get_item(TableName="registry", ConsistentRead=True, Key=key)["Item"]["content"]["S"]
+    )
     newer = {":newer": {"S": json.dumps(content | {"member": 1})}}
     cloud.dynamodb.update_item(
         TableName="registry",

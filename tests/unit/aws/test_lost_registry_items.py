@@ -70,7 +70,7 @@ def lose(cloud: Cloud, items: Iterable[str]) -> None:
 
 
 def items(cloud: Cloud) -> dict[str, object]:
-    found = cloud.dynamodb.scan(TableName="registry")["Items"]
+    found = cloud.dynamodb.scan(TableName="registry", ConsistentRead=True)["Items"]
     return {each["id"]["S"]: each for each in found if not each["id"]["S"].startswith("contract#")}
 
 

@@ -159,7 +159,9 @@ class Lakegate:
     def overwrite(self, workload: str, change: Callable[[dict[str, Any]], object]) -> None:
         """Bring a row where only time, or another version of the code, would bring it."""
         key, table = {"id": {"S": f"workload#{workload}"}}, "workloads"
-        row = json.loads(self.clients["dynamodb"].get_item(TableName=table, Key=key)["Item"]["row"]["S"])
+        row = json.loads(
+            self.clients["dynamodb"].get_item(TableName=table, ConsistentRead=True, Key=key)["Item"]["row"]["S"]
+        )
         change(row)
         self.clients["dynamodb"].update_item(
             TableName=table,

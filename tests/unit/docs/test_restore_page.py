@@ -28,11 +28,13 @@ def client(service: str) -> Any:
 
 
 def items(lakegate: Lakegate, table: str) -> list[str]:
-    return sorted(str(item) for item in lakegate.clients["dynamodb"].scan(TableName=table)["Items"])
+    return sorted(
+        str(item) for item in lakegate.clients["dynamodb"].scan(TableName=table, ConsistentRead=True)["Items"]
+    )
 
 
 def rows(lakegate: Lakegate, table: str) -> list[dict[str, Any]]:
-    return list(lakegate.clients["dynamodb"].scan(TableName=table)["Items"])
+    return list(lakegate.clients["dynamodb"].scan(TableName=table, ConsistentRead=True)["Items"])
 
 
 def replace_rows(lakegate: Lakegate, table: str, restored: list[dict[str, Any]]) -> None:
@@ -99,7 +101,7 @@ def test_an_item_is_copied_from_a_restored_table(lakegate: Lakegate) -> None:
     names = {**NAMES, "TABLE": "workloads", "KEY": json.dumps(key)}
     restore, get, put = commands(PAGE["An item that cannot be read"])
     aws(restore, names, client)
-    item = lakegate.clients["dynamodb"].get_item(TableName="workloads", Key=key)["Item"]
+    item = lakegate.clients["dynamodb"].get_item(TableName="workloads", ConsistentRead=True, Key=key)["Item"]
     lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item | {"row": {"S": "{"}})
     damaged = lakegate("status").stderr
     aws(put, names | {"ITEM": json.dumps(aws(get, names, client)["Item"])}, client)
@@ -113,7 +115,11 @@ def test_a_deleted_or_overwritten_object_is_restored(lakegate: Lakegate) -> None
     lakegate.routed()
     lakegate.delivered()
     s3 = lakegate.clients["s3"]
-    versions = s3.list_object_versions(Bucket=LAKE, Prefix="accepted/")["Versions"]
+    versions = (
+        s3.get_paginator("list_object_versions")
+        .paginate(Bucket=LAKE, Prefix="accepted/")
+        .build_full_result()["Versions"]
+    )
     key = next(each["Key"] for each in versions if "workload=" in each["Key"])
     damages = (s3.delete_object(Bucket=LAKE, Key=key), s3.put_object(Bucket=LAKE, Key=key, Body=b"other"))
     damaged = lakegate("verify", "orders_v1", "--objects").exit_code

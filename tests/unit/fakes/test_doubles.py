@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lakegate.errors import ConditionFailed, PortError
-from lakegate.gate.ports import Address, ObjectVersion, VersionPage
+from lakegate.gate.ports import Address, ObjectVersion, every_version
 from tests.fakes import Memory
 from tests.unit.aws.conftest import Cloud
 
@@ -73,8 +73,6 @@ class Store:
         if isinstance(answer, ObjectVersion):
             ordinal = next((n for n, each in enumerate(self.written) if each.version == answer.version), None)
             return (answer.key.removeprefix(self.run), ordinal, answer.size)
-        if isinstance(answer, VersionPage):
-            return [(*self.plain(each), each.current) for each in answer.versions]
         return answer
 
     def keep(self, answer: Any) -> Any:
@@ -125,7 +123,8 @@ def delete(store: Store, key: str, nth: int | None) -> Any:
 
 
 def versions(store: Store, prefix: str) -> Any:
-    return store.plain(outcome_of(lambda: store.port.versions("landing", store.key(prefix))))
+    listed = outcome_of(lambda: tuple(every_version(store.port, "landing", store.key(prefix))))
+    return [(*store.plain(each), each.current) for each in listed] if isinstance(listed, tuple) else listed
 
 
 STORE_STEPS: dict[str, Callable[..., Any]] = {

@@ -24,6 +24,7 @@ from moto.moto_api._internal.moto_random import MotoRandom
 from lakegate.aws.dynamodb_table import DEFINITIONS
 from tests.fakes import quick_moto
 from tests.fakes.quick_moto import PUBLISHED, QUICKER, client, quick_aws
+from tests.fakes.strict_aws import strict_calls
 from tests.reference.sampling import sampled
 
 SERVICES = ("cloudformation", "dynamodb", "s3", "sqs")
@@ -70,20 +71,26 @@ def calls() -> list[Callable[[], Any]]:
         lambda: table.create_table(TableName=TABLE, BillingMode="PAY_PER_REQUEST", **DEFINITIONS[TABLE]),
         lambda: table.describe_table(TableName=TABLE),
         lambda: table.put_item(TableName=TABLE, Item=item),
-        lambda: table.get_item(TableName=TABLE, Key=KEY),
+        lambda: table.get_item(TableName=TABLE, ConsistentRead=True, Key=KEY),
         lambda: table.transact_write_items(TransactItems=[{"Update": UPDATE}, {"ConditionCheck": unmet}]),
-        lambda: table.get_item(TableName=TABLE, Key=KEY),
+        lambda: table.get_item(TableName=TABLE, ConsistentRead=True, Key=KEY),
         lambda: table.transact_write_items(TransactItems=[{"Update": UPDATE}]),
         lambda: table.scan(
-            TableName=TABLE, FilterExpression="attempt > :n", ExpressionAttributeValues={":n": {"N": "1"}}
+            TableName=TABLE,
+            ConsistentRead=True,
+            FilterExpression="attempt > :n",
+            ExpressionAttributeValues={":n": {"N": "1"}},
         ),
         lambda: table.query(
-            TableName=TABLE, KeyConditionExpression="id = :id", ExpressionAttributeValues={":id": KEY["id"]}
+            TableName=TABLE,
+            ConsistentRead=True,
+            KeyConditionExpression="id = :id",
+            ExpressionAttributeValues={":id": KEY["id"]},
         ),
         lambda: table.update_item(**UPDATE | {"ReturnValues": "ALL_OLD"}),
-        lambda: table.batch_get_item(RequestItems={TABLE: {"Keys": [KEY]}}),
+        lambda: table.batch_get_item(RequestItems={TABLE: {"Keys": [KEY], "ConsistentRead": True}}),
         lambda: table.delete_item(**unmet),
-        lambda: table.get_item(TableName="another", Key=KEY),
+        lambda: table.get_item(TableName="another", ConsistentRead=True, Key=KEY),
         lambda: stacks.create_stack(StackName=STACK, TemplateBody=json.dumps(TEMPLATE)),
         lambda: stacks.describe_stacks(StackName=STACK),
         lambda: stacks.describe_stacks(StackName="another"),
@@ -123,7 +130,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("published")
 def test_answers_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Headers and identifiers included, twice: when the results are computed, and when they are known."""
-    with mock_aws():
+    with mock_aws(), strict_calls():
         expected = answers()
     monkeypatch.undo()
     quick_moto._hasten.cache_clear()  # noqa: SLF001 - as in a new process

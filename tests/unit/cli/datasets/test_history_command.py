@@ -148,7 +148,7 @@ def test_a_delivery_without_its_entry_is_listed_without_its_rules(kept: Lakegate
 
 def test_a_row_that_is_gone_hides_only_its_file(kept: Lakegate) -> None:
     """A table restored to an earlier time: the index still lists finished deliveries."""
-    for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
+    for item in kept.clients["dynamodb"].scan(TableName="workloads", ConsistentRead=True)["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
         archived = f"runs/{item['id']['S'].partition('#')[2]}/row.json"
         kept.clients["s3"].delete_object(Bucket=LAKE, Key=archived)

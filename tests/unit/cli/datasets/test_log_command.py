@@ -81,7 +81,7 @@ def test_a_contract_lists_who_published_it(kept: Lakegate) -> None:
 
 def test_a_block_whose_row_is_gone_is_listed_without_its_file(kept: Lakegate) -> None:
     """A table restored to an earlier time: the ledger still lists finished deliveries."""
-    for item in kept.clients["dynamodb"].scan(TableName="workloads")["Items"]:
+    for item in kept.clients["dynamodb"].scan(TableName="workloads", ConsistentRead=True)["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
         archived = f"runs/{item['id']['S'].partition('#')[2]}/row.json"
         kept.clients["s3"].delete_object(Bucket=LAKE, Key=archived)
@@ -119,7 +119,9 @@ def test_a_block_that_was_changed_is_found(kept: Lakegate, height: int, expected
     """Exit code 1, and from which block on nothing can be trusted."""
     key = {"chain": {"S": "shop/orders_v1"}, "height": {"N": str(height)}}
     client = kept.clients["dynamodb"]
-    text = client.get_item(TableName="ledger", Key=key)["Item"]["block"]["S"].replace('"rows":4', '"rows":5')
+    text = client.get_item(TableName="ledger", ConsistentRead=True, Key=key)["Item"]["block"]["S"].replace(
+        '"rows":4', '"rows":5'
+    )
     change = {"UpdateExpression": "SET #b = :b", "ExpressionAttributeNames": {"#b": "block"}}
     client.update_item(TableName="ledger", Key=key, ExpressionAttributeValues={":b": {"S": text}}, **change)
     people, machine = kept("verify", "orders_v1"), kept("verify", "orders_v1", "--json")
@@ -133,7 +135,9 @@ def test_a_block_that_its_schema_refuses_is_reported(kept: Lakegate) -> None:
     """With its height, the place in it and the rule, for people and for machines."""
     key = {"chain": {"S": "shop/orders_v1"}, "height": {"N": "1"}}
     client = kept.clients["dynamodb"]
-    text = client.get_item(TableName="ledger", Key=key)["Item"]["block"]["S"].replace('"rows":4', '"rows":-4')
+    text = client.get_item(TableName="ledger", ConsistentRead=True, Key=key)["Item"]["block"]["S"].replace(
+        '"rows":4', '"rows":-4'
+    )
     client.put_item(TableName="ledger", Item={**key, "block": {"S": text}})
     why = "block.json does not fit its schema at rows (rule: minimum)"
 
@@ -170,7 +174,7 @@ def test_a_line_without_deliveries_is_empty(lakegate: Lakegate) -> None:
 
 def test_a_chain_older_than_the_list_is_found_by_its_whole_name(kept: Lakegate) -> None:
     """Lines that nobody publishes any more, and days long ago."""
-    for item in kept.clients["dynamodb"].scan(TableName="registry")["Items"]:
+    for item in kept.clients["dynamodb"].scan(TableName="registry", ConsistentRead=True)["Items"]:
         kept.clients["dynamodb"].delete_item(TableName="registry", Key={"id": item["id"]})
 
     assert kept.json("verify", "shop/orders_v1")["height"] == 1

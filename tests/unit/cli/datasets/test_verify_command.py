@@ -144,7 +144,12 @@ def test_a_delete_marker_is_named_as_what_it_is(kept: Lakegate) -> None:
     key = judged(kept).key
     kept.dependencies.objects.delete(Address(LAKE, key))
     result = kept("verify", "orders_v1", "--objects").stdout
-    (marker,) = kept.clients["s3"].list_object_versions(Bucket=LAKE, Prefix=key)["DeleteMarkers"]
+    (marker,) = (
+        kept.clients["s3"]
+        .get_paginator("list_object_versions")
+        .paginate(Bucket=LAKE, Prefix=key)
+        .build_full_result()["DeleteMarkers"]
+    )
 
     assert "hidden: orders/day.csv, block 0, workload " in result
     assert f"aws s3api list-object-versions --bucket {LAKE} --prefix {key} --query DeleteMarkers" in result
@@ -214,7 +219,7 @@ def test_a_chain_without_its_head_is_not_written_as_an_empty_one(kept: Lakegate)
 def test_blocks_are_verified_though_the_head_is_lost(kept: Lakegate) -> None:
     """A block that was altered is a fault of its own."""
     table = kept.clients["dynamodb"]
-    item = table.get_item(TableName="ledger", Key=HEAD | {"height": {"N": "0"}})["Item"]
+    item = table.get_item(TableName="ledger", ConsistentRead=True, Key=HEAD | {"height": {"N": "0"}})["Item"]
     table.put_item(TableName="ledger", Item=item | {"block": {"S": "{"}})
     table.delete_item(TableName="ledger", Key=HEAD)
     faults = json.loads(kept("verify", "shop/orders_v1", "--json").stdout)["faults"]
@@ -276,7 +281,13 @@ def test_a_chain_is_compared_with_the_anchors_that_the_stack_keeps(kept: Lakegat
     kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
     kept.ok("verify", "orders_v1", "--keep-anchor", *anchored)
     digest = kept.dependencies.ledger.head("shop/orders_v1").digest
-    keys = [each["Key"] for each in kept.clients["s3"].list_objects_v2(Bucket="anchors")["Contents"]]
+    keys = [
+        each["Key"]
+        for each in kept.clients["s3"]
+        .get_paginator("list_objects_v2")
+        .paginate(Bucket="anchors")
+        .build_full_result()["Contents"]
+    ]
     kept.clients["s3"].put_object(Bucket="anchors", Key=f"shop/orders_v1/0={'0' * 64}")
 
     broken = kept("verify", "orders_v1", *anchored)
@@ -291,7 +302,15 @@ def test_a_broken_chain_gives_no_anchor(kept: Lakegate, anchored: list[str]) -> 
     kept.clients["s3"].put_object(Bucket="anchors", Key=f"shop/orders_v1/0={'0' * 64}")
 
     assert kept("verify", "orders_v1", "--keep-anchor", *anchored).exit_code == 1
-    assert len(kept.clients["s3"].list_objects_v2(Bucket="anchors")["Contents"]) == 1
+    assert (
+        len(
+            kept.clients["s3"]
+            .get_paginator("list_objects_v2")
+            .paginate(Bucket="anchors")
+            .build_full_result()["Contents"]
+        )
+        == 1
+    )
 
 
 def test_a_stack_without_a_bucket_keeps_no_anchors(kept: Lakegate) -> None:

@@ -22,7 +22,7 @@ def rejected_delivery(lakegate: Lakegate, body: bytes = b"id,amount\n,1\nb,2\nc,
 
 
 def workloads(lakegate: Lakegate) -> int:
-    items = lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]
+    items = lakegate.clients["dynamodb"].scan(TableName="workloads", ConsistentRead=True)["Items"]
     return sum(each["id"]["S"].startswith("workload#") for each in items)
 
 

@@ -152,7 +152,12 @@ def test_one_that_is_refused_does_not_stop_the_others(lakegate: Lakegate) -> Non
     """The summary has the reason, and the exit code shows that something is left."""
     lakegate.routed()
     rejected = [lakegate.delivered(1, body=body(number), name=f"{number}.csv") for number in range(2)]
-    copies = lakegate.clients["s3"].list_object_versions(Bucket="lakegate-lake", Prefix="quarantine/")["Versions"]
+    copies = (
+        lakegate.clients["s3"]
+        .get_paginator("list_object_versions")
+        .paginate(Bucket="lakegate-lake", Prefix="quarantine/")
+        .build_full_result()["Versions"]
+    )
     lost = next(each for each in copies if rejected[0] in each["Key"])
     lakegate.clients["s3"].delete_object(Bucket="lakegate-lake", Key=lost["Key"])
     result = lakegate("replay", "--state", "QUARANTINED")

@@ -542,7 +542,7 @@ def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: L
     """A table restored to an earlier time hides no finished delivery; its file is known while the archive has its row."""
     lakegate.routed()
     lakegate.delivered()
-    for item in lakegate.clients["dynamodb"].scan(TableName="workloads")["Items"]:
+    for item in lakegate.clients["dynamodb"].scan(TableName="workloads", ConsistentRead=True)["Items"]:
         lakegate.clients["dynamodb"].delete_item(TableName="workloads", Key={"id": item["id"]})
     (archived,) = lakegate.json("status")["deliveries"]
     lakegate.dependencies.objects.delete(Address(LAKE, row_key(archived["workload"])))

@@ -69,7 +69,7 @@ def lived(lakegate: Lakegate) -> str:
 
 def stored_items(lakegate: Lakegate) -> Iterator[tuple[str, dict[str, Any]]]:
     for table in TABLES:
-        for item in lakegate.clients["dynamodb"].scan(TableName=table)["Items"]:
+        for item in lakegate.clients["dynamodb"].scan(TableName=table, ConsistentRead=True)["Items"]:
             yield table, item
 
 
@@ -229,7 +229,11 @@ def test_one_damaged_object_stops_nothing_else(lakegate: Lakegate, part: str, da
     """Deliveries of all lines end, but those that were pinned to a plan that is gone."""
     lakegate.begin(lived)
     s3 = lakegate.clients["s3"]
-    keys = [each["Key"] for each in s3.list_objects_v2(Bucket=LAKE)["Contents"] if part in each["Key"]]
+    keys = [
+        each["Key"]
+        for each in s3.get_paginator("list_objects_v2").paginate(Bucket=LAKE).build_full_result()["Contents"]
+        if part in each["Key"]
+    ]
     for key in keys if part != "plans/" else keys[:1]:
         if damage == "missing":
             s3.delete_object(Bucket=LAKE, Key=key)
@@ -255,7 +259,7 @@ def test_keys_of_a_newer_release_are_written_again(lakegate: Lakegate) -> None:
     table = lakegate.clients["dynamodb"]
     for name, attribute in ((f"workload#{workload}", "row"), (f"line#{LINE}", "line"), ("contract#shop", "content")):
         where = "registry" if name.startswith("contract") else "workloads"
-        item = table.get_item(TableName=where, Key={"id": {"S": name}})["Item"]
+        item = table.get_item(TableName=where, ConsistentRead=True, Key={"id": {"S": name}})["Item"]
         content = json.loads(item[attribute]["S"]) | {"zzz": {"a": 1}}
         table.put_item(TableName=where, Item=item | {attribute: {"S": json.dumps(content)}})
     lakegate.answer(workload)
@@ -265,7 +269,7 @@ def test_keys_of_a_newer_release_are_written_again(lakegate: Lakegate) -> None:
     assert lakegate.dependencies.workloads.get(workload).state is State.PUBLISHED
     for name, attribute in ((f"workload#{workload}", "row"), (f"line#{LINE}", "line"), ("contract#shop", "content")):
         where = "registry" if name.startswith("contract") else "workloads"
-        item = table.get_item(TableName=where, Key={"id": {"S": name}})["Item"]
+        item = table.get_item(TableName=where, ConsistentRead=True, Key={"id": {"S": name}})["Item"]
         assert json.loads(item[attribute]["S"])["zzz"] == {"a": 1}, name
 
 

@@ -90,7 +90,13 @@ def faults(kept: Lakegate, *words: str, place: str = "stack") -> list[tuple[str,
 
 
 def keys_of(kept: Lakegate) -> list[str]:
-    return [each["Key"] for each in kept.clients["s3"].list_objects_v2(Bucket=BUCKET, Prefix="_daily/")["Contents"]]
+    return [
+        each["Key"]
+        for each in kept.clients["s3"]
+        .get_paginator("list_objects_v2")
+        .paginate(Bucket=BUCKET, Prefix="_daily/")
+        .build_full_result()["Contents"]
+    ]
 
 
 def test_every_anchored_chain_is_verified(kept: Lakegate, key: list[str]) -> None:
@@ -131,7 +137,7 @@ def test_every_anchored_chain_is_verified(kept: Lakegate, key: list[str]) -> Non
 def stored(kept: Lakegate, chain: str = LINE) -> list[Any]:
     """All items of a chain, its head first."""
     asked = {"KeyConditionExpression": "chain = :chain", "ExpressionAttributeValues": {":chain": {"S": chain}}}
-    found: list[Any] = kept.clients["dynamodb"].query(TableName="ledger", **asked)["Items"]
+    found: list[Any] = kept.clients["dynamodb"].query(TableName="ledger", ConsistentRead=True, **asked)["Items"]
     return found
 
 

@@ -143,7 +143,14 @@ class Deployer:
         return document
 
     def keys(self, bucket: str) -> set[str]:
-        return {each["Key"] for each in self.lakegate.clients["s3"].list_objects_v2(Bucket=bucket).get("Contents", ())}
+        return {
+            each["Key"]
+            for each in self.lakegate.clients["s3"]
+            .get_paginator("list_objects_v2")
+            .paginate(Bucket=bucket)
+            .build_full_result()
+            .get("Contents", ())
+        }
 
 
 @pytest.fixture

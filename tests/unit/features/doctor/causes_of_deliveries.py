@@ -50,7 +50,12 @@ def failed(
 def failed_and_deleted(world: World) -> None:
     """Somebody has deleted what landed."""
     failed()(world)
-    landed = world.lakegate.clients["s3"].list_object_versions(Bucket=LANDING)["Versions"]
+    landed = (
+        world.lakegate.clients["s3"]
+        .get_paginator("list_object_versions")
+        .paginate(Bucket=LANDING)
+        .build_full_result()["Versions"]
+    )
     for each in landed:
         world.lakegate.clients["s3"].delete_object(Bucket=LANDING, Key=each["Key"], VersionId=each["VersionId"])
 
@@ -130,7 +135,12 @@ def lost(world: World) -> None:
 
 
 def unplanned(world: World) -> None:
-    for each in world.lakegate.clients["s3"].list_objects_v2(Bucket=LAKE, Prefix="plans/")["Contents"]:
+    for each in (
+        world.lakegate.clients["s3"]
+        .get_paginator("list_objects_v2")
+        .paginate(Bucket=LAKE, Prefix="plans/")
+        .build_full_result()["Contents"]
+    ):
         world.lakegate.clients["s3"].delete_object(Bucket=LAKE, Key=each["Key"])
 
 
@@ -141,7 +151,7 @@ def unplanned_delivery(world: World) -> None:
 
 def emptied(world: World) -> None:
     table = world.lakegate.clients["dynamodb"]
-    for item in table.scan(TableName="registry")["Items"]:
+    for item in table.scan(TableName="registry", ConsistentRead=True)["Items"]:
         table.delete_item(TableName="registry", Key={"id": item["id"]})
 
 
@@ -165,7 +175,7 @@ def with_status(status: str) -> Callable[[World], object]:
 
     def inject(world: World) -> None:
         table = world.lakegate.clients["dynamodb"]
-        for item in table.scan(TableName="registry")["Items"]:
+        for item in table.scan(TableName="registry", ConsistentRead=True)["Items"]:
             listed = {"content": _replaced(item, "active", status)} if "content" in item else {"status": {"S": status}}
             table.put_item(TableName="registry", Item=item | listed)
         delivered(world)
@@ -204,7 +214,7 @@ def waiting_part(world: World) -> None:
     """The contract takes folders that `_SUCCESS` completes, and an object waits for it."""
     untaken(world)
     table, store = world.lakegate.clients["dynamodb"], world.lakegate.clients["s3"]
-    for item in table.scan(TableName="registry")["Items"]:
+    for item in table.scan(TableName="registry", ConsistentRead=True)["Items"]:
         if item["id"]["S"].startswith("route#"):
             plan = json.loads(store.get_object(Bucket=LAKE, Key=f"plans/{item['plan']['S']}.json")["Body"].read())
             plan["policy"]["delivery"] = "success"
@@ -217,7 +227,7 @@ def waiting_part(world: World) -> None:
 def _exchange_plan(world: World, old: str, new: str) -> None:
     """In every item of the registry."""
     table = world.lakegate.clients["dynamodb"]
-    for item in table.scan(TableName="registry")["Items"]:
+    for item in table.scan(TableName="registry", ConsistentRead=True)["Items"]:
         changed = {name: _replaced(item, old, new) for name in ("content", "plan") if name in item}
         table.put_item(TableName="registry", Item=item | changed)
 
@@ -231,7 +241,7 @@ def without(*kinds: str) -> Callable[[World], object]:
 
     def inject(world: World) -> None:
         table = world.lakegate.clients["dynamodb"]
-        for item in table.scan(TableName="registry")["Items"]:
+        for item in table.scan(TableName="registry", ConsistentRead=True)["Items"]:
             if item["id"]["S"].startswith(kinds):
                 table.delete_item(TableName="registry", Key={"id": item["id"]})
 
@@ -243,7 +253,9 @@ def damaged(table: str, key: dict[str, object], attribute: str) -> Callable[[Wor
 
     def inject(world: World) -> None:
         delivered(world)
-        item = world.lakegate.clients["dynamodb"].get_item(TableName=table, Key=key).get("Item", key)
+        item = (
+            world.lakegate.clients["dynamodb"].get_item(TableName=table, ConsistentRead=True, Key=key).get("Item", key)
+        )
         world.lakegate.clients["dynamodb"].put_item(TableName=table, Item=item | {attribute: {"S": "{"}})
 
     return inject
@@ -264,7 +276,7 @@ def without_head(chain: str) -> Callable[[World], object]:
 
 def damaged_row(world: World) -> None:
     key = {"id": {"S": f"workload#{delivered(world)}"}}
-    item = world.lakegate.clients["dynamodb"].get_item(TableName="workloads", Key=key)["Item"]
+    item = world.lakegate.clients["dynamodb"].get_item(TableName="workloads", ConsistentRead=True, Key=key)["Item"]
     world.lakegate.clients["dynamodb"].put_item(TableName="workloads", Item=item | {"row": {"S": "{"}})
 
 

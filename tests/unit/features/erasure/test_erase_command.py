@@ -35,7 +35,12 @@ def _deliver(lakegate: Lakegate) -> None:
 def bodies(lakegate: Lakegate, bucket: str = LAKE, prefix: str = "") -> list[bytes]:
     """Every version of every object."""
     s3 = lakegate.clients["s3"]
-    listed = s3.list_object_versions(Bucket=bucket, Prefix=prefix).get("Versions", [])
+    listed = (
+        s3.get_paginator("list_object_versions")
+        .paginate(Bucket=bucket, Prefix=prefix)
+        .build_full_result()
+        .get("Versions", [])
+    )
     return [s3.get_object(Bucket=bucket, Key=v["Key"], VersionId=v["VersionId"])["Body"].read() for v in listed]
 
 

@@ -296,7 +296,13 @@ def test_an_object_is_delivered_once_on_s3(cloud: Cloud, body: bytes) -> None:
         return tick(stage.dependencies, transfer, landing, also=deliver_named)
 
     def landed() -> list[str]:
-        return [each["Key"] for each in cloud.s3.list_objects_v2(Bucket="landing").get("Contents", ())]
+        return [
+            each["Key"]
+            for each in cloud.s3.get_paginator("list_objects_v2")
+            .paginate(Bucket="landing")
+            .build_full_result()
+            .get("Contents", ())
+        ]
 
     stage.name(version)
     steps = ticks()

@@ -21,7 +21,7 @@ from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address, VersionPage
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.fakes.jobs import Ending
-from tests.fakes.objects import MemoryObjects
+from tests.fakes.objects import PAGE, MemoryObjects
 from tests.simulation.contract import DIGESTS
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, Upload
 from tests.simulation.stage import Fault, Stage, settle
@@ -210,7 +210,7 @@ def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
 def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a bound: what lies beyond it is what sweep looks after."""
     stage = world_of()
-    for number in range(1_001):
+    for number in range(2 * PAGE):
         stage.env.memory.objects.put(Address(LANDING, f"{number:04}"), b"x")
     stage.env.memory.clock.sleep(60)
     stage.env.memory.objects.put(Address(LANDING, "z"), b"x")
@@ -263,7 +263,7 @@ def test_staged_copies_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) 
     upload = stage.env.upload(f"{PREFIX}bad.csv", b"good:1")
     settle(stage)
     stage.env.delete(upload)
-    for number in range(1_000):
+    for number in range(2 * PAGE):
         stage.env.memory.objects.put(Address(LAKE, f"staging/{number:064}/part-00000"), b"x")
     whole = keys(stage)
     monkeypatch.setattr(find_deliveries, "PAGES", 1)
