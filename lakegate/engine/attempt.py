@@ -84,8 +84,12 @@ class Backend(Protocol):
         """The measurement of each check."""
         ...
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+    def sharing(self, own: Program, keys: Keys, limit: int) -> pa.Table:
         """See `lakegate.engine.measure.duckdb_tables.Sharing`."""
+        ...
+
+    def shared(self, own: Program, keys: Keys) -> Iterator[pa.Array]:
+        """See `lakegate.engine.measure.duckdb_tables.Shared`."""
         ...
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
@@ -174,14 +178,14 @@ class Attempt:
         plan, request, backend = self.plan, self.request, self.backend
         with stopwatch.step("open"):
             source = open_source(plan, request.parts, self.store)
-            absent = set(source.columns.absent)
+            absent = source.columns.lacking
             checks = tuple(check for check in plan.checks if check.needs_rows and not absent & check.reads)
             programs = _programs(plan, checks)
         with stopwatch.step("read"):
             partials = backend.evaluate(Evaluation(plan, source, programs, self.samples))
             _account_for(source, partials)
             columns = columns_of_records(plan, source, partials) if plan.storage.format.is_json else source.columns
-            checks = tuple(check for check in checks if not set(columns.absent) & check.reads)
+            checks = tuple(check for check in checks if not columns.lacking & check.reads)
             queries = tuple(check for check in checks if check.metric.is_query)
         with stopwatch.step("measure"):
             counts = {level: _added(partials, level) for level in programs}
@@ -200,7 +204,7 @@ class Attempt:
                 event_time=event_time(programs[()], counts[()]) if judged else None,
             )
         with stopwatch.step("explain"):
-            rejected = Rejected.of(row_rules(plan, result), programs, partials, backend.sharing)
+            rejected = Rejected.of(row_rules(plan, result), programs, partials, backend.shared)
             result = replace(result, rejected_rows=result.rows - judged + rejected.count())
             explain = Samples(
                 plan,

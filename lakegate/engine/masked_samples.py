@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed
 from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.evaluate.predicate_sql import SOURCE, Program
+from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Partial
 from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
@@ -180,32 +180,41 @@ class RecordReader:
         """Whether the delivery is CSV."""
         return self.plan.storage.format is Format.CSV
 
-    def texts(self, level: Level, places: set[Place]) -> dict[Place, Texts]:
-        """The texts of records, from the shares that contain them."""
-        fields = [each for each in self.plan.fields if each.level == level]
-        found: dict[Place, Texts] = {}
-        for number, wanted in _by_share(places).items():
-            for line, at, texts in self._read(number, level, {each[1:] for each in wanted}, fields):
-                found[number, line, at] = texts
+    def texts(self, level: Level, wanted: Mapping[str, Collection[Place]]) -> dict[Place, Texts]:
+        """The texts of fields (by alias) in the records in which each is wanted, from the shares that contain them."""
+        found: dict[Place, Texts] = defaultdict(dict)
+        by_share: dict[int, dict[str, set[Place]]] = defaultdict(lambda: defaultdict(set))
+        for alias, places in wanted.items():
+            for place in places:
+                by_share[place[0]][alias].add(place)
+        for number, fields in by_share.items():
+            last, before = max(line for places in fields.values() for _, line, _ in places), 0
+            for chunk in self.source.chunks(self.source.shares[number]):
+                table, aliases = chunk.levels[level] if level else chunk.records, list(fields)
+                for start in range(0, len(aliases), FEW):
+                    self._read(
+                        number, level, table, {each: fields[each] for each in aliases[start : start + FEW]}, found
+                    )
+                before += chunk.lines
+                if before > last:
+                    break
         return found
 
     def _read(
-        self, number: int, level: Level, wanted: set[tuple[int, str]], fields: list[PlanField]
-    ) -> Iterator[tuple[int, str, Texts]]:
-        lines, last = pa.array(sorted({line for line, _ in wanted})), max(line for line, _ in wanted)
-        columns = ", ".join(f"{self.source.expressions[each.alias].text} AS {each.alias}" for each in fields)
+        self, number: int, level: Level, table: pa.Table, wanted: dict[str, set[Place]], found: dict[Place, Texts]
+    ) -> None:
+        """The texts of a few fields in a chunk."""
+        lines = pa.array(sorted({line for places in wanted.values() for _, line, _ in places}))
+        own = table.filter(pc.is_in(table.column(ROW), lines))
+        if not len(own):
+            return
+        columns = ", ".join(f"{self.source.expressions[alias].text} AS {alias}" for alias in wanted)
         place = f'"{AT}"' if level else "''"
-        query = f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}"  # noqa: S608 - generated names
-        before = 0
-        for chunk in self.source.chunks(self.source.shares[number]):
-            table = chunk.levels[level] if level else chunk.records
-            self.connection.register(SOURCE, table.filter(pc.is_in(table.column(ROW), lines)))
-            for line, at, *texts in self.connection.execute(query).fetchall():
-                if (line, at) in wanted:
-                    yield line, at, dict(zip((each.alias for each in fields), texts, strict=True))
-            before += chunk.lines
-            if before > last:
-                return
+        self.connection.register(SOURCE, own)
+        for line, at, *texts in self.connection.execute(f"SELECT {ROW}, {place}, {columns} FROM {SOURCE}").fetchall():  # noqa: S608 - generated names
+            for (alias, places), text in zip(wanted.items(), texts, strict=True):
+                if (number, line, at) in places:
+                    found[number, line, at][alias] = text
 
     def lines(self, places: set[tuple[int, int]], *, every: bool = False) -> dict[tuple[int, int], bytes]:
         """The beginning of lines of CSV (with `every`, of any text), by share and line."""
@@ -213,11 +222,13 @@ class RecordReader:
         if not (every or self.is_csv):
             return found
         for number, wanted in _by_share(places).items():
-            lines = pa.array(sorted(line for _, line in wanted))
+            lines = pa.array(sorted({line for _, line in wanted}))
             for table in self.source.originals(self.source.shares[number]):
                 own = table.filter(pc.is_in(table.column(ROW), lines))
                 for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
                     found[number, line] = content[: 4 * SEEN_OF_A_LINE]
+                if len(table) and table.column(ROW)[-1].as_py() >= lines[-1].as_py():
+                    break
         return found
 
 
@@ -268,7 +279,7 @@ class Samples:
             bad[check.id], good[check.id] = self._bad(check, own), self._good(check, own)
         texts = {
             level: self._records.texts(
-                level, {place for name in bad if levels[name] == level for place in bad[name] + good[name]}
+                level, self._wanted({each: bad[each.id] + good[each.id] for each in failed if levels[each.id] == level})
             )
             for level in set(levels.values())
         }
@@ -287,7 +298,8 @@ class Samples:
         """The results of queries as measurements, with samples of the rows that break a check."""
         for check, queried in zip(checks, results, strict=True):
             places = [_place(each) for each in queried.rows]
-            texts, lines = self._records.texts((), set(places)), self._records.lines({place[:2] for place in places})
+            texts = self._records.texts((), self._wanted({check: places}))
+            lines = self._records.lines({place[:2] for place in places})
             rows = [(place, texts[place]) for place in places]
             yield self._with_evidence(queried.measurement, check, rows, [], lines) if rows else queried.measurement
 
@@ -345,6 +357,14 @@ class Samples:
             )
         shapes = Counter(self._masked(field, row[field.alias]) for row in good if row[field.alias] is not None)
         return replace(measurement, good=tuple(shape for shape, _ in shapes.most_common(GOOD_SHAPES)), form=form)
+
+    def _wanted(self, places: Mapping[Check, list[Place]]) -> dict[str, set[Place]]:
+        """By alias, where the values of some checks' fields are shown."""
+        found: dict[str, set[Place]] = defaultdict(set)
+        for check, own in places.items():
+            for name in check.fields:
+                found[self.plan.field(name).alias].update(own)
+        return found
 
     def _bad(self, check: Check, own: Program) -> list[Place]:
         if check.metric is Metric.FAILING_ROWS:

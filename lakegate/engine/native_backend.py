@@ -23,7 +23,7 @@ from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
 from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.evaluate.typed_values import sql_type
-from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, sharing
+from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, shared, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import Level, Source, Store
@@ -143,9 +143,13 @@ class Process:
         for level, own in programs.items():
             yield from NativeMetrics(own, counts[level], self.request.judged_at, self.connection).measurements()
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+    def sharing(self, own: Program, keys: Keys, limit: int) -> pa.Table:
         """See `Backend`."""
         return sharing(self.connection, own, keys, limit)
+
+    def shared(self, own: Program, keys: Keys) -> Iterator[pa.Array]:
+        """See `Backend`."""
+        return shared(self.connection, own, keys)
 
     def split(self, _source: Source, _rejected: Rejected) -> Shares | None:
         """See `Backend`: `lakegate check` counts rejected records and writes none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from lakegate.engine.measure.duckdb_tables import Sharing
+    from lakegate.engine.measure.duckdb_tables import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +31,27 @@ class Rejected:
     partials: list[Partial]
     bits: dict[str, Bit]
     """The predicate of each check that is decided by the record alone."""
-    shared: dict[str, NDArray[np.int64]]
-    """Of each other check the ids of the records that share their key, ascending."""
+    shared: dict[str, dict[int, NDArray[np.uint8]]]
+    """Of each other check, by share that has one: a bit for each line, of records that share their key."""
 
     @staticmethod
     def of(
-        blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], sharing: Sharing
+        blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], shared: Shared
     ) -> Rejected:
         """The records that break one of the `blamed` checks."""
         bits: dict[str, Bit] = {}
-        shared: dict[str, NDArray[np.int64]] = {}
+        marked: dict[str, dict[int, NDArray[np.uint8]]] = {}
         for check in blamed:
             own = next(each for each in programs.values() if check in each.checks)
             if check.metric is Metric.DUPLICATE_ROWS:
                 keys = keys_of(check)
                 assert keys is not None
-                shared[check.id] = np.unique(sharing(own, keys, None).column("id").to_numpy())
+                marked[check.id] = _marked(shared(own, keys), partials)
             else:
                 predicate = (check.tolerate or check.accept).predicate
                 assert predicate is not None
                 bits[check.id] = own.level, own.predicates[predicate]
-        return Rejected(tuple(check.id for check in blamed), partials, bits, shared)
+        return Rejected(tuple(check.id for check in blamed), partials, bits, marked)
 
     def count(self) -> int:
         """The number of rejected records."""
@@ -85,6 +86,21 @@ class Rejected:
             bitmap = broken.bitmaps.get(self.bits[check])
             found: NDArray[np.bool_] | None = None if bitmap is None else bitmap.to_numpy(zero_copy_only=False)
             return found
-        ids, first = self.shared[check], number << POSITION_BITS
-        low, high = np.searchsorted(ids, [first, (number + 1) << POSITION_BITS])
-        return np.isin(broken.rows.numbers(), ids[low:high] - first) if high > low else None
+        marks = self.shared[check].get(number)
+        if marks is None:
+            return None
+        found = np.unpackbits(marks, bitorder="little").astype(np.bool_)
+        return found[broken.rows.numbers()]
+
+
+def _marked(ids: Iterator[pa.Array], partials: list[Partial]) -> dict[int, NDArray[np.uint8]]:
+    """A bit for each line of the shares that contain some records: however many they are, they take no more memory."""
+    found: dict[int, NDArray[np.bool_]] = {}
+    lines = {partial.number: partial.lines for partial in partials}
+    for some in ids:
+        numbers = some.to_numpy()
+        shares = numbers >> POSITION_BITS
+        for share in np.unique(shares).tolist():
+            own = found.setdefault(share, np.zeros(lines[share], np.bool_))
+            own[numbers[shares == share] - (share << POSITION_BITS)] = True
+    return {share: np.packbits(own, bitorder="little") for share, own in found.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Final, Literal
 
 from lakegate.json_codec import OMITTED, Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
@@ -125,7 +126,7 @@ class IncompatibleType:
     """The type's name in the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns:
     """The differences between the file's header and the declared fields."""
 
@@ -134,6 +135,16 @@ class Columns:
     extra: Names = ()
     reordered: bool = False
     foreign: Annotated[tuple[IncompatibleType, ...], Bounds(most=100_000)] = ()
+
+    @cached_property
+    def lacking(self) -> frozenset[str]:
+        """The absent fields, which each check asks for its own."""
+        return frozenset(self.absent)
+
+    @cached_property
+    def stored_as(self) -> dict[str, str]:
+        """The types in the file that differ from the declared ones, by field."""
+        return {each.field: each.physical for each in self.foreign}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
@@ -140,15 +140,35 @@ def most_common(frequencies: DataFrame) -> DataFrame:
     return by_number.agg(F.max_by(MOST_COMMON, "n").alias(MOST_COMMON))
 
 
-def sharing(program: Program, rows: DataFrame, keys: Keys, limit: int | None) -> DataFrame:
+def sharing(program: Program, rows: DataFrame, keys: Keys, limit: int) -> DataFrame:
     """See `lakegate.engine.measure.duckdb_tables.Sharing`."""
     own, names = identity(program), _columns(program, keys)
-    shared = frequencies(program, rows, keys).where("n > 1").select(*names)
-    if limit is not None:
-        shared = F.broadcast(shared.orderBy(*names).limit(limit))
+    few = F.broadcast(_repeated(program, rows, keys).orderBy(*names).limit(limit))
+    return _having(program, rows, keys, few).orderBy(*names, *own).limit(limit).select(*own)
+
+
+def shared(program: Program, rows: DataFrame, keys: Keys) -> Iterator[pa.Array]:
+    """See `lakegate.engine.measure.duckdb_tables.Shared`."""
+
+    def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A row of Spark takes the driver some hundred bytes: here it holds the ids of a batch."""
+        for each in batches:
+            yield pa.record_batch([pa.array([each.column(0).to_numpy().tobytes()], pa.binary())], names=["ids"])
+
+    found = _having(program, rows, keys, _repeated(program, rows, keys)).select("id")
+    for row in found.mapInArrow(packed, "ids BINARY").toLocalIterator():
+        yield pa.Array.from_buffers(pa.int64(), len(row["ids"]) // 8, [None, pa.py_buffer(row["ids"])])
+
+
+def _repeated(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:
+    return frequencies(program, rows, keys).where("n > 1").select(*_columns(program, keys))
+
+
+def _having(program: Program, rows: DataFrame, keys: Keys, some: DataFrame) -> DataFrame:
+    """The rows that have one of some keys."""
+    names = _columns(program, keys)
     same = reduce(and_, (F.col(f"one.{name}").eqNullSafe(F.col(f"other.{name}")) for name in names))
-    found = _keyed(program, rows, keys).alias("one").join(shared.alias("other"), same, "leftsemi")
-    return found.select(*own) if limit is None else found.orderBy(*names, *own).limit(limit).select(*own)
+    return _keyed(program, rows, keys).alias("one").join(some.alias("other"), same, "leftsemi")
 
 
 def _keyed(program: Program, rows: DataFrame, keys: Keys) -> DataFrame:

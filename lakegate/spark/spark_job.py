@@ -27,7 +27,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.spark import spark_session, spark_tasks
-from lakegate.spark.deequ_metrics import DeequMetrics, sharing
+from lakegate.spark.deequ_metrics import DeequMetrics, shared, sharing
 from lakegate.spark.spark_queries import AcceptedRecords, SparkTables, run_queries
 from lakegate.spark.spark_row_split import split
 from lakegate.spark.spark_session import FEW_ROWS, settings, start
@@ -101,11 +101,15 @@ class Spark:
             metrics = DeequMetrics(program, counts[level], self.request.judged_at, self.session, partials, self.passed)
             yield from metrics.measurements()
 
-    def sharing(self, own: Program, keys: Keys, limit: int | None) -> pa.Table:
+    def sharing(self, own: Program, keys: Keys, limit: int) -> pa.Table:
         """See `Backend`."""
         found = sharing(own, self.passed.rows(own), keys, limit).collect()
         types = {"id": pa.int64(), AT: pa.string()}
         return pa.table({name: pa.array([row[name] for row in found], types[name]) for name in identity(own)})
+
+    def shared(self, own: Program, keys: Keys) -> Iterator[pa.Array]:
+        """See `Backend`."""
+        return shared(own, self.passed.rows(own), keys)
 
     def split(self, source: Source, rejected: Rejected) -> Shares | None:
         """See `Backend`."""

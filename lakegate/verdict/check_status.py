@@ -126,7 +126,7 @@ def check_outcome(plan: Plan, check: Check, result: Result, measurement: Measure
 
 
 def _status_of(plan: Plan, check: Check, result: Result, measurement: Measurement | None) -> tuple[Status, str]:
-    absent = sorted(check.reads & set(result.columns.absent)) if result.columns else []
+    absent = sorted(check.reads & result.columns.lacking) if result.columns else []
     if check.skip is not None:
         return Status.SKIP, check.skip
     if result.unreadable is not None:
@@ -150,8 +150,9 @@ def _foreign(check: Check, result: Result) -> str:
     """The type in the file that differs from the declared one."""
     if check.kind not in OF_TYPES or result.columns is None:
         return ""
-    found = [each.physical for each in result.columns.foreign if each.field in check.fields]
-    return f"; the file has it as {found[0]}" if found else ""
+    stored = result.columns.stored_as
+    found = next((stored[name] for name in check.fields if name in stored), "")
+    return f"; the file has it as {found}" if found else ""
 
 
 def _absent_status(plan: Plan, check: Check, absent: list[str]) -> Status:

@@ -56,7 +56,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
 
 def _readers(plan: Plan, columns: Columns, bad: dict[str, CheckOutcome]) -> dict[str, frozenset[str]]:
     """The bad outcomes of checks that read absent fields, each with the columns of these."""
-    owners, absent = {field.name: field.place[0].removeprefix(".") for field in plan.fields}, frozenset(columns.absent)
+    owners, absent = {field.name: field.place[0].removeprefix(".") for field in plan.fields}, columns.lacking
     found = ((check.id, check.reads & absent) for check in plan.checks if check.id in bad)
     return {name: frozenset(owners[each] for each in lacking) for name, lacking in found if lacking}
 

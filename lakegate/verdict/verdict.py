@@ -263,7 +263,7 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
 
 
 def _absent(result: Result) -> frozenset[str]:
-    return frozenset(result.columns.absent) if result.columns else frozenset()
+    return result.columns.lacking if result.columns else frozenset()
 
 
 def _verdict(

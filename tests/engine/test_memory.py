@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from lakegate.contract.file_formats import Compression, Format, Storage
-from lakegate.extension_points import ROOT
+from tests.deliveries.judged import Judge, judge
 from tests.deliveries.refused import BOMBS, delta_parquet, gzip_of
 from tests.deliveries.written import as_parquet, packed
 
@@ -42,73 +37,21 @@ schema:
       - {name: id, logicalType: integer}
       - {name: name, logicalType: string, required: true, unique: true}
 """
-SERVER = """\
-import importlib, json, os, signal, sys
-from contextlib import suppress
-from lakegate.cli.main import main
-for line in sys.stdin:
-    request = json.loads(line)
-    process = os.fork()
-    if not process:
-        signal.alarm(120)
-        os.dup2(os.open(request["out"], os.O_WRONLY | os.O_CREAT), 1)
-        sys.argv, code = ["lakegate", *request["words"]], 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        sys.stdout.flush()
-        with open(request["modules"], "w") as file:
-            json.dump(list(sys.modules), file)
-        os._exit(code)
-    _, status, usage = os.wait4(process, 0)
-    with suppress(FileNotFoundError), open(request["modules"]) as file:
-        for name in set(json.load(file)) - sys.modules.keys():
-            with suppress(ImportError):
-                importlib.import_module(name)
-    print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024]), flush=True)
-"""
-"""Runs each command in a child, whose peak of memory it reports, and imports for the next ones what the child has imported."""
-
-
-class Judge:
-    """The server, which is one process for the tests of this file."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def __call__(self, storage: Storage, content: bytes, contract: str = CONTRACT) -> tuple[int, int, str]:
-        """Exit code, peak of the resident memory in bytes, and verdict."""
-        given, taken = self._process.stdin, self._process.stdout
-        assert given is not None
-        assert taken is not None
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            form = {"format": storage.format.value, "compression": storage.compression.value}
-            (folder / "contract.yaml").write_text(contract.replace("FORM", json.dumps(form)))
-            (folder / "data").write_bytes(content)
-            words = ["check", "--json", "--contract", str(folder / "contract.yaml"), str(folder / "data")]
-            request = {"words": words, "out": str(folder / "out"), "modules": str(folder / "modules")}
-            given.write(json.dumps(request) + "\n")
-            given.flush()
-            code, peak = json.loads(taken.readline())
-            return code, peak, json.loads((folder / "out").read_text())["verdict"]
 
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[Judge]:
-    """It ends when its standard input is closed."""
-    command = [sys.executable, "-c", SERVER]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
-        yield Judge(process)
+    """It is one process for the tests of this file."""
+    with judge() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def small(judged: Judge) -> int:
     """The peak where a small CSV file is judged by a process that has imported all that it needs."""
-    _, (code, peak, verdict) = (judged(Storage(Format.CSV), b"id,name\n1,Ana\n2,Rui\n") for _ in range(2))
-    assert (code, verdict) == (0, "accepted")
-    return peak
+    _, found = (judged(Storage(Format.CSV), b"id,name\n1,Ana\n2,Rui\n", CONTRACT) for _ in range(2))
+    assert (found.code, found.verdict) == (0, "accepted")
+    return found.peak
 
 
 def nested() -> bytes:
@@ -149,11 +92,10 @@ MORE: dict[str, Callable[[], tuple[Storage, bytes]]] = {
 def test_a_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
     """Each is rejected, with at most 192 MiB more memory than a small CSV file takes."""
     storage, content = (BOMBS | MORE)[name]()
-    code, peak, verdict = judged(storage, content)
-    above = peak - small
+    found = judged(storage, content, CONTRACT)
 
-    assert (code, verdict) == (1, "rejected")
-    assert above <= ABOVE
+    assert (found.code, found.verdict) == (1, "rejected")
+    assert found.peak - small <= ABOVE
 
 
 LISTS: dict[str, Callable[[], tuple[pa.Array, str]]] = {
@@ -177,10 +119,10 @@ def test_long_lists_are_judged_in_bounded_memory(name: str, judged: Judge, small
     column = f"{{name: name, logicalType: array, required: true, items: {{logicalType: {kind}, required: true}}}}"
     contract = CONTRACT.replace("{name: name, logicalType: string, required: true, unique: true}", column)
     content = as_parquet(pa.table({"id": list(range(len(items))), "name": items}), compression="zstd")
-    code, peak, verdict = judged(Storage(Format.PARQUET), content, contract)
+    found = judged(Storage(Format.PARQUET), content, contract)
 
-    assert (code, verdict) == (int(expected == "rejected"), expected)
-    assert peak - small <= ABOVE
+    assert (found.code, found.verdict) == (int(expected == "rejected"), expected)
+    assert found.peak - small <= ABOVE
 
 
 def digits(size: int, count: int, step: int) -> Iterator[str]:
@@ -220,7 +162,7 @@ LARGE: dict[str, Callable[[], tuple[Storage, bytes, str]]] = {
 def test_what_is_just_no_bomb_is_judged_in_bounded_memory(name: str, judged: Judge, small: int) -> None:
     """Large values and packed files inside the bounds, or beyond them late: keys within the engine's limit, and little more."""
     storage, content, expected = LARGE[name]()
-    _, peak, verdict = judged(storage, content)
+    found = judged(storage, content, CONTRACT)
 
-    assert verdict == expected
-    assert peak - small <= KEYS + ABOVE
+    assert found.verdict == expected
+    assert found.peak - small <= KEYS + ABOVE

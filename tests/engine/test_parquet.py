@@ -240,6 +240,12 @@ def codes(plan: Plan, content: bytes, judge_files: Callable[..., Judged]) -> str
     return found and found.code
 
 
+def listed_twice(fields: Fields) -> None:
+    """The row group again, with the rows that follow from it."""
+    put(fields, 3, 6, 2 * value(fields, 3))
+    value(fields, 4)[1][:] = value(fields, 4)[1] * 2
+
+
 HOSTILE: dict[str, tuple[Callable[[Fields], None], str | None, str | None]] = {
     "another column is encrypted": (encrypted("text"), None, "encrypted"),
     "the column is encrypted": (encrypted("x"), "encrypted", None),
@@ -260,6 +266,12 @@ HOSTILE: dict[str, tuple[Callable[[Fields], None], str | None, str | None]] = {
     "a group without members": (hollow, None, None),
     "a group without members in the record": (hollow_within, "hollow", None),
     "groups in groups": (deep, "schema", "schema"),
+    "a row group twice": (listed_twice, "shared", "shared"),
+    "a chunk that begins in another one": (
+        lambda fields: put(value(fields, 4, 0, 1, 1, 3), 9, 6, value(fields, *CHUNK, 0, 3, 9) + 1),
+        "shared",
+        "shared",
+    ),
 }
 
 
@@ -304,6 +316,21 @@ def test_a_file_of_too_many_pieces_is_refused(judge_files: Callable[..., Judged]
         value(fields, 4)[1][:] = value(fields, 4)[1] * 251
 
     assert codes(plan_for(c0="integer"), with_footer(as_parquet(FLAT), change), judge_files) == "groups"
+
+
+def test_a_page_of_very_many_bytes_is_refused(
+    judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page is in memory as a whole; the pages of a long column may be many, and those of another column are not read."""
+    monkeypatch.setattr("lakegate.engine.read.parquet_orc.MAX_PAGE", 9_000)
+    table = pa.table({"x": list(range(10_000)), "text": ["x" * 10] * 10_000})
+    large, small = (
+        as_parquet(table, use_dictionary=False, compression="zstd", write_batch_size=100, data_page_size=size)
+        for size in (20_000, 1_000)
+    )
+
+    assert codes(plan_for(text="string"), large, judge_files) == "page"
+    assert codes(plan_for(text="string"), small, judge_files) is None
 
 
 def test_pages_with_another_checksum_are_damaged(judge_files: Callable[..., Judged]) -> None:

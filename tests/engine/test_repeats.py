@@ -7,12 +7,16 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from lakegate.contract.file_formats import Compression, Csv, Storage
+from lakegate.engine import masked_samples
+from lakegate.engine.evaluate import predicate_sql
+from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.measure import share_evaluation
 from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import STORAGES, written
@@ -82,25 +86,41 @@ def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -
     assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in queried]
 
 
-@pytest.mark.parametrize("storage", PLAIN[:2], ids=lambda storage: storage.suffix)
+EMPTY = {"gone": "integer", "left": "string", "ended": "timestamp"}
+"""Fields without any value."""
+MORE = [
+    *(rule("required", name) for name in ("gone", "name")),
+    *(rule("unique", name) for name in ("left", "share", "number")),
+    rule("primaryKey", "name", "number", "day"),
+    rule("mean", "gone", parameter=Decimal(1)),
+    rule("mean", "number", parameter=Decimal(1)),
+    rule("enum", "other", values=("Ana", "A1")),
+    rule("duplicateValues", "name", mustBe=Decimal(0)),
+]
+
+
+@pytest.mark.parametrize("storage", PLAIN, ids=lambda storage: storage.suffix)
 def test_how_a_wide_file_is_planned_changes_nothing(
     storage: Storage, judge_files: Callable[..., Judged], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From some number of fields on, without the optimizers whose time grows with its square: the document is the same."""
-    plan = replace(plan_of(FIELDS, *RULES, csv=Csv(null_values=("NULL",))), storage=storage)
-    content = written(pa.table(columns(7)), storage)
-    disabled: list[str] = []
+    """Some fields at a time, in queries of their own, also where a chunk has no value of them: the document is the same."""
+    plan = replace(plan_of(FIELDS | EMPTY, *RULES, *MORE, csv=Csv(null_values=("NULL",))), storage=storage)
+    kinds = {"gone": pa.int64(), "left": pa.string(), "ended": pa.timestamp("us")}
+    content = written(pa.table(columns(7) | {name: pa.nulls(ROWS, kind) for name, kind in kinds.items()}), storage)
+    read: list[int] = []
     search = share_evaluation.with_searches
 
-    def watched(*arguments: Any) -> object:
-        ((setting,),) = arguments[-1].execute("SELECT current_setting('disabled_optimizers')").fetchall()
-        disabled.append(setting)
-        return search(*arguments)
+    def watched(program: Program, *arguments: Any) -> object:
+        read.append(len(program.own))
+        return search(program, *arguments)
 
     monkeypatch.setattr("lakegate.engine.measure.share_evaluation.with_searches", watched)
     narrow = judge_files(plan, content)
-    monkeypatch.setattr(share_evaluation, "WIDE", len(FIELDS))
+    at_once = max(read)
+    read.clear()
+    for module in (predicate_sql, share_evaluation, masked_samples):
+        monkeypatch.setattr(module, "FEW", 2)
     wide = judge_files(plan, content)
 
     assert document(narrow.result) == document(wide.result)
-    assert set(disabled) == {"", share_evaluation.QUADRATIC}
+    assert (at_once, max(read)) == (len(FIELDS | EMPTY), 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -278,6 +278,8 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
 MOST_MEMBERS = 62
 """Values of a list, each with a bit of a whole number of 64: of a longer list nothing is observed."""
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
+FEW = 128
+"""Fields that one query reads, unless a single predicate reads more: DuckDB plans each of them in some 50 kB and 0.3 ms."""
 SOURCE = "chunk"
 """The name under which a program reads the raw columns."""
 
@@ -331,7 +333,7 @@ class Program:
         The raw columns of the chunk already contain the searches of the fields `searched` (aliases). `with_present` adds whether
         the fields of `single` have a value.
         """
-        own = [each.alias for each in self.plan.fields if each.level == self.level and each.name in self.reads]
+        own = [each.alias for each in self.own]
         unsearched = [alias for alias in self.searches if alias not in searched]
         needed, sized, repeated = self.texts.union(unsearched), self.of(Size), self.of(NoRepeats)
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in needed]
@@ -354,6 +356,63 @@ class Program:
             *(present_name(alias) for alias in sorted(set(self.single.values())) if with_present),
         ]
         return f"SELECT {', '.join(columns)} FROM ({inner})"  # noqa: S608 - likewise
+
+    @cached_property
+    def parts(self) -> tuple[Program, ...]:
+        """Programs of a few fields each, whose columns are together those of this one: to plan a query takes memory for each of
+        its columns. The first one has the keys.
+        """
+        if len(self.reads) <= FEW:
+            return (self,)
+        outputs: list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]] = [
+            *((fields_of(each), each) for each in self.predicates),
+            *((_fields_in(each), each) for each in self.populations),
+            *((_fields_in(each.population).union(each.fields), each) for each in self.numbers),
+            *((frozenset({each.name}), each) for each in self.plan.fields if each.alias in self.kept),
+        ]
+        places = {each.name: at for at, each in enumerate(self.plan.fields)}
+        outputs.sort(key=lambda each: min((places[name] for name in each[0]), default=0))
+        checks: dict[str, list[Check]] = {}
+        for check in self.checks:
+            if check.accept.predicate is not None:
+                checks.setdefault(self.predicates[check.accept.predicate], []).append(check)
+        found: list[tuple[set[str], list[Any]]] = []
+        for fields, output in outputs:
+            if not found or len(found[-1][0] | fields) > FEW:
+                found.append((set(), []))
+            found[-1][0].update(fields)
+            found[-1][1].append(output)
+        return tuple(
+            self._part(fields, own, checks, keys=() if at else self.keys) for at, (fields, own) in enumerate(found)
+        )
+
+    def _part(
+        self, fields: set[str], outputs: list[Any], checks: Mapping[str, list[Check]], keys: tuple[Keys, ...]
+    ) -> Program:
+        populations = {each: self.populations[each] for each in outputs if isinstance(each, Population)}
+        numbers = {each: self.numbers[each] for each in outputs if isinstance(each, NumericColumn)}
+        kept = frozenset(each.alias for each in outputs if isinstance(each, PlanField))
+        filters = [each.excluded for each in (*populations, *(each.population for each in numbers))]
+        others = (Population, NumericColumn, PlanField)
+        own = [each for each in outputs if not isinstance(each, others)]
+        predicates = {each: self.predicates[each] for each in (*own, *filters) if each is not None}
+        aliases = [self.plan.field(name).alias for name in fields]
+        return replace(
+            self,
+            checks=tuple(check for each in own for check in checks.get(self.predicates[each], ())),
+            predicates=predicates,
+            populations=populations,
+            numbers=numbers,
+            keys=keys,
+            kept=kept,
+            bits={name: self.bits[name] for name in predicates.values()},
+            searches={alias: self.searches[alias] for alias in aliases if alias in self.searches},
+        )
+
+    @cached_property
+    def own(self) -> tuple[PlanField, ...]:
+        """The fields of the level that it reads."""
+        return tuple(each for each in self.plan.fields if each.name in self.reads and each.level == self.level)
 
     @property
     def has_places(self) -> bool:
@@ -482,6 +541,12 @@ def observed_in(check: Check, plan: Plan) -> NumericColumn | None:
         return NumericColumn("members", (predicate.field,), population, own) if own else None
     is_number = plan.field(predicate.field).type.numeric
     return NumericColumn("extremes", (predicate.field,), population) if is_number else None
+
+
+def _fields_in(population: Population) -> frozenset[str]:
+    """The fields that decide who belongs to a population."""
+    excluded = population.excluded
+    return frozenset(population.fields) | (frozenset() if excluded is None else fields_of(excluded))
 
 
 def _member(field: PlanField, values: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ it below.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,20 @@ from lakegate.plan.metrics import Metric
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    Sharing = Callable[[Program, Keys, int | None], pa.Table]
-    """The `id` of records that share their key with another, by key and place, and of elements their `place`; with a limit the
-    first ones."""
+    Sharing = Callable[[Program, Keys, int], pa.Table]
+    """The `id` of the first so many records that share their key with another, by key and place, and of elements their
+    `place`."""
+    Shared = Callable[[Program, Keys], Iterator[pa.Array]]
+    """The `id` of all records that share their key with another, or have an element that does: some at a time, in any order,
+    and as often as they have one."""
 
 POSITION_BITS = 33
 RECORDS = "records"
 """The table of the records themselves."""
+SHARED = "shared"
+"""Keys that several records have, in queries."""
+MAX_IDS = 1 << 17
+"""Ids of records that are in memory at a time."""
 BITS = "bits"
 """The name of the result of a program in queries."""
 MEMORY = "1GB"
@@ -106,23 +113,34 @@ def groups(program: Program, keys: Keys) -> str:
     return f"SELECT {', '.join(_key_columns(program, keys))}, count(*) AS n, {meets} AS meets {_of(program, keys)} GROUP BY ALL"
 
 
-def keyed_rows(program: Program, keys: Keys) -> str:
-    """A SELECT of the ids and the keys (`k0`, …) of the records that have one."""
-    return f"SELECT {', '.join([*identity(program), *_key_columns(program, keys)])} {_of(program, keys)}"
-
-
-def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int | None) -> pa.Table:
-    """See `Sharing`."""
+def sharing(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys, limit: int) -> pa.Table:
+    """See `Sharing`: first the keys, then the records that have one of these few, of whatever number."""
     names = [f"k{at}" for at in range(len(keys.fields))]
-    same = " AND ".join(f"rows.{name} IS NOT DISTINCT FROM shared.{name}" for name in names)
-    most = "" if limit is None else f"LIMIT {limit}"
-    smallest = "" if limit is None else f"ORDER BY {', '.join(f'{name} NULLS FIRST' for name in names)} {most}"
-    order = ", ".join(f"rows.{name} NULLS FIRST" for name in names)
-    shared = f"FROM ({groups(program, keys)}) WHERE n > 1 {smallest}"
-    rows = keyed_rows(program, keys)
+    first = ", ".join(f"{name} NULLS FIRST" for name in names)
+    few = f"SELECT {', '.join(names)} FROM ({groups(program, keys)}) WHERE n > 1 ORDER BY {first} LIMIT {limit}"  # noqa: S608 - generated names
+    connection.register(SHARED, connection.sql(few).to_arrow_table())
     own = ", ".join(identity(program))
-    query = f"SELECT {own} FROM ({rows}) rows JOIN ({shared}) shared ON {same} ORDER BY {order}, {own} {most}"  # noqa: S608 - generated names
-    return connection.sql(query).to_arrow_table()
+    return (
+        connection.sql(f"{_having(program, keys)} ORDER BY {first}, {own} LIMIT {limit}")
+        .to_arrow_table()
+        .select(identity(program))
+    )
+
+
+def shared(connection: duckdb.DuckDBPyConnection, program: Program, keys: Keys) -> Iterator[pa.Array]:
+    """See `Shared`."""
+    many = f"SELECT * EXCLUDE (n, meets) FROM ({groups(program, keys)}) WHERE n > 1"  # noqa: S608 - generated names
+    query = f"WITH {SHARED} AS ({many}) {_having(program, keys)}"
+    for batch in connection.sql(query).select("id").to_arrow_reader(MAX_IDS):
+        yield batch.column("id")
+
+
+def _having(program: Program, keys: Keys) -> str:
+    """A SELECT of the ids and the keys (`k0`, …) of the records that have one of the keys in `SHARED`."""
+    columns = _key_columns(program, keys)
+    rows = f"SELECT {', '.join([*identity(program), *columns])} {_of(program, keys)}"
+    same = " AND ".join(f"own.k{at} IS NOT DISTINCT FROM {SHARED}.k{at}" for at in range(len(columns)))
+    return f"SELECT own.* FROM ({rows}) own SEMI JOIN {SHARED} ON {same}"  # noqa: S608 - generated names
 
 
 def _of(program: Program, keys: Keys) -> str:

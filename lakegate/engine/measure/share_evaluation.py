@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contract.logical_types import GRAMMARS
-from lakegate.engine.evaluate.predicate_sql import SOURCE, Program
+from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
@@ -194,10 +195,8 @@ PASSING_SHARES = 2
 """Shares at the beginning of the delivery in which such records are noted."""
 PASSING_RECORDS = 4096
 """Records at the beginning of a chunk among which they are noted."""
-WIDE = 200
-"""Fields of a plan from which on planning costs more than what it saves."""
-QUADRATIC = "statistics_propagation,common_subexpressions"
-"""Optimizers of DuckDB whose time grows with the square of the number of columns; no result depends on them."""
+_OF_FIELD = re.compile(r"[a-z]?(c[0-9]+)(?:_[0-9a-f]+)?")
+"""A raw column: the alias of its field, between what it is of it and what was searched for."""
 
 
 @dataclass(slots=True)
@@ -209,7 +208,8 @@ class Evaluation:
     programs: Mapping[Level, Program]
     samples: int
     """The most failing records of each predicate that are noted in a share."""
-    _queries: dict[tuple[Level, frozenset[str], tuple[str, ...], bool], str] = field(default_factory=dict)
+    _absent: dict[tuple[Level, int, bool], pa.Table] = field(default_factory=dict)
+    """The results of parts of programs for a record without any value."""
 
     def share(
         self, number: int, connection: duckdb.DuckDBPyConnection, keep: Keep, read: Callable[[int], None] | None = None
@@ -221,8 +221,6 @@ class Evaluation:
         UnreadableError if its object is damaged, OSError if the storage fails.
         """
         partial, share = Partial(number), self.source.shares[number]
-        if len(self.plan.fields) >= WIDE:
-            connection.execute(f"SET disabled_optimizers = '{QUADRATIC}'")
         with of_object(share.part):
             for chunk in self.source.chunks(share):
                 self._add(chunk, partial, connection, keep)
@@ -258,28 +256,49 @@ class Evaluation:
     def _bits(
         self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool
     ) -> pa.Table:
+        """The result of a program: that of its parts, side by side."""
+        if len(program.parts) == 1:
+            return self._selected(program, table, connection, with_present=with_present)
+        by_field: dict[str, list[str]] = {}
+        for name in table.column_names:
+            owner = _OF_FIELD.fullmatch(name)
+            by_field.setdefault(owner[1] if owner else "", []).append(name)
+        found: dict[str, pa.ChunkedArray] = {}
+        for at, part in enumerate(program.parts):
+            raw = [name for each in part.own for name in by_field.get(each.alias, ())]
+            own = table.select([*by_field[""], *raw])
+            if any(column.null_count < len(column) for column in map(own.column, raw) if not _is_false(column)):
+                bits = self._selected(part, own, connection, with_present=with_present)
+            else:
+                key = program.level, at, with_present
+                if key not in self._absent:
+                    self._absent[key] = self._selected(part, own.slice(0, 1), connection, with_present=with_present)
+                bits = _repeated(self._absent[key], own)
+            found |= dict(zip(bits.column_names, bits.columns, strict=True))
+        return pa.table(found)
+
+    def _selected(
+        self, program: Program, table: pa.Table, connection: duckdb.DuckDBPyConnection, *, with_present: bool
+    ) -> pa.Table:
         plain = frozenset(self._plain(program, table))
-        table, searched = with_searches(program, table, self.source.expressions, connection)
-        key = program.level, plain, searched, with_present
-        if key not in self._queries:
-            typed = self.source.expressions
-            self._queries[key] = program.select(
-                typed,
-                lambda alias: typed[alias].plain if alias in plain else typed[alias].value,
-                searched,
-                with_present=with_present,
-            )
+        typed = self.source.expressions
+        table, searched = with_searches(program, table, typed, connection)
+        query = program.select(
+            typed,
+            lambda alias: typed[alias].plain if alias in plain else typed[alias].value,
+            searched,
+            with_present=with_present,
+        )
         connection.register(SOURCE, table)
-        return connection.sql(self._queries[key]).to_arrow_table()
+        return connection.sql(query).to_arrow_table()
 
     def _plain(self, program: Program, table: pa.Table) -> list[str]:
         """The fields whose texts in this chunk consist of their type's plain alphabet, so that the cast alone decides."""
         found = []
-        for each in self.plan.fields:
+        for each in program.own:
             expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
-            is_read = each.level == program.level and each.name in program.reads and alphabet and expression.plain
-            if is_read and _consists_of(table.column(expression.raw), alphabet or b""):
-                found.append(each.alias)
+            is_plain = alphabet and expression.plain and _consists_of(table.column(expression.raw), alphabet)
+            found += [each.alias] if is_plain else []
         return found
 
     def _failing(
@@ -301,14 +320,29 @@ class Evaluation:
         return found
 
 
+def _is_false(column: pa.ChunkedArray) -> bool:
+    """Whether a column says of no value that it is something, which means nothing where all values are absent."""
+    return bool(pa.types.is_boolean(column.type) and not pc.any(column).as_py())
+
+
+def _repeated(one: pa.Table, table: pa.Table) -> pa.Table:
+    """The result for one record as that of all records of a table, which have their own lines and places."""
+    columns = {
+        name: table.column(name) if name in {ROW, AT} else pa.repeat(column[0], len(table))
+        for name, column in zip(one.column_names, one.columns, strict=True)
+    }
+    return pa.table(columns)
+
+
 def _note_passing(program: Program, bits: pa.Table, table: pa.Table, partial: Partial) -> None:
     """Note the first records in which a field has a value that passes, for each predicate of one field."""
     head = bits.slice(0, PASSING_RECORDS)
     for name, alias in program.single.items():
         noted = partial.passing.setdefault((program.level, name), [])
         missing = PASSING - len(noted)
-        if missing > 0:
-            passes = pc.and_not(head.column(present_name(alias)), head.column(name))
+        present = head.column(present_name(alias))
+        if missing > 0 and pc.any(present).as_py():
+            passes = pc.and_not(present, head.column(name))
             first = np.flatnonzero(passes.combine_chunks().to_numpy(zero_copy_only=False))[:missing]
             noted += _places(program, bits, table, first)
 
@@ -352,10 +386,14 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
     counts = {name: pc.sum(bits.column(name)).as_py() or 0 for name in names}
     if not program.numbers:
         return LevelCounts(0, counts)
-    connection.register(BITS, bits)
-    columns = [_aggregates(name, numbers.kind) for numbers, name in program.numbers.items()]
-    (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
-    found = {name: Moments(*row[6 * at : 6 * at + 6]) for at, name in enumerate(program.numbers.values())}
+    found: dict[str, Moments] = {}
+    numbers = [(name, each.kind) for each, name in program.numbers.items()]
+    for start in range(0, len(numbers), FEW):
+        some = numbers[start : start + FEW]
+        connection.register(BITS, bits.select([name for name, _ in some]))
+        columns = [_aggregates(*each) for each in some]
+        (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names
+        found |= {name: Moments(*row[6 * at : 6 * at + 6]) for at, (name, _) in enumerate(some)}
     return LevelCounts(0, counts, found)
 
 

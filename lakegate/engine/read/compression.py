@@ -47,6 +47,8 @@ LONGEST_FOOTER = 32 << 20
 """Bytes of the schema and the statistics in a file."""
 MAX_CHUNKS = 500_000
 """Row groups of a Parquet file times its columns, nested ones counted."""
+MAX_PAGE = 256 << 20
+"""Bytes of a page of a Parquet file, unpacked: one is in memory at a time."""
 GRACE_VALUES = 1 << 30
 """Bytes that the values of a column store may take in memory, whatever the ratio."""
 
@@ -57,6 +59,8 @@ BROKEN = {
     "array-depth": "the JSON array holds an element that is nested too deep: write it flatter",
     "array-encoding": "the JSON array is not valid UTF-8, which JSON is written in (RFC 8259): save it so",
     "footer": "the end of the file, where its schema and its index stand, is missing or damaged: was the upload cut off?",
+    "shared": "the end of the file lists the same bytes as values of several columns or row groups: write it again",
+    "page": f"the column {{name!r}} has a page of more than {MAX_PAGE >> 20} MiB: write pages of fewer rows or bytes",
     "counts": "the end of the file counts other rows or values than the file holds: write it again",
     "encrypted": "the column {name!r} is encrypted: write the file without encryption",
     "groups": f"the file has more than {MAX_CHUNKS:,} pieces (row groups times columns): write it in larger row groups",
@@ -212,21 +216,29 @@ def _plain(source: BinaryIO) -> Iterator[Piece]:
         yield piece, len(piece)
 
 
+_FIRST_OF_MEMBER = 1 << 10
+"""Bytes of a member that are decompressed first, then twice as many: what is left behind its end is a copy."""
+
+
 def _members(source: BinaryIO, spec: CompressionSpec) -> Iterator[Piece]:
     """Compressed members, one after the other, by a decompressor of the standard library."""
     member: Any = None
+    step = _FIRST_OF_MEMBER
     for packed, size in _plain(source):
-        rest, taken = packed, size
-        while rest or _has_output(member):
+        at, taken = 0, size
+        while at < size or _has_output(member):
             if member is None or member.eof:
                 assert spec.decompressor is not None
-                member = spec.decompressor()
+                member, step = spec.decompressor(), _FIRST_OF_MEMBER
+            given = packed[at : at + step]
             try:
-                piece = member.decompress(rest, PIECE)
+                piece = member.decompress(given, PIECE)
             except spec.failures:
                 raise unreadable("damaged") from None
             rest = member.unused_data if member.eof else getattr(member, "unconsumed_tail", b"")
-            yield piece, taken
+            at, step = at + len(given) - len(rest), min(2 * step, PIECE)
+            if piece or taken:
+                yield piece, taken
             taken = 0
     if member is None or not member.eof:
         raise unreadable("damaged")

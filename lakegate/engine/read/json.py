@@ -243,15 +243,10 @@ class LevelColumns:
         self.cells.rows += 1
 
 
-class RowReader:
-    """Rows that are being read: the values of a plan's fields as columns, and keys.
+class RowColumns:
+    """What rows are read into: the values of a plan's fields as columns, and keys."""
 
-    `sized` and `compared` are aliases of the fields whose elements are counted, or compared with each other.
-    """
-
-    def __init__(
-        self, fields: tuple[PlanField, ...], sized: Collection[str] = (), compared: Collection[str] = ()
-    ) -> None:
+    def __init__(self, fields: tuple[PlanField, ...], sized: Collection[str], compared: Collection[str]) -> None:
         self.rows = Cells.of((each for each in fields if not each.level), sized, compared)
         self.levels = {
             place: LevelColumns(Cells.of((each for each in fields if each.level == place), sized, compared))
@@ -262,15 +257,11 @@ class RowReader:
         self.keys: set[Place] = set()
         """Places of declared keys that occur, with any value; of objects, whatever their keys, the place with `OBJECT`."""
         self._extra_of_row = 0
-        self._members = _tree(fields, self)
 
-    def add(self, value: dict[str, Value] | None) -> None:
-        """One row; without an object, one without values."""
+    def begin(self) -> None:
+        """Begin a row."""
         self.rows.rows += 1
         self._extra_of_row = 0
-        self._members(value, "")
-        for level in self.levels.values():
-            level.ends.append(len(level.places))
 
     def add_extra(self, key: str) -> None:
         """An undeclared key of the row."""
@@ -278,10 +269,32 @@ class RowReader:
             self._extra_of_row += 1
             self.extra.add(key)
 
+
+class RowReader:
+    """Rows that are being read. It leads to its columns, and they not to it: their memory is free with the last use of it.
+
+    `sized` and `compared` are aliases of the fields whose elements are counted, or compared with each other.
+    """
+
+    def __init__(
+        self, fields: tuple[PlanField, ...], sized: Collection[str] = (), compared: Collection[str] = ()
+    ) -> None:
+        self._columns = RowColumns(fields, sized, compared)
+        self._members = _tree(fields, self._columns)
+        self.rows, self.levels = self._columns.rows, self._columns.levels
+        self.extra, self.keys = self._columns.extra, self._columns.keys
+
+    def add(self, value: dict[str, Value] | None) -> None:
+        """One row; without an object, one without values."""
+        self._columns.begin()
+        self._members(value, "")
+        for level in self.levels.values():
+            level.ends.append(len(level.places))
+
     @property
     def size(self) -> int:
-        """Cells of rows and elements, those of absent values too."""
-        return self.rows.size + sum(level.cells.size for level in self.levels.values())
+        """Cells of rows and elements, those of absent values too; elements have a place, and many are read at once."""
+        return self.rows.size + sum(OF_ELEMENT * level.cells.size for level in self.levels.values())
 
 
 def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
@@ -308,7 +321,7 @@ class _Node:
     steps: dict[str, _Node] = dataclasses.field(default_factory=dict)
 
 
-def _tree(fields: tuple[PlanField, ...], reading: RowReader) -> Fill:
+def _tree(fields: tuple[PlanField, ...], reading: RowColumns) -> Fill:
     root = _Node("")
     for each in fields:
         node = root
@@ -319,7 +332,7 @@ def _tree(fields: tuple[PlanField, ...], reading: RowReader) -> Fill:
     return _members(root, reading)
 
 
-def _filler(node: _Node, reading: RowReader) -> Fill:
+def _filler(node: _Node, reading: RowColumns) -> Fill:
     """Fills the cell of a node, and then its parts."""
     parts = [_cell(node.declared, reading), *_counts(node.declared, reading)] if node.declared else []
     if "[]" in node.steps:
@@ -338,7 +351,7 @@ def _filler(node: _Node, reading: RowReader) -> Fill:
     return fill
 
 
-def _cell(declared: PlanField, reading: RowReader) -> Fill:
+def _cell(declared: PlanField, reading: RowColumns) -> Fill:
     cells = reading.levels[declared.level].cells if declared.level else reading.rows
     column, own = cells.columns[declared.alias], _own_tokens(declared)
     texts, add_text, add_own = column.texts, column.texts.append, column.own.append
@@ -355,7 +368,7 @@ def _cell(declared: PlanField, reading: RowReader) -> Fill:
     return fill
 
 
-def _counts(declared: PlanField, reading: RowReader) -> Iterator[Fill]:
+def _counts(declared: PlanField, reading: RowColumns) -> Iterator[Fill]:
     """Fills what rules about a whole list, map or record read."""
     cells, own = reading.levels[declared.level].cells if declared.level else reading.rows, _own_tokens(declared)
     for columns, measure in ((cells.sizes, _size), (cells.repeats, _has_repeats)):
@@ -406,7 +419,7 @@ def _number_once(text: str) -> str:
     return f"{'-' * sign}{significant}e{int(exponent) + zeros}" if significant else "0"
 
 
-def _members(node: _Node, reading: RowReader) -> Fill:
+def _members(node: _Node, reading: RowColumns) -> Fill:
     inner = {step[1:]: _filler(each, reading) for step, each in node.steps.items()}
     named = any(_has_places(each) for each in node.steps.values())
     unseen = {None: (*node.key, OBJECT)} | {step[1:]: each.key for step, each in node.steps.items()}
@@ -431,19 +444,20 @@ def _has_places(node: _Node) -> bool:
     return bool(node.steps) or (node.declared is not None and node.declared.shape is Shape.RECORD)
 
 
-def _items(node: _Node, reading: RowReader) -> Fill:
+def _items(node: _Node, reading: RowColumns) -> Fill:
     level, into = reading.levels[(*node.place, "[]")], _filler(node.steps["[]"], reading)
 
     def fill(value: Value, at: str) -> None:
         if type(value) is list:
             for index, each in enumerate(value):
-                level.begin(f"{at}[{index}]")
-                into(each, f"{at}[{index}]")
+                place = f"{at}[{index}]"
+                level.begin(place)
+                into(each, place)
 
     return fill
 
 
-def _entries(node: _Node, reading: RowReader) -> Fill:
+def _entries(node: _Node, reading: RowColumns) -> Fill:
     level = reading.levels[(*node.place, ENTRIES)]
     key, value_of = (
         _filler(node.steps[step], reading) if step in node.steps else None for step in ("{key}", "{value}")
@@ -618,6 +632,8 @@ def _judged(tokens: pa.Array, field: PlanField) -> tuple[pa.Array, pa.Array]:
 # (docs/types.md); a token of another kind is never a value.
 
 
+OF_ELEMENT = 4
+"""Cells of rows that a cell of an element counts as."""
 SHARE_BYTES = 4 << 20
 """Bytes of an object that one share, and one block of a share, holds."""
 MAX_CELLS = 1 << 20

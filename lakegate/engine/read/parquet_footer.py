@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from lakegate.engine.read.compression import LONGEST_FOOTER, MAX_CHUNKS, refuse_columns, unreadable
@@ -122,7 +123,15 @@ def footer_of(file: AddressedFile) -> Footer:
         raise unreadable("footer") from None
     if footer.rows != sum(each.rows for each in footer.groups):
         raise unreadable("counts")
+    _refuse_shared(footer.groups)
     return footer
+
+
+def _refuse_shared(groups: Iterable[RowGroup]) -> None:
+    """UnreadableError where chunks overlap: a footer that lists a row group often would make many rows of few bytes."""
+    places = sorted((each.begin, each.packed) for group in groups for each in group.chunks if each.values)
+    if any(begin + packed > after for (begin, packed), (after, _) in pairwise(places)):
+        raise unreadable("shared")
 
 
 def longest_page(file: AddressedFile, chunk: ColumnChunk) -> int:

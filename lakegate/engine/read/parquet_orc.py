@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.engine.read.compression import GRACE_VALUES, RATIO, unreadable
+from lakegate.engine.read.compression import GRACE_VALUES, MAX_PAGE, RATIO, unreadable
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.parquet_footer import (
     BYTES,
@@ -213,6 +213,9 @@ def _of_groups(
     """The rows of row groups; without a wanted column that many empty ones."""
     wanted = footer.of(names)
     footer.refuse([footer.groups[at] for at in groups], names)
+    for at, chunk in ((at, footer.groups[group].chunks[at]) for group in groups for at in wanted):
+        if chunk.unpacked > MAX_PAGE and longest_page(file, chunk) > MAX_PAGE:
+            raise unreadable("page", name=footer.leaves[at].path[0])
     for run in _runs(footer, groups, wanted):
         chosen, rows = [footer.groups[at] for at in run], 0
         # A text that occurs a million times is in memory once, until the batch is returned.

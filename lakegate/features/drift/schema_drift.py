@@ -79,7 +79,7 @@ def differences(plan: Plan, accepted_by: Plan, columns: Columns) -> tuple[Schema
     found: list[SchemaDifference] = []
     without_parts: list[tuple[str, ...]] = []
     for field in plan.fields:
-        if field.name not in foreign and field.name not in columns.absent:
+        if field.name not in foreign and field.name not in columns.lacking:
             continue
         if any(field.place[: len(place)] == place for place in without_parts):
             continue

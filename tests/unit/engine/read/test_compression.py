@@ -8,6 +8,8 @@ import io
 import json
 import tracemalloc
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.contract.file_formats import Compression
+from lakegate.contract.file_formats import COMPRESSIONS, Compression
 from lakegate.engine.read import compression
 from lakegate.engine.read.compression import BROKEN, elements, unpacked
 
@@ -50,6 +52,32 @@ def test_what_was_packed_comes_out(codec: Compression, cut: int | None) -> None:
 
     assert b"".join(piece for piece, _ in pieces) == TEXT
     assert sum(taken for _, taken in pieces) == len(packed)
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2])
+def test_members_without_content_cost_little(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member is given some bytes of what is left, and not all of it: of many small ones each byte is looked at a few times."""
+    packed = PACK[codec](TEXT) + PACK[codec](b"") * 5_000
+    asked = 0
+
+    class Watched:
+        def __init__(self) -> None:
+            self._own = decompressor()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._own, name)
+
+        def decompress(self, content: bytes, most: int) -> Any:
+            nonlocal asked
+            asked += len(content)
+            return self._own.decompress(content, most)
+
+    decompressor = codec.spec.decompressor
+    assert decompressor is not None
+    monkeypatch.setitem(COMPRESSIONS, codec, replace(codec.spec, decompressor=Watched))
+
+    assert unpack(packed, codec) == TEXT
+    assert asked < 100 * len(packed)
 
 
 @pytest.mark.parametrize("codec", PACKED)
