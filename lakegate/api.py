@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.contract_files import ParentPlaces, below, load, plan_of, with_definitions
+from lakegate.contract_files import DefinitionFiles, ParentPlaces, load, plan_of, with_definitions
 from lakegate.errors import InputError, Problem
 from lakegate.json_codec import encode
 from lakegate.lints.linter import lint_report
@@ -125,7 +125,7 @@ def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
     from lakegate.inheritance import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
-        text = with_definitions(Path(contract).read_bytes(), below(Path(contract).parent))
+        text = with_definitions(Path(contract).read_bytes(), DefinitionFiles(Path(contract).parent))
         found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract), text)
         examined = resolve(text, found).examined
     except OSError as error:

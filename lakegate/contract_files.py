@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from posixpath import normpath
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urljoin
 
@@ -55,6 +56,8 @@ class InputDocument:
     """Whether a folder held it; then it may be no contract at all."""
     fetch: Callable[[str], bytes] = _fetched
     """Reads an address, of the document or of definitions that it uses. Raises InputError."""
+    root: Path | None = None
+    """The folder that definitions of files may be read from; by default that of the document."""
 
     def read(self) -> bytes:
         """Its first bytes, enough to judge it; InputError where it cannot be read."""
@@ -64,19 +67,25 @@ class InputDocument:
             return _at_url(self.name, self.fetch)
         try:
             with Path(self.name).open("rb") as file:
-                return with_definitions(_beginning(file), below(Path(self.name).parent), self.fetch)
+                files = DefinitionFiles(Path(self.name).parent, self.root)
+                return with_definitions(_beginning(file), files, self.fetch, files.above)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the name holds a NUL character"
             raise InputError(f"{self.name} cannot be read: {reason}.") from error
 
 
-def sources(names: list[str], fetch: Callable[[str], bytes] = _fetched) -> Iterator[InputDocument]:
-    """The documents that files, folders and `-` name; InputError for a folder that holds none. `fetch`: as theirs."""
+def sources(
+    names: list[str], fetch: Callable[[str], bytes] = _fetched, root: Path | None = None
+) -> Iterator[InputDocument]:
+    """The documents that files, folders and `-` name; InputError for a folder that holds none. `fetch`, `root`: as theirs.
+
+    The definitions of files of a folder's documents may be anywhere in it.
+    """
     for name in names:
         if name != STANDARD_INPUT and _is_folder(name):
-            yield from _inside(Path(name), fetch)
+            yield from _inside(Path(name), fetch, root or Path(name))
         else:
-            yield InputDocument(name, fetch=fetch)
+            yield InputDocument(name, fetch=fetch, root=root)
 
 
 def _is_folder(name: str) -> bool:
@@ -86,7 +95,7 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def _inside(folder: Path, fetch: Callable[[str], bytes]) -> Iterator[InputDocument]:
+def _inside(folder: Path, fetch: Callable[[str], bytes], root: Path) -> Iterator[InputDocument]:
     """The files of a folder and of those below it, hidden ones (`.git`, `.venv`) left out."""
     found = False
     for path, folders, files in os.walk(folder):
@@ -99,13 +108,18 @@ def _inside(folder: Path, fetch: Callable[[str], bytes]) -> Iterator[InputDocume
             elif not Path(name).resolve().is_relative_to(folder.resolve()):
                 sys.stderr.write(f"lakegate: {printable(name)} is a link that leaves the folder, passed over\n")
             else:
-                yield InputDocument(name, found=True, fetch=fetch)
+                yield InputDocument(name, found=True, fetch=fetch, root=root)
     if not found:
         raise InputError(f"{folder} holds no {', '.join(SUFFIXES)} file.")
 
 
-def with_definitions(text: bytes, read: Callable[[str], bytes], fetch: Callable[[str], bytes] = _fetched) -> bytes:
-    """A contract document with the definitions of files that it uses (`lakegate.contract.documents.ref_definitions`)."""
+def with_definitions(
+    text: bytes, read: Callable[[str], bytes], fetch: Callable[[str], bytes] = _fetched, above: int = 0
+) -> bytes:
+    """A contract document with the definitions of files that it uses (`lakegate.contract.documents.ref_definitions`).
+
+    `above`: how many folders above that of the document may be read.
+    """
     if b"$ref" not in text:
         return text
     from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- likewise
@@ -114,7 +128,7 @@ def with_definitions(text: bytes, read: Callable[[str], bytes], fetch: Callable[
     def read_or_fetch(name: str) -> bytes:
         return fetch(name) if is_url(name) else read(name)
 
-    return bundled(text, read_or_fetch) if declares_format(text) else text
+    return bundled(text, read_or_fetch, above) if declares_format(text) else text
 
 
 def _at_url(url: str, fetch: Callable[[str], bytes] = _fetched) -> bytes:
@@ -133,14 +147,26 @@ def url_of(path: Path) -> str | None:
     return _ADDRESS.sub(lambda found: f"{found['scheme']}://", name, count=1) if is_url(name) else None
 
 
-def below(folder: Path) -> Callable[[str], bytes]:
-    """Reads files below a folder, and nothing that a link leads to outside of it."""
+@dataclass(frozen=True, slots=True)
+class DefinitionFiles:
+    """Reads files by their paths from the folder of a document, and nothing outside of a root, wherever a link leads."""
 
-    def read(name: str) -> bytes:
+    folder: Path
+    root: Path | None = None
+    """By default the folder; so, too, where the folder is not in it."""
+
+    @property
+    def above(self) -> int:
+        """The folders above that of the document which are in the root."""
+        folder, root = self.folder.resolve(), (self.root or self.folder).resolve()
+        return len(folder.relative_to(root).parts) if folder.is_relative_to(root) else 0
+
+    def __call__(self, name: str) -> bytes:
+        """The first bytes of a file, enough to judge it; InputError where it cannot be read."""
         try:
-            path = (folder / name).resolve(strict=True)
-            if not path.is_relative_to(folder.resolve()):
-                raise InputError("the file is a link that leaves the folder of the document")
+            path, folder = (self.folder / name).resolve(strict=True), self.folder.resolve()
+            if not path.is_relative_to([folder, *folder.parents][self.above]):
+                raise InputError("the file is a link that leaves the folder of the document, or the root")
             if not path.is_file():
                 raise InputError("this is no file")
             with path.open("rb") as file:
@@ -148,8 +174,6 @@ def below(folder: Path) -> Callable[[str], bytes]:
         except (OSError, RuntimeError) as error:  # a circle of links
             reason = getattr(error, "strerror", None) or "the links lead in a circle"
             raise InputError(f"the file cannot be read: {reason}") from None
-
-    return read
 
 
 def _beginning(file: BinaryIO) -> bytes:
@@ -202,16 +226,20 @@ class ParentPlaces:
     """The registry, for a parent that no file has."""
     fetch: Callable[[str], bytes] = _fetched
     """Reads addresses, as that of `InputDocument`."""
+    root: Path | None = None
+    """The folder that definitions of files may be read from, as that of `InputDocument`."""
     _found: dict[str, list[tuple[tuple[str, str], InputDocument]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """The contracts of the files, or of each folder, with id and version: a command reads them once."""
 
     @staticmethod
-    def of(paths: list[Path] | None, stack: str, *, local: bool, offline: bool = False) -> ParentPlaces:
+    def of(
+        paths: list[Path] | None, stack: str, *, local: bool, offline: bool = False, root: Path | None = None
+    ) -> ParentPlaces:
         """The places of a command's options. `offline`: of files alone."""
         registry = StackRegistry(stack, local, "--offline asks none" if offline else "")
-        return ParentPlaces(tuple(paths or ()), registry, not_fetched if offline else _fetched)
+        return ParentPlaces(tuple(paths or ()), registry, not_fetched if offline else _fetched, root)
 
     def parents(self, document: str, text: bytes) -> Parents:
         """Finds the highest release of a major number, first in the files; they are read when a document inherits."""
@@ -236,15 +264,15 @@ class ParentPlaces:
         place = "" if self.paths else str(folder)
         if place not in self._found:
             paths = [str(each) for each in self.paths]
-            documents = sources(paths, self.fetch) if paths else _beside(folder, self.fetch)
+            documents = sources(paths, self.fetch, self.root) if paths else _beside(folder, self.fetch, self.root)
             self._found[place] = [(found, each) for each in documents if (found := _identity(each)) is not None]
         return self._found[place]
 
 
-def _beside(folder: Path, fetch: Callable[[str], bytes]) -> Iterator[InputDocument]:
+def _beside(folder: Path, fetch: Callable[[str], bytes], root: Path | None) -> Iterator[InputDocument]:
     files = folder.iterdir() if folder.is_dir() else ()
     names = sorted(str(each) for each in files if each.suffix in SUFFIXES and each.is_file())
-    return (InputDocument(each, found=True, fetch=fetch) for each in names)
+    return (InputDocument(each, found=True, fetch=fetch, root=root) for each in names)
 
 
 def _identity(document: InputDocument) -> tuple[str, str] | None:
@@ -266,8 +294,9 @@ def load(path: Path, places: ParentPlaces | None = None) -> Contract:
 
     Without places, parents are files beside the document.
     """
-    text = read_text(path)
-    return _usable(text, (places or ParentPlaces()).parents(str(path), text))
+    searched = places or ParentPlaces()
+    text = read_text(path, searched.root)
+    return _usable(text, searched.parents(str(path), text))
 
 
 def _usable(text: bytes, parents: Parents) -> Contract:
@@ -313,14 +342,15 @@ def published(name: str, stack: str, *, local: bool, api: str | None = None) -> 
         return _usable(there.document(contract, None if version == LATEST else version).text.encode(), find)
 
 
-def read_text(path: Path) -> bytes:
-    """The document in a file, or on standard input; InputError where it cannot be read."""
+def read_text(path: Path, root: Path | None = None) -> bytes:
+    """The document in a file, or on standard input; InputError where it cannot be read. `root`: as that of `InputDocument`."""
     if str(path) == STANDARD_INPUT:
         return InputDocument(STANDARD_INPUT).read()
     if (url := url_of(path)) is not None:
         return _at_url(url)
     try:
-        return with_definitions(path.read_bytes(), below(path.parent))
+        files = DefinitionFiles(path.parent, root)
+        return with_definitions(path.read_bytes(), files, above=files.above)
     except OSError as error:
         raise InputError(f"the contract {path} cannot be read: {error.strerror}") from error
 
@@ -390,20 +420,20 @@ SECONDS = 30
 """The longest time that git may take."""
 
 
-def named_version(name: str, stack: str, *, local: bool) -> ContractVersion:
+def named_version(name: str, stack: str, *, local: bool, root: Path | None = None) -> ContractVersion:
     """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
 
     The parents of a published version are those that it was published with, all others are files beside the document, or
     in the registry.
     """
     if name == STANDARD_INPUT or os.path.exists(name):  # noqa: PTH110 - a name may be no path at all
-        return _read(InputDocument(name).read(), name, stack, local=local)
+        return _read(InputDocument(name, root=root).read(), name, stack, local=local)
     published = PUBLISHED.fullmatch(name)
     if published:
         return _published(published["contract"], published["version"], stack, local=local)
     revision, colon, path = name.partition(":")
     if colon:
-        return _read(_at_revision(revision, path), path, stack, local=local)
+        return _read(_at_revision(revision, path, is_rooted=root is not None), path, stack, local=local)
     raise InputError(
         f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
     )
@@ -434,8 +464,11 @@ def _published_document(contract: str, version: str, stack: str, *, local: bool)
         return document_of(dependencies, found)
 
 
-def _at_revision(revision: str, path: str) -> bytes:
-    """A file in a commit, with the definitions of files beside it in the same commit; a symbolic link is not followed."""
+def _at_revision(revision: str, path: str, *, is_rooted: bool) -> bytes:
+    """A file in a commit, with the definitions of files beside it in the same commit; a symbolic link is not followed.
+
+    Where a root is given, it is that of the commit.
+    """
     if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
         raise InputError(
             f"{shown(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
@@ -449,7 +482,8 @@ def _at_revision(revision: str, path: str) -> bytes:
         return _git("cat-file", "blob", f"{commit}:{name}", problem=problem)
 
     folder = path[: path.rfind("/") + 1]
-    return with_definitions(read(path), lambda name: read(folder + name))
+    above = folder.count("/") if is_rooted else 0
+    return with_definitions(read(path), lambda name: read(normpath(folder + name)), above=above)
 
 
 def _git(*arguments: str, problem: str = "") -> bytes:

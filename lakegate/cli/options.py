@@ -49,6 +49,15 @@ TargetFolder: TypeAlias = Annotated[Path, Argument(help="The target folder; crea
 NamedContract: TypeAlias = Annotated[
     str, Argument(help="The contract's id, the beginning of it, or DCM's id of a version.", show_default=False)
 ]
+DefinitionRoot: TypeAlias = Annotated[
+    Path | None,
+    Option(
+        "--root",
+        envvar="LAKEGATE_ROOT",
+        help="The folder that `$ref` may read files from; by default that of the document, or the folder that is given.",
+        show_default=False,
+    ),
+]
 ParentPaths: TypeAlias = Annotated[
     list[Path] | None,
     Option(

@@ -12,9 +12,12 @@ from lakegate.lints.linter import examine
 from tests.unit.contract.documents.test_ref_definitions_files import Folder, contract
 
 OUTSIDE = [
-    "../common.yaml#/definitions/a",
     "a/../../common.yaml#/definitions/a",
-    "./common.yaml#/definitions/a",
+    "..%2fcommon.yaml#/definitions/a",
+    "..\\common.yaml#/definitions/a",
+    ".../common.yaml#/definitions/a",
+    "./../" + "../" * 9 + "common.yaml#/definitions/a",
+    "https://example.com/a/../../common.yaml#/definitions/a",
     "/etc/common.yaml#/definitions/a",
     "//host/common.yaml#/definitions/a",
     "\\\\host\\common.yaml#/definitions/a",
@@ -32,9 +35,9 @@ OUTSIDE = [
     "common.txt#/definitions/a",
     "common.yaml#/definitions/",
     "common.yaml#/definitions/a~1b",
-    "common.yaml#/schema",
-    "common.yaml#",
-    "common.yaml",
+    "common.yaml#/a//b",
+    "common.yaml#a",
+    "common.yaml#/" + "a/" * 17,
     "a/" * 9 + "common.yaml#/definitions/a",
     "x" * 101 + "/common.yaml#/definitions/a",
     "common.yaml#/definitions/a\n",
@@ -67,7 +70,7 @@ def test_an_address_is_asked_for_as_it_is_written(file: str | None) -> None:
 @pytest.mark.parametrize(
     "inner",
     [
-        "../other.yaml#/definitions/b",
+        "../../other.yaml#/definitions/b",
         "/other.yaml#/definitions/b",
         "http://x/other.yaml#/definitions/b",
         "#/x",

@@ -15,7 +15,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
-from lakegate.cli.options import DATA, ApiUrl, AsJson, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import DATA, ApiUrl, AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
 from lakegate.contract_files import ParentPlaces, plan_of
@@ -106,6 +106,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
         list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
     ] = None,
     parents: ParentPaths = None,
+    root: DefinitionRoot = None,
     dataset: OfDataset = None,
     failing: Annotated[Path | None, Option("--failures", help=FAILURES, show_default=False)] = None,
     page: Annotated[Path | None, Option("--report", help=REPORT, show_default=False)] = None,
@@ -141,7 +142,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             files, tables = files_of(named), None
             _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
             before = earlier(baseline, stack, local=local) if baseline is not None else None
-            places = ParentPlaces.of(parents, stack, local=local)
+            places = ParentPlaces.of(parents, stack, local=local, root=root)
             document = contract_files.named(contract, places, stack, local=local, api=api)
             if server is not None or not named:
                 document, tables = _served(document, named, server, dataset, folder)

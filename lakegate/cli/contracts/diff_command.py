@@ -10,7 +10,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import Local, StackName
+from lakegate.cli.options import DefinitionRoot, Local, StackName
 from lakegate.contract_files import named_version
 from lakegate.diff.change_kinds import Change, VersionComparison
 from lakegate.diff.diff_contracts import compare
@@ -40,6 +40,7 @@ def diff(  # noqa: PLR0913 - a command has these options
     *,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
+    root: DefinitionRoot = None,
     form: Annotated[
         DiffFormat, Option("--format", help="For a terminal, or for a comment on a pull request.")
     ] = DiffFormat.TEXT,
@@ -53,7 +54,7 @@ def diff(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
     """
-    comparison = compare(*(named_version(name, stack, local=local) for name in (old, new)))
+    comparison = compare(*(named_version(name, stack, local=local, root=root) for name in (old, new)))
     is_refused = enforce and not comparison.ok
     return CommandResult(comparison, [lambda _: print_comparison(comparison, form)], REFUSED if is_refused else 0)
 

@@ -13,7 +13,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import Local, ParentPaths, StackName
+from lakegate.cli.options import DefinitionRoot, Local, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract_files import InputDocument, ParentPlaces, sources
 from lakegate.errors import InputError
@@ -46,6 +46,7 @@ def lint(  # noqa: PLR0913 - a command has these options
         Option("--format", help="Text for people; json; sarif for code scanning; github for annotations."),
     ] = LintFormat.TEXT,
     parents: ParentPaths = None,
+    root: DefinitionRoot = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     only_contracts: Annotated[
@@ -67,7 +68,7 @@ def lint(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 valid (without --strict warnings are allowed), 1 refused, 2 a file that cannot be read.
     """
-    places = ParentPlaces.of(parents, stack, local=local, offline=offline)
+    places = ParentPlaces.of(parents, stack, local=local, offline=offline, root=root)
     judged, unreadable = _judge(files, places, only_contracts=only_contracts)
     for reason in unreadable.values():
         sys.stderr.write(f"lakegate: {escaped(reason)}\n")
@@ -115,7 +116,7 @@ def _found(files: list[str], places: ParentPlaces, unreadable: dict[str, str]) -
     found: list[InputDocument] = []
     for name in files:
         try:
-            found += sources([name], places.fetch)
+            found += sources([name], places.fetch, places.root)
         except InputError as error:
             unreadable[name] = str(error)
     return found

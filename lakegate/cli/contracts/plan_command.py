@@ -12,7 +12,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import AsJson, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract_files import ParentPlaces, load, plan_of
@@ -29,6 +29,7 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     file: Annotated[Path, Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
+    root: DefinitionRoot = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     explain: Annotated[bool, Option("--explain", help="Rule by rule, in words.")] = False,
@@ -42,7 +43,7 @@ def plan(  # noqa: PLR0913, PLR0917 - a command has these options
     """
     explains = explain and not as_json
     try:
-        contract = load(file, ParentPlaces.of(parents, stack, local=local))
+        contract = load(file, ParentPlaces.of(parents, stack, local=local, root=root))
         every = [each.name for each in contract.datasets] if explains and dataset is None else None
         plans = [plan_of(contract, name) for name in every or (dataset,)]
     except ContractError as error:

@@ -12,7 +12,7 @@ from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command
 from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
-from lakegate.cli.options import Yes
+from lakegate.cli.options import DefinitionRoot, Yes
 from lakegate.cli.terminal import Word
 from lakegate.contract_files import InputDocument
 from lakegate.diff.change_kinds import VersionComparison
@@ -56,6 +56,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     dry_run: Annotated[
         bool, Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
     ] = False,
+    root: DefinitionRoot = None,
     yes: Yes = False,
 ) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication | RefusedNumber | LintReport]:
     """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
@@ -75,7 +76,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     Exit code: 0 published or proposed (twice is once), 1 the document is refused, 2 it cannot be published, or was not confirmed.
     """
     there.refuse(dry_run=dry_run)
-    document = DocumentToPublish(InputDocument(file).read(), allow_unmeasured, inherited_from)
+    document = DocumentToPublish(InputDocument(file, root=root).read(), allow_unmeasured, inherited_from)
     try:
         if dry_run:
             plan = there.aws.planned_publication(document)

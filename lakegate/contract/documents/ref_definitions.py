@@ -22,8 +22,11 @@ from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
 
 # ---- Definitions in files beside a document, and on the web ----
-#     bundled(text, read)    the document with the definitions that it uses, in the key `definitionFiles` at its end
-#     embedded(document)     the document in which these are definitions of its own
+#     bundled(text, read, above)   the document with the definitions that it uses, in the key `definitionFiles` at its end
+#     embedded(document)           the document in which these are definitions of its own
+#
+# A reference is `FILE#/definitions/NAME`, `FILE#/other/keys`, or `FILE` alone, which is one definition as a whole. FILE is below
+# the folder of the document, may begin with `./`, and leads upwards (`../`) as far as a root that the caller names.
 #
 # A bundled document needs no file: it is what is published, and its digest pins what its references mean. Its text before the
 # key is unchanged, so that every line keeps its number. Each file has its SHA-256. A definition that cannot be read has the
@@ -31,22 +34,72 @@ from lakegate.text import did_you_mean, shown
 
 
 FileReader: TypeAlias = Callable[[str], bytes]
-"""The bytes of a file by its path below the folder of the document. Raises InputError with the reason."""
+"""The bytes of a file by its path from the folder of the document. Raises InputError with the reason."""
 FILES, DEFINITIONS, REFERENCE = "definitionFiles", "definitions", "$ref"
 POINTER = f"#/{DEFINITIONS}/"
 MAX_FILES = 16
-_FOLDERS = r"(?:\w[\w.-]{0,99}/){0,8}"
+ABOVE = "it leads above the folder that may be read: name one with both files by `--root FOLDER`, or give it to `lakegate lint`"
+_FOLDERS = r"(?:\.\.?/)*(?:\w[\w.-]{0,99}/){0,8}"
+HIGHEST = 8
+"""The most folders that a reference leads upwards."""
 WEB = "https://"
 _URL = rf"{WEB}[A-Za-z0-9.-]{{1,253}}(?::[0-9]{{1,5}})?/[A-Za-z0-9._~/%+@=-]{{1,1024}}"
+_POINTER = r"#(?:(?:/[A-Za-z0-9_-]{1,256}){1,16})?"
 _OUTSIDE = re.compile(
-    rf"(?P<file>{_URL}|{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json)){POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})"
+    rf"(?P<file>{_URL}|{_FOLDERS}\w[\w.-]{{0,99}}\.(?:ya?ml|json))(?P<pointer>{POINTER}(?P<name>[A-Za-z0-9/_-]{{1,256}})|{_POINTER})?"
 )
+WHOLE = "#"
+"""The name, in `definitionFiles`, of a definition that is a whole file; of other places than `definitions`, it begins so."""
 _ESCAPED = "[\x7f-\uffff]"
 """Compiled where it is used: that takes 8 ms."""
 
 
-def bundled(text: bytes, read: FileReader) -> bytes:
-    """The document with the definitions of files that it uses; unchanged if it uses none, has them already, or is no document."""
+@dataclass(frozen=True, slots=True)
+class OutsideReference:
+    """A reference that leads out of the document."""
+
+    file: str
+    """An address, or the path from the folder of the document, without `./` and detours."""
+    name: str
+    """A name below `definitions`, `#` for the whole file, or `#/keys` for another place."""
+
+    @property
+    def text(self) -> str:
+        """The reference in the one form that all ways to write it have in common."""
+        return f"{self.file}{self.name}" if self.name.startswith(WHOLE) else f"{self.file}{POINTER}{self.name}"
+
+    @property
+    def level(self) -> int:
+        """How many folders it leads above that of the document."""
+        return self.file.split("/").count("..")
+
+
+def outside_reference(text: str, file: str = "") -> OutsideReference | None:
+    """What a reference in a document, or in a file that it refers to, leads to; None for one inside, or of another form."""
+    found = _OUTSIDE.fullmatch(file + text if text.startswith(WHOLE) else text)
+    if found is None:
+        return None
+    is_relative = bool(file) and not text.startswith((WHOLE, WEB))
+    path = _straight(file[: file.rfind("/") + 1] + found["file"] if is_relative else found["file"])
+    return None if path is None else OutsideReference(path, found["name"] or found["pointer"] or WHOLE)
+
+
+def _straight(file: str) -> str | None:
+    """A path without `.`, and with `..` at its beginning alone; None where it leads too far upwards, on the web at all."""
+    host, steps = file.startswith(WEB) * WEB, list[str]()
+    for step in file.removeprefix(WEB if host else "").split("/"):
+        if step == ".." and steps and steps[-1] != "..":
+            steps.pop()
+        elif step != ".":
+            steps.append(step)
+    return host + "/".join(steps) if steps.count("..") <= HIGHEST and not (host and "/../" in file) else None
+
+
+def bundled(text: bytes, read: FileReader, above: int = 0) -> bytes:
+    """The document with the definitions of files that it uses; unchanged if it uses none, has them already, or is no document.
+
+    `above`: how many folders above that of the document may be read.
+    """
     if REFERENCE.encode() not in text:
         return text
     try:
@@ -55,7 +108,7 @@ def bundled(text: bytes, read: FileReader) -> bytes:
         return text
     if not isinstance(document.root.content, dict) or FILES in document.root.content:
         return text
-    bundle = UsedDefinitions(read)
+    bundle = UsedDefinitions(read, above)
     bundle.follow(document.root)
     return _appended(document, bundle) if bundle.found else text
 
@@ -65,6 +118,7 @@ class UsedDefinitions:
     """The definitions of files that a document uses, and those that they use."""
 
     read: FileReader
+    above: int = 0
     found: dict[str, dict[str, Node | str]] = field(default_factory=dict)
     """By file and name; a text is the reason why there is none."""
     digests: dict[str, str] = field(default_factory=dict)
@@ -76,13 +130,13 @@ class UsedDefinitions:
         waiting = [("", each) for each in _references(root)]
         while waiting:
             file, text = waiting.pop()
-            outside = _OUTSIDE.fullmatch(_absolute(file, text))
-            if outside is None or outside["name"] in self.found.setdefault(outside["file"], {}):
+            outside = outside_reference(text, file)
+            if outside is None or outside.name in self.found.setdefault(outside.file, {}):
                 continue
-            found = self._definition(outside["file"], outside["name"])
-            self.found[outside["file"]][outside["name"]] = found
+            found = ABOVE if outside.level > self.above else self._definition(outside.file, outside.name)
+            self.found[outside.file][outside.name] = found
             if isinstance(found, Node):
-                waiting += [(outside["file"], each) for each in _references(found)]
+                waiting += [(outside.file, each) for each in _references(found)]
 
     def entry(self, file: str) -> str:
         """A file with its digest and definitions, in the form of JSON."""
@@ -100,7 +154,11 @@ class UsedDefinitions:
         top = self._tops[file]
         if isinstance(top, str):
             return top
-        place = top[DEFINITIONS][name]
+        place = top if name.startswith(WHOLE) else top[DEFINITIONS][name]
+        if not place.present or name.startswith(WHOLE):
+            place, steps = (top, name.split("/")[1:]) if name.startswith(WHOLE) else (top[DEFINITIONS], name.split("/"))
+            for step in steps:
+                place = place[step]
         if not place.entries:
             return f"the file has no such definition.{did_you_mean(name, top[DEFINITIONS].entries)}"
         assert place.node is not None
@@ -123,13 +181,15 @@ class UsedDefinitions:
 
 def outside(reference: Place, document: Document) -> str:
     """The message about a reference that leads out of the document."""
-    reason = document.unread.get(reference.text or "")
+    found = outside_reference(reference.text or "")
+    reason = document.unread.get(found.text) if found else None
     if reason is not None:
         return f"{shown(reference.text)} cannot be used: {reason.rstrip('.')}."
     return (
         f"{shown(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of the web, which"
         f" only commands read, `https://HOST/FILE.yaml{POINTER}NAME`; one of a file beside it or below is"
-        f" `FILE.yaml{POINTER}NAME`, and is read where the document itself is read from a folder: else copy it in."
+        f" `FILE.yaml{POINTER}NAME`, or `FILE.yaml` for a whole file, and is read where the document itself is read from a"
+        " folder: else copy it in."
     )
 
 
@@ -145,11 +205,13 @@ def embedded(document: Document) -> Document:
     for number, (file, place) in enumerate(files.entries.items()):
         for name, each in place[DEFINITIONS].entries.items():
             if each.entries and each.node is not None:
-                key = f"{FILES}/{number}/{name}"
-                names[f"{file}{POINTER}{name}"], nodes[key] = POINTER + key, each.node
+                key = (
+                    f"{FILES}/{number}{name.replace(WHOLE, '-whole')}" if WHOLE in name else f"{FILES}/{number}/{name}"
+                )
+                names[OutsideReference(file, name).text], nodes[key] = POINTER + key, each.node
             else:
-                unread[f"{file}{POINTER}{name}"] = each.text or "it is no definition"
-    mark = next((each.mark for each in document.named(REFERENCE) if each.text in names), files.mark)
+                unread[OutsideReference(file, name).text] = each.text or "it is no definition"
+    mark = next((each.mark for each in document.named(REFERENCE) if _is_among(each, names)), files.mark)
     kept = {key: _renamed(node, names) for key, node in content.items() if key != FILES}
     inner = own.node if own.node is not None else Node(mark, {}, {})
     if isinstance(inner.content, dict):
@@ -161,6 +223,12 @@ def embedded(document: Document) -> Document:
         document.root, content={**kept, DEFINITIONS: inner}, keys={**document.root.keys, DEFINITIONS: inner.mark}
     )
     return replace(document, root=root, unread=unread)
+
+
+def _is_among(reference: Place, names: Mapping[str, str]) -> bool:
+    """Whether a reference leads to one of the definitions."""
+    found = outside_reference(reference.text or "")
+    return found is not None and found.text in names
 
 
 def _appended(document: Document, bundle: UsedDefinitions) -> bytes:
@@ -203,10 +271,11 @@ def _references(node: Node) -> Iterator[str]:
 
 
 def _absolute(file: str, text: str) -> str:
-    """A reference of a file as the document would write it; there is no way upwards, so it stays below the folder."""
-    if not file or text.startswith(WEB):
-        return text
-    return file + text if text.startswith("#") else file[: file.rfind("/") + 1] + text
+    """A reference of a file as the document would write it; one of another form never leads into the document."""
+    found = outside_reference(text, file)
+    if found is not None:
+        return found.text
+    return file + text if text.startswith("#") else text
 
 
 def _written(each: Node | str, file: str) -> str:
@@ -245,8 +314,11 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
         return node
     parts = {key: _renamed(each, names, mark) for key, each in node.content.items()}
     reference = parts.get(REFERENCE)
-    if reference is not None and reference.content in names:
-        name = names[str(reference.content)]
+    found = (
+        outside_reference(reference.content) if reference is not None and isinstance(reference.content, str) else None
+    )
+    if reference is not None and found is not None and found.text in names:
+        name = names[found.text]
         parts[REFERENCE] = replace(reference, content=name, written=name)
     return replace(node, content=parts, keys=node.keys if mark is None else dict.fromkeys(parts, mark))
 

@@ -12,7 +12,7 @@ from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
-from lakegate.cli.options import ApiUrl, Local, OfDataset, ParentPaths, StackName
+from lakegate.cli.options import ApiUrl, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Format
@@ -44,6 +44,7 @@ def summary(  # noqa: PLR0913 - a command has these options
     ],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
+    root: DefinitionRoot = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     api: ApiUrl = None,
@@ -55,7 +56,7 @@ def summary(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate summary samples/weather-clean.csv --contract contracts/examples/weather.dcm.yaml
     """
-    places = ParentPlaces.of(parents, stack, local=local)
+    places = ParentPlaces.of(parents, stack, local=local, root=root)
     document = contract_files.named(contract, places, stack, local=local, api=api)
     plan = plan_of(document, dataset)
     fields = [each for each in plan.columns if each.shape is Shape.VALUE]

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.cli.options import AsJson
+from lakegate.cli.options import AsJson, DefinitionRoot
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.document_tree import Document, Notes
 from lakegate.contract.documents.imported_schema import Converted
@@ -175,6 +175,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     name: Annotated[str | None, Option(help=NAME, show_default=False)] = None,
     dialect: Annotated[str | None, Option(help=DIALECT, show_default=False)] = None,
     output: Annotated[str, Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
+    root: DefinitionRoot = None,
     as_json: AsJson = False,
 ) -> CommandResult[ConvertedContract]:
     """Write a contract as ODCS or DCS, a schema (JSON, Avro, ODF), a table of a database, a dbt source; or make one of a schema.
@@ -187,7 +188,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     if origin is None:
         if name is not None or dialect is not None:
             raise InputError("--name and --dialect belong to a schema: name its format with --from")
-        found, chosen = _of_contract(source, to, dataset)
+        found, chosen = _of_contract(source, to, dataset, root)
     else:
         found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
     write_draft(output, found.text, as_json=as_json)
@@ -199,14 +200,14 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
     return CommandResult(ConvertedContract(to, chosen, file, text, tuple(found.omitted)))
 
 
-def _of_contract(path: Path, to: Target, dataset: str | None) -> tuple[Converted, str | None]:
-    from lakegate.contract_files import load  # noqa: PLC0415 - yaml and more, for this command alone
+def _of_contract(path: Path, to: Target, dataset: str | None, root: Path | None) -> tuple[Converted, str | None]:
+    from lakegate.contract_files import ParentPlaces, load  # noqa: PLC0415 - yaml and more, for this command alone
 
     if to not in WHOLE:
-        return _written(to, load(path), dataset)
+        return _written(to, load(path, ParentPlaces(root=root)), dataset)
     if dataset is not None:
         raise InputError(f"--to {to.value} writes the whole contract: leave out --dataset")
-    return _as_document(path, to), None
+    return _as_document(path, to, root), None
 
 
 def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
@@ -231,7 +232,7 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
     return replace(found, omitted=(*lost, *found.omitted)), written
 
 
-def _as_document(path: Path, to: Target) -> Converted:
+def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
     """The document itself, without what its parents add: the written one inherits, too."""
     from lakegate.contract_files import read_text  # noqa: PLC0415 - likewise
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - likewise
@@ -240,7 +241,7 @@ def _as_document(path: Path, to: Target) -> Converted:
     def alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
         return contract
 
-    version = read_version(read_text(path), complete=alone)
+    version = read_version(read_text(path, root), complete=alone)
     return odcs(version) if to is Target.ODCS else dcs(version)
 
 

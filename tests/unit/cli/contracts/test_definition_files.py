@@ -87,6 +87,69 @@ def test_a_document_without_a_folder_names_the_remedy(folder: Path) -> None:
     assert "is read where the document itself is read from a folder: else copy it in" in problem["message"]
 
 
+ABOVE = "../common.yaml#/definitions/email"
+
+
+@pytest.fixture
+def tree(folder: Path) -> Path:
+    """The folder above, which has the file, too."""
+    (folder.parent / "common.yaml").write_text(COMMON)
+    return folder.parent
+
+
+def test_a_file_above_is_read_within_a_folder_that_is_given(lakegate: Lakegate, folder: Path, tree: Path) -> None:
+    """By lint of the folder, or by the root of a command; else it is an error that names both."""
+    file = contract(folder, ABOVE)
+    ((code, message),) = errors(lakegate, file)
+
+    assert (code, "`--root FOLDER`" in message) == ("external-reference", True)
+    assert errors(lakegate, str(tree)) == []
+    assert errors(lakegate, str(folder)) != []
+    assert errors(lakegate, str(folder), "--root", str(tree)) == []
+    assert errors(lakegate, file, "--root", str(folder / "shared")) != []
+
+
+def test_every_command_has_the_root(lakegate: Lakegate, folder: Path, tree: Path) -> None:
+    """Plan, check, convert, publish and diff read what lint reads; what is published needs no file."""
+    file, root = contract(folder, ABOVE), ("--root", str(tree))
+    data = lakegate.file(b"mail\na@b.example\n")
+
+    assert "mail:maxLength:1" in {each["rule"] for each in lakegate.json("plan", file, *root)["checks"]}
+    assert lakegate("check", "--contract", file, data, *root).exit_code == 0
+    assert "VARCHAR(254)" in lakegate("convert", file, "--to", "postgres", *root).stdout
+    assert "maxLength: 254" in lakegate("convert", file, "--to", "dcs", *root).stdout
+    lakegate.ok("publish", file, *root)
+    stored = json.loads(lakegate.json("show", "shop")["text"])
+    assert list(stored["definitionFiles"]) == ["../common.yaml"]
+    assert lakegate.ok("diff", "shop@latest", file, *root) == "No change (1.0.0 → 1.0.0).\n"
+    assert lakegate("plan", file).exit_code != 0
+
+
+@pytest.mark.parametrize(
+    "reference", ["./shared/common.yaml#/definitions/email", "shared/email.yaml", "./shared/email.yaml#"]
+)
+def test_a_file_has_several_names(lakegate: Lakegate, folder: Path, reference: str) -> None:
+    """`./` changes nothing; a file alone is one definition."""
+    (folder / "shared" / "email.yaml").write_text("{logicalType: string, logicalTypeOptions: {maxLength: 254}}")
+    file = contract(folder, reference)
+
+    assert errors(lakegate, file) == []
+    assert "mail:maxLength:1" in {each["rule"] for each in lakegate.json("plan", file)["checks"]}
+
+
+@pytest.mark.parametrize("target", ["/etc/hostname", "outside.yaml"])
+def test_no_link_leaves_the_root(lakegate: Lakegate, folder: Path, tree: Path, target: str) -> None:
+    """Wherever the file is below the root, what it is a link to must be there, too."""
+    (tree.parent / "outside.yaml").write_text(COMMON)
+    (tree / "common.yaml").unlink()
+    (tree / "common.yaml").symlink_to(tree.parent / target)
+    ((code, message),) = errors(lakegate, contract(folder, ABOVE), "--root", str(tree))
+    (tree.parent / "outside.yaml").unlink()
+
+    assert code == "external-reference"
+    assert "is a link that leaves the folder of the document, or the root" in message or "cannot be read" in message
+
+
 def linked(folder: Path, kind: str) -> None:
     """Puts something else in the place of the file."""
     place, outside = folder / "shared" / "common.yaml", folder.parent / "outside.yaml"

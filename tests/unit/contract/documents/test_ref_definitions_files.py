@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
-from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundled
+from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundled, outside_reference
 from lakegate.errors import InputError
 from lakegate.lints.linter import examine
 from tests.reference.sampling import sampled
@@ -246,3 +246,70 @@ def test_a_document_uses_a_bounded_number_of_files() -> None:
 
     assert len(folder.read) == MAX_FILES
     assert error.message.endswith(f"cannot be used: a document uses at most {MAX_FILES} files.")
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "found"),
+    [
+        ("./a.yaml#/definitions/x", "", "a.yaml#/definitions/x"),
+        ("././b/a.yaml#/definitions/x/y", "", "b/a.yaml#/definitions/x/y"),
+        ("a.yaml", "", "a.yaml#"),
+        ("a.yaml#", "", "a.yaml#"),
+        ("a.yaml#/other/x", "", "a.yaml#/other/x"),
+        ("../a.yaml#/definitions/x", "", "../a.yaml#/definitions/x"),
+        ("../a.yaml#/definitions/x", "b/c.yaml", "a.yaml#/definitions/x"),
+        ("../../a.yaml", "b/c.yaml", "../a.yaml#"),
+        ("../b/a.yaml", "../c/d.yaml", "../b/a.yaml#"),
+        ("#/definitions/x", "../c/d.yaml", "../c/d.yaml#/definitions/x"),
+        ("#", "c.yaml", "c.yaml#"),
+        ("a.yaml", "https://host/b/c.yaml", "https://host/b/a.yaml#"),
+        ("../a.yaml", "https://host/b/c.yaml", None),
+        ("https://host/a.yaml", "b/c.yaml", "https://host/a.yaml#"),
+        ("b/../a.yaml", "", None),
+        ("../" * 9 + "a.yaml", "", None),
+        ("#/definitions/x", "", None),
+        ("..%2fa.yaml", "", None),
+        ("", "", None),
+    ],
+)
+def test_every_way_to_write_a_reference_has_one_form(text: str, file: str, found: str | None) -> None:
+    """Relative to the file that has it, without detours; None where it leads nowhere that is read."""
+    reference = outside_reference(text, file)
+
+    assert (None if reference is None else reference.text) == found
+
+
+def test_a_file_above_is_part_of_the_document_as_far_as_it_may_be_read() -> None:
+    """Nothing above is asked for otherwise, neither by the document nor by a file below it."""
+    folder = Folder(
+        **{"..__common": COMMON, "sub__up": b"definitions: {a: {$ref: '../../common.yaml#/definitions/email'}}"}
+    )
+    text = contract("../common.yaml#/definitions/email", "sub/up.yaml#/definitions/a")
+    refused = examine(bundled(text, folder))
+
+    assert folder.read == ["sub/up.yaml"]
+    assert {each.code for each in refused.errors} == {"external-reference"}
+    assert all("leads above the folder that may be read" in each.message for each in refused.errors)
+    assert examine(bundled(text, folder, above=1)).errors == ()
+
+
+def test_a_whole_file_and_other_places_are_definitions_of_both_formats() -> None:
+    """A name of theirs never is that of another definition of the file."""
+    files = Folder(
+        whole=b"{type: string, maxLength: 5}", other=b"{x: {y: {type: long}}, definitions: {x/y: {type: date}}}"
+    )
+    text = b"""dataContractSpecification: 1.2.1
+id: shop
+info: {title: Shop, version: 1.0.0}
+models:
+  orders:
+    fields:
+      a: {$ref: whole.yaml}
+      b: {$ref: 'other.yaml#/x/y'}
+      c: {$ref: './other.yaml#/definitions/x/y'}
+"""
+    found = examine(bundled(text, files))
+    assert found.contract is not None
+
+    assert (found.errors, found.warnings) == ((), ())
+    assert [each.type.value for each in found.contract.datasets[0].fields] == ["string", "integer", "date"]
