@@ -193,6 +193,8 @@ class Field:
     """The sources of the field, if the document declares its lineage."""
     scale: int = SCALE
     """The digits after the point of a decimal's values."""
+    physical_type: str | None = None
+    """The type that it declares beside the logical one, e.g. `decimal(12,2)`, `timestamptz`, `varchar(30)`."""
     native: Mapping[str, str] = field(default_factory=dict)
     """Its types in systems (`glueType`, `avroType`, …), which conversions write."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from lakegate.contract.logical_types import SCALE, LogicalType, decimal_scale
 
@@ -54,6 +55,34 @@ def digits_of(text: str | None) -> tuple[int, int] | None:
     """The precision and scale in a physical type: of `DECIMAL(10, 2)`, and of `decimal(38)`, whose scale is 0; None without."""
     found = re.match(r"[a-z][a-z_ ]*\(\s*([0-9]{1,4})\s*(?:,\s*([0-9]{1,4})\s*)?\)", (text or "").strip().lower())
     return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def length_of(text: str | None) -> int | None:
+    """The length in a physical type of texts: 30 of `varchar(30)` and `VARCHAR2(30 CHAR)`; None without."""
+    found = re.match(r"[a-z][a-z0-9_ ]*\(\s*([0-9]{1,9})\s*(?:char\s*)?\)", (text or "").strip().lower())
+    return int(found[1]) or None if found else None
+
+
+_ZONES = {
+    **dict.fromkeys(("timestamptz", "timestampltz", "datetimeoffset"), True),
+    **dict.fromkeys(("timestampntz", "datetime", "datetime2", "smalldatetime"), False),
+}
+
+
+def zone_of(text: str | None) -> bool | None:
+    """Whether moments of a physical type, such as `timestamptz` or `TIMESTAMP(6) WITH TIME ZONE`, have an offset, or None."""
+    words = re.sub(r"\([^()]*\)|\s+", " ", (text or "").lower()).split()
+    if words[-2:] == ["time", "zone"]:
+        return "without" not in words
+    return _ZONES.get("".join(words).replace("_", ""))
+
+
+def digit_bounds(precision: int, scale: int) -> tuple[Decimal, Decimal]:
+    """The largest number of so many digits, `scale` of which follow the point, and the step between numbers.
+
+    Both are exact; arithmetic with them, even a sign, would round to 28 digits.
+    """
+    return Decimal((0, (9,) * precision, -scale)), Decimal((0, (1,), -scale))
 
 
 def scale_of(text: str | None) -> int:

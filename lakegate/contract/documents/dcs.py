@@ -48,6 +48,7 @@ from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
 from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
+from lakegate.contract.physical_types import digit_bounds
 from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
 
@@ -96,6 +97,7 @@ def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Co
         examples=examples(layers["examples"], layers["example"]),
         sources=tuple(_sources(layers["lineage"]["inputFields"])),
         scale=_scale(layers) if logical is LogicalType.DECIMAL else SCALE,
+        physical_type=_physical_type(layers, logical),
         native=native(layers["config"]),
         **texts_at(layers, FIELD, "dcs"),
     )
@@ -123,6 +125,14 @@ def _logical(layers: Layers) -> LogicalType | None:
 def _scale(layers: Layers) -> int:
     """The digits after the point of a decimal's values, by its precision and scale."""
     return decimal_scale(*_declared_digits(layers))
+
+
+def _physical_type(layers: Layers, logical: LogicalType | None) -> str | None:
+    """The digits of a decimal, of which DCS has a key each; the scale is 0 if only the precision is given."""
+    if logical is not LogicalType.DECIMAL or not (layers["precision"].present or layers["scale"].present):
+        return None
+    precision, scale = _declared_digits(layers)
+    return f"decimal({precision or PRECISION},{scale})"
 
 
 def _declared_digits(layers: Layers) -> tuple[int, int]:
@@ -210,8 +220,8 @@ def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[t
     """The largest number of so many digits, `after` of which follow the point."""
     digits = precision.number
     if digits is not None and 0 < digits <= most:
-        bound = Decimal(10) ** int(digits - after) - Decimal(1).scaleb(-int(after))
-        yield precision, ("minimum", {"value": -bound, "exclusive": False})
+        bound, _ = digit_bounds(int(digits), int(after))
+        yield precision, ("minimum", {"value": bound.copy_negate(), "exclusive": False})
         yield precision, ("maximum", {"value": bound, "exclusive": False})
 
 

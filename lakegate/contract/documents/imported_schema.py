@@ -46,7 +46,7 @@ class ImportedSchema:
         self._count(path)
         self.rule("type", path)
         scale = scale_of(declared) if kind is LogicalType.DECIMAL else SCALE
-        return Field(path, kind, Origin(path), description, declared=declared, scale=scale)
+        return Field(path, kind, Origin(path), description, declared=declared, scale=scale, physical_type=declared)
 
     def nested(self, path: str, declared: str, parts: Iterable[Field], description: str | None = None) -> Field:
         """A record (`object`), a list (`array`) or a map with its parts."""
@@ -154,14 +154,21 @@ class ExpressedRequirements:
 
     def of(self, path: str, kind: str) -> Iterator[Rule]:
         """The rules of a kind about one field alone."""
-        for rule in self.dataset.rules:
-            if rule.kind == kind and rule.fields == (path,):
-                self._expressed.add(rule.id)
-                yield rule
+        for rule in self.named(path, kind):
+            self._expressed.add(rule.id)
+            yield rule
 
     def has(self, path: str, kind: str) -> bool:
         """Whether a field has a rule of a kind."""
         return len(list(self.of(path, kind))) > 0
+
+    def named(self, path: str, kind: str) -> Iterator[Rule]:
+        """The rules of a kind about one field alone; a target may not express them."""
+        return (rule for rule in self.dataset.rules if rule.kind == kind and rule.fields == (path,))
+
+    def express(self, path: str, kind: str, **arguments: object) -> None:
+        """Note that a target expresses the rules of a field with exactly these arguments."""
+        self._expressed.update(rule.id for rule in self.named(path, kind) if rule.arguments == arguments)
 
     def is_present(self, path: str) -> bool:
         """Whether each record has a value of a field: it is required, or part of the primary key, whose rule says more."""

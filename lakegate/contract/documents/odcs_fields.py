@@ -185,6 +185,7 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         ),
         examples=examples(place["examples"]),
         scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
+        physical_type=place["physicalType"].text,
         native=native(place["customProperties"]),
         **texts_at(place, FIELD, "odcs"),
     )

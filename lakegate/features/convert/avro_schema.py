@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.declared_types import declared_type, express, lost_type
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, own_name, part
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
@@ -16,6 +17,7 @@ from lakegate.text import shown
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 NAMESPACE = re.compile(rf"{NAME.pattern}(?:\.{NAME.pattern}){{0,31}}")
+INT_BITS = 32
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 LOGICAL = {
     "date": "int",
@@ -93,7 +95,7 @@ class AvroWriter:
             case Shape.MAP:
                 return {"type": "map", "values": self._inner(each, ".value")}
             case Shape.VALUE:
-                return self._own(each) or _of_value(each)
+                return self._own(each) or self._value(each)
             case _:
                 self.lost.append(f"{each.name} (Avro has no values of any type: it is a text)")
                 return "string"
@@ -113,17 +115,31 @@ class AvroWriter:
             return None
         if logical is None:
             return kind
-        digits = {"precision": PRECISION, "scale": each.scale} if logical == "decimal" else {}
+        digits = self._digits(each) if logical == "decimal" else {}
         return {"type": kind, "logicalType": logical, **digits}
+
+    def _digits(self, each: Field) -> dict[str, int]:
+        """Those that the field declares; else those of the gate."""
+        precision, scale = declared_type(each, self.requirements).digits or (PRECISION, each.scale)
+        return {"precision": precision, "scale": scale}
+
+    def _value(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+        """The type of a value; moments of which the field says that they have no offset are local ones."""
+        found = declared_type(each, self.requirements)
+        if found.digits is not None or found.zone is not None or found.bits == INT_BITS:
+            express(each, found, self.requirements)
+        elif not found.is_plain and not found.is_rule:
+            self.lost.append(lost_type(each, "int" if found.bits else "string"))
+        if found.bits is not None:
+            return "int"
+        if each.type is LogicalType.DECIMAL:
+            return {"type": "bytes", "logicalType": "decimal", **self._digits(each)}
+        if found.zone is False:
+            return {"type": "long", "logicalType": "local-timestamp-micros"}
+        return TYPES[each.type]
 
 
 def _named(name: str) -> str:
     if NAME.fullmatch(name) is None:
         raise InputError(f"Avro has no name {shown(name)}: its names are of letters, digits and _")
     return name
-
-
-def _of_value(each: Field) -> Any:  # noqa: ANN401 - JSON
-    if each.type is LogicalType.DECIMAL:
-        return {"type": "bytes", "logicalType": "decimal", "precision": PRECISION, "scale": each.scale}
-    return TYPES[each.type]

@@ -45,7 +45,7 @@ def dbt(contract: Contract, dataset: Dataset) -> Converted:
     table = yaml_writer.Mapping([YamlEntry("name", text_of(dataset.name)), YamlEntry("columns", Items(columns))])
     source = yaml_writer.Mapping([YamlEntry("name", text_of(name)), YamlEntry("tables", Items([table]))])
     top = yaml_writer.Mapping([YamlEntry("version", 2), YamlEntry("sources", Items([source]))])
-    return Converted(written(top), requirements.omitted())
+    return Converted(written(top), (*DUCKDB.lost(dataset.fields, requirements), *requirements.omitted()))
 
 
 def text_of(text: str) -> str:
@@ -57,7 +57,7 @@ def _column(requirements: ExpressedRequirements, source: str, each: Field, key: 
     yield YamlEntry("name", text_of(each.name))
     if each.description:
         yield YamlEntry("description", text_of(each.description))
-    yield YamlEntry("data_type", text_of(DUCKDB.type(each)))
+    yield YamlEntry("data_type", text_of(DUCKDB.type(each, requirements)))
     tests: list[Node] = []
     if requirements.is_present(each.name):
         tests.append("not_null")

@@ -12,7 +12,7 @@ from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
 from lakegate.contract.documents.yaml_writer import Mapping as YamlMapping
 from lakegate.contract.documents.yaml_writer import written
 from lakegate.contract.logical_types import LogicalType, number_of
-from lakegate.contract.physical_types import digits_of, type_word
+from lakegate.contract.physical_types import digit_bounds, digits_of, length_of, type_word, zone_of
 from lakegate.features.convert.odcs_writer import Plain, node_of
 from lakegate.text import shown
 
@@ -30,6 +30,41 @@ _TYPES: Final = {
     "map": "map",
 }
 """The type of DCS for each logical type of ODCS."""
+_STATUSES: Final = {"draft": "in development"}
+"""The status of DCS for one of ODCS that DCS does not know."""
+_SAID: Final = frozenset(
+    (
+        *(
+            "varchar",
+            "nvarchar",
+            "char",
+            "character",
+            "text",
+            "string",
+            "clob",
+            "binary",
+            "varbinary",
+            "bytes",
+            "bytea",
+        ),
+        *(
+            "blob",
+            "bigint",
+            "long",
+            "double",
+            "number",
+            "boolean",
+            "bool",
+            "date",
+            "time",
+            "timestamp",
+            "object",
+            "struct",
+        ),
+        *("record", "array", "map", "json", "variant"),
+    )
+)
+"""The physical types that say no more than a type of DCS."""
 _LEVELS: Final = {
     "availability": ("percentage",),
     "retention": ("period", "timestampField"),
@@ -49,6 +84,8 @@ class DcsWriter:
 
     lost: list[str] = field(default_factory=list)
     """Keys without a place, by their owner."""
+    is_schema: bool = False
+    """Whether the document is the draft of a schema: then its physical types say which moments have an offset."""
 
     def document(self, odcs: Plain) -> Plain:
         """The whole document."""
@@ -58,7 +95,7 @@ class DcsWriter:
         info = {
             "title": own.pop("name", None) or own["id"],
             "version": own.pop("version"),
-            "status": own.pop("status", None),
+            "status": _STATUSES.get(status := own.pop("status", None), status),
             "description": description.pop("purpose", None),
             "owner": own.get("team", {}).get("name") if isinstance(own.get("team"), Mapping) else None,
         }
@@ -134,8 +171,12 @@ class DcsWriter:
         references = own.pop("relationships", None) or []
         if own.get("logicalType") != "string":
             options.pop("format", None)  # of numbers bounds say it, of dates and times the type
+        physical = own.get("physicalType")
+        declared = _type(own, options, zone_of(physical) if self.is_schema else None)
+        if not _is_said(physical, declared["type"] if declared else None, options.get("maxLength")):
+            self.lost.append(f"{path}.physicalType")
         found = {
-            **_type(own, options),
+            **declared,
             "title": own.pop("businessName", None),
             "description": own.pop("description", None),
             **{key: own.pop(key, None) for key in ("required", "unique", "classification", "tags")},
@@ -199,8 +240,8 @@ def _properties(element: Plain) -> Plain:
     return {each["property"]: each.get("value") for each in found if "property" in each}
 
 
-def _type(own: Plain, options: Plain) -> Plain:
-    """The type of values: of exact numbers with the digits that their physical type has beyond the usual ones."""
+def _type(own: Plain, options: Plain, zone: bool | None) -> Plain:  # noqa: FBT001 - of three values
+    """The type of values: of exact numbers with their digits, which say what their bounds and their step say."""
     logical, physical = own.pop("logicalType", None), own.pop("physicalType", None)
     word = type_word(physical)
     if logical in {None, "string"} and word in {"binary", "bytes", "varbinary"}:
@@ -210,10 +251,25 @@ def _type(own: Plain, options: Plain) -> Plain:
         return {"type": word} if known else {}
     if logical == "number" and TYPES.get(word) is LogicalType.DECIMAL:
         digits = digits_of(physical)
+        high, step = digit_bounds(*digits) if digits else (None, None)
+        for key, bound in {"minimum": high and high.copy_negate(), "maximum": high, "multipleOf": step}.items():
+            if bound is not None and options.get(key) == bound:
+                del options[key]
         return {"type": "decimal", **(dict(zip(("precision", "scale"), digits, strict=True)) if digits else {})}
-    if logical == "timestamp" and options.pop(TIMEZONE, None):
-        return {"type": "timestamp_tz"}
+    if logical == "timestamp":
+        by_zone = {True: "timestamp_tz", False: "timestamp_ntz", None: "timestamp"}
+        return {"type": by_zone[True if options.pop(TIMEZONE, None) else zone]}
     return {"type": _TYPES.get(logical, logical)}
+
+
+def _is_said(physical: str | None, written: str | None, length: object) -> bool:
+    """Whether a type and a length of DCS say what a physical type says."""
+    zone, own_length = zone_of(physical), length_of(physical)
+    if written == "decimal" or physical is None:
+        return True
+    if zone is not None:
+        return written == ("timestamp_tz" if zone else "timestamp_ntz")
+    return type_word(physical) in _SAID and own_length in {None, length}
 
 
 def _of_map(parts: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:

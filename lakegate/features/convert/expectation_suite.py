@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.declared_types import unexpressed
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.logical_types import LogicalType
@@ -28,7 +29,8 @@ def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
         kind = "expect_column_values_to_be_unique" if len(key) == 1 else "expect_compound_columns_to_be_unique"
         found.append(_expectation(kind, unique))
     suite = {"name": f"{contract.id}.{dataset.name}", "expectations": found, "meta": {"contract": schema["contract"]}}
-    return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", requirements.omitted())
+    types = unexpressed(dataset.fields, requirements, "its logical type")
+    return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", (*types, *requirements.omitted()))
 
 
 def _word(each: Field) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.declared_types import declared_type, lost_type
 from lakegate.contract.documents.document_tree import Place, exact
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -17,11 +18,13 @@ from lakegate.contract.documents.imported_schema import (
     own_name,
     part,
 )
+from lakegate.contract.documents.key_table import OFFSET
+from lakegate.contract.documents.odcs_fields import TIMEZONE
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.file_formats import Format
-from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.errors import InputError
-from lakegate.rules.field_constraints import TEXT_FORMS
+from lakegate.rules.field_constraints import TEXT_FORMS, WITHOUT_OFFSET
 from lakegate.text import shown
 
 if TYPE_CHECKING:
@@ -159,6 +162,8 @@ class _Reader:
 
     def _value(self, place: Place, path: str, kind: LogicalType, description: str | None) -> Field:
         form = place["format"].text
+        if kind is LogicalType.STRING and form == "date-time":
+            self.schema.rule(TIMEZONE, path)
         own = MOMENTS.get(form or "", kind) if kind is LogicalType.STRING else kind
         options = OPTIONS.get(own, ())
         self._list_rest(place, (*READ, *options))
@@ -293,19 +298,41 @@ _TYPES = {
     LogicalType.DECIMAL: {"type": "number"},
     LogicalType.BOOLEAN: {"type": "boolean"},
     LogicalType.DATE: {"type": "string", "format": "date"},
-    LogicalType.TIME: {"type": "string"},
-    LogicalType.TIMESTAMP: {"type": "string"},
+    LogicalType.TIME: {"type": "string", "pattern": f"^(?:{GRAMMARS[LogicalType.TIME].pattern})$"},
+    LogicalType.TIMESTAMP: {"type": "string", "format": "date-time"},
 }
-"""`format: date-time` and `time` of JSON Schema need an offset, which Lakegate's types do not: they are left out."""
+"""`format: time` of JSON Schema needs an offset, which no time of day of Lakegate has: it has a pattern instead."""
+_WITHOUT_OFFSET = {"type": "string", "pattern": WITHOUT_OFFSET}
 _TEXT = {"type": "string"}
 
 
 def json_schema(contract: Contract, dataset: Dataset) -> Converted:
     """The schema of a record; null is allowed where a field is not required."""
     requirements = ExpressedRequirements(dataset)
+    lost = list(_lost(dataset.fields, requirements))
     about = {"$schema": DIALECT, "title": dataset.name, "$comment": f"{contract.id} {contract.version}"}
     body = about | _record(requirements, dataset.fields, None)
-    return Converted(json.dumps(body, indent=2) + "\n", requirements.omitted())
+    return Converted(json.dumps(body, indent=2) + "\n", (*lost, *requirements.omitted()))
+
+
+def _lost(fields: tuple[Field, ...], requirements: ExpressedRequirements) -> Iterator[str]:
+    """The types that JSON Schema does not have: of moments, those that may have no offset, which `date-time` demands."""
+    for each in fields:
+        found, is_value = declared_type(each, requirements), shape_of(each) is Shape.VALUE
+        if is_value and each.type is LogicalType.TIMESTAMP and found.zone is not True:
+            words = (
+                "a text with a pattern"
+                if found.zone is False
+                else "`format: date-time`, which demands an offset from UTC"
+            )
+            yield lost_type(each, words)
+        elif is_value and each.type in {LogicalType.TIME, LogicalType.BINARY}:
+            yield lost_type(each, "a text with a pattern" if each.type is LogicalType.TIME else "a text")
+        elif found.length and not found.is_rule:
+            yield lost_type(each, "a text of any length")
+        elif (is_value and each.type is LogicalType.DECIMAL) or (found.bits and not found.is_rule):
+            yield lost_type(each, "a number")
+        yield from _lost(each.parts, requirements)
 
 
 def _record(requirements: ExpressedRequirements, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
@@ -328,6 +355,11 @@ def _field(requirements: ExpressedRequirements, each: Field, *, is_required: boo
 
 def _value(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
     found: dict[str, Any] = dict(_TYPES.get(each.type, _TEXT))
+    if each.type is LogicalType.TIMESTAMP:
+        declared = declared_type(each, requirements)
+        found = dict(_WITHOUT_OFFSET) if declared.zone is False else found
+        for kind in (OFFSET, TIMEZONE) if declared.is_rule else ():
+            requirements.has(each.name, kind)
     if each.type is LogicalType.STRING:
         found |= _text(requirements, each.name)
     elif each.type.numeric:

@@ -334,13 +334,13 @@ def dcs(version: ContractVersion) -> Converted:
 
 def dcs_of_schema(contract: Contract) -> Converted:
     """The document in DCS of a contract that was read from a schema of another tool."""
-    text, found, without_place = _settled_dcs(document_of(contract, lambda _element, _path: {}))
+    text, found, without_place = _settled_dcs(document_of(contract, lambda _element, _path: {}), is_schema=True)
     return Converted(text, (*without_place, *_lost_rules(contract, found)))
 
 
-def _settled_dcs(document: Plain) -> tuple[str, ContractVersion, list[str]]:
+def _settled_dcs(document: Plain, *, is_schema: bool = False) -> tuple[str, ContractVersion, list[str]]:
     """A document of ODCS in DCS: its text, that text read again, and the keys that have no place there."""
-    writer = dcs_writer.DcsWriter()
+    writer = dcs_writer.DcsWriter(is_schema=is_schema)
     return *settled(writer.document(document), dcs_writer.text_of, _leavable_of_dcs), writer.lost
 
 

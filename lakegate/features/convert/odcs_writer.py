@@ -286,8 +286,9 @@ def _types(each: Field) -> Plain:
     if shape is Shape.ANY:
         return {"physicalType": each.declared}
     word, physical = ODCS_TYPES[each.type]
-    if PHYSICAL.get(type_word(each.declared)) is each.type and (each.declared or "").lower() != word:
-        physical = each.declared
+    declared = each.physical_type or each.declared
+    if PHYSICAL.get(type_word(declared)) is each.type and (declared or "").lower() != word:
+        physical = declared
     if each.type is LogicalType.DECIMAL and each.scale != scale_of(physical):
         physical = f"decimal({PRECISION},{each.scale})"
     return {"logicalType": word} | ({"physicalType": physical} if physical else {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from lakegate.engine.read.avro import MAGIC, header_of, physical
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import refuse_wide
-from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
+from lakegate.engine.read.stored_types import TYPES, Kind, Physical
 from lakegate.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 """Bytes of a schema of Avro as text."""
-UNREAD = ("symbols", "doc", "default", "aliases")
+UNREAD = ("symbols", "doc", "default", "aliases", "size")
 """Keys of Avro that describe more than types."""
+_NARROW = {
+    **dict.fromkeys(("int8", "int16"), "smallint"),
+    **dict.fromkeys(("int", "int32"), "int"),
+    **dict.fromkeys(("float", "halffloat"), "float"),
+}
+"""The physical types of numbers that have fewer values than the logical one."""
 
 
 def parquet(path: Path, name: str) -> Found:
@@ -77,6 +84,8 @@ def _unread(document: object) -> Iterator[str]:
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
+            if each.get("logicalType") == "uuid":
+                yield "uuid: the logical type has no equivalent: it is a text"
             yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in each)
             waiting += [each[key] for key in ("fields", "items", "values", "type") if key in each]
         elif isinstance(each, list):
@@ -112,12 +121,10 @@ def _described(schema: ImportedSchema, path: str, kind: Physical) -> Field | Non
             key, value = (_described(schema, f"{path}.{name.strip('{}')}", part) for name, part in kind.parts)
             return None if key is None or value is None else schema.nested(path, "map", [key, value])
         case Kind.EXACT:
-            digits, scale = kind.digits
-            is_whole = scale == 0 and digits <= LONG_DIGITS
-            logical, declared = (
-                (LogicalType.INTEGER, None) if is_whole else (LogicalType.DECIMAL, f"decimal({digits},{scale})")
-            )
-            return schema.value(path, logical, declared=declared)
+            return schema.value(path, LogicalType.DECIMAL, declared="decimal({},{})".format(*kind.digits))
+        case Kind.MOMENT:
+            zoned = re.fullmatch(r"timestamp-\w+|timestamp\[\w+, tz=.*\]", kind.words)
+            return schema.value(path, LogicalType.TIMESTAMP, declared="timestamptz" if zoned else "timestamp_ntz")
         case _:
             logical_type = TYPES.get(kind.kind)
-            return None if logical_type is None else schema.value(path, logical_type)
+            return None if logical_type is None else schema.value(path, logical_type, declared=_NARROW.get(kind.words))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlglot import exp
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, full_dataset_name, shape_of
 from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.documents.declared_types import DeclaredType, declared_type, express, is_usual, lost_type
 from lakegate.contract.documents.imported_schema import (
     Converted,
     ExpressedRequirements,
@@ -90,6 +91,20 @@ class DdlDialect:
     """The key of a field's own type in this system."""
     is_escaped: bool = False
     """Whether a backslash in a name escapes the next character."""
+    digits: str = ""
+    """The template of a decimal with a precision and a scale; empty: of a decimal only the scale is written."""
+    small_digits: str = ""
+    """The same of decimals with at most 29 digits before the point and 9 after it."""
+    moments: Mapping[bool, str] = field(default_factory=dict)
+    """The types of moments with an offset from UTC, and without one; empty: there is one type for all."""
+    whole: Mapping[int, str] = field(default_factory=dict)
+    """The types of whole numbers of less than 64 bits."""
+    sized: str = ""
+    """The template of a text of limited length; empty: no type limits it."""
+    longest: int = 0
+    """The largest limit."""
+    bytes_each: int = 1
+    """What a limit counts for each character: more than 1 where it counts bytes."""
 
     def name(self, text: str) -> str:
         """A quoted name."""
@@ -98,9 +113,9 @@ class DdlDialect:
             return f"{self.quote}{text.replace(self.quote, chr(92) + self.quote)}{self.quote}"
         return f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}"
 
-    def type(self, each: Field) -> str:
+    def type(self, each: Field, requirements: ExpressedRequirements) -> str:
         """The type of a field with its parts; its own in this system, if the contract names one that can be read."""
-        return self.own_type(each) or self._type(each)
+        return self.own_type(each) or self._type(each, requirements)
 
     def own_type(self, each: Field) -> str | None:
         """The type that the contract names for this system, if it has the form of a type: it is hostile text."""
@@ -108,28 +123,86 @@ class DdlDialect:
         found = _OWN_TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
         return text if found and _is_closed(found["parts"] or "") else None
 
-    def unread(self, fields: Iterable[Field]) -> Iterator[str]:
-        """The types of this system that cannot be read."""
+    def lost(self, fields: Iterable[Field], requirements: ExpressedRequirements) -> Iterator[str]:
+        """The types of this system that cannot be read, and the declared types that it does not have."""
         for each in fields:
-            if self.native in each.native and self.own_type(each) is None:
+            is_own = self.own_type(each) is not None
+            if self.native in each.native and not is_own:
                 yield f"{each.name} ({self.native}: it has not the form of a type)"
-            yield from self.unread(each.parts)
+            if not is_own and self._is_widened(each, declared_type(each, requirements)):
+                yield lost_type(each, self._type(each, requirements))
+            elif not is_own and self._has_parts(each):
+                yield from self.lost(each.parts, requirements)
 
-    def _type(self, each: Field) -> str:
+    def _is_widened(self, each: Field, found: DeclaredType) -> bool:
+        """Whether a field's type has less than the field declares, and no rule says it."""
+        if shape_of(each) is not Shape.VALUE:
+            return shape_of(each) is Shape.ANY or (bool(each.parts) and not self._has_parts(each))
+        is_text = each.type is not LogicalType.STRING and self.types.get(each.type, self.text) == self.text
+        return is_text or not (found.is_plain or found.is_rule or is_usual(each, found) or self._is_exact(found))
+
+    def _has_parts(self, each: Field) -> bool:
+        """Whether a type of a field says what its parts are."""
+        return "{}" in self._template(each)
+
+    def _template(self, each: Field) -> str:
+        """The type of values with parts; empty for values whose parts are not described."""
+        templates = {Shape.LIST: self.list_of, Shape.MAP: self.map_of}
+        return templates.get(shape_of(each), self.record_of if each.parts else "")
+
+    def _is_exact(self, found: DeclaredType) -> bool:
+        """Whether a type has exactly the values that a field declares."""
+        limit = (found.length or 0) * self.bytes_each
+        return bool(
+            (found.digits and self.digits)
+            or found.zone in self.moments
+            or found.bits in self.whole
+            or (self.sized and 0 < limit <= self.longest and self.bytes_each == 1)
+        )
+
+    def _type(self, each: Field, requirements: ExpressedRequirements) -> str:
+        if shape_of(each) is not Shape.VALUE and not self._has_parts(each):
+            return self._template(each) or self.text
         match shape_of(each):
             case Shape.LIST:
-                return self.list_of.format(self._part(each, "[]"))
+                return self.list_of.format(self._part(each, "[]", requirements))
             case Shape.MAP:
-                return self.map_of.format(self._part(each, ".key"), self._part(each, ".value"))
-            case Shape.RECORD if each.parts:
-                members = (self.member.format(self.name(own_name(one, each)), self.type(one)) for one in each.parts)
+                inner = (self._part(each, suffix, requirements) for suffix in (".key", ".value"))
+                return self.map_of.format(*inner)
+            case Shape.RECORD:
+                members = (
+                    self.member.format(self.name(own_name(one, each)), self.type(one, requirements))
+                    for one in each.parts
+                )
                 return self.record_of.format(", ".join(members))
             case _:
-                return self.types.get(each.type, self.text).format(each.scale)
+                return self._value(each, requirements)
 
-    def _part(self, each: Field, suffix: str) -> str:
+    def _value(self, each: Field, requirements: ExpressedRequirements) -> str:
+        """The type of scalar values, with what the field declares of them where the system has it."""
+        found = declared_type(each, requirements)
+        limit = (found.length or 0) * self.bytes_each
+        if self._is_exact(found):
+            express(each, found, requirements)
+        if found.digits and self.digits:
+            precision, scale = found.digits
+            is_small = precision - scale <= SMALL_DIGITS[0] and scale <= SMALL_DIGITS[1]
+            return (self.small_digits if is_small and self.small_digits else self.digits).format(precision, scale)
+        if found.zone in self.moments:
+            return self.moments[bool(found.zone)]
+        if found.bits in self.whole:
+            return self.whole[found.bits or 0]
+        if self.sized and 0 < limit <= self.longest:
+            return self.sized.format(limit)
+        return self.types.get(each.type, self.text).format(each.scale)
+
+    def _part(self, each: Field, suffix: str, requirements: ExpressedRequirements) -> str:
         found = part(each, suffix)
-        return self.text if found is None else self.type(found)
+        return self.text if found is None else self.type(found, requirements)
+
+
+SMALL_DIGITS = (29, 9)
+"""The digits before and after the point that a NUMERIC of BigQuery has."""
 
 
 DUCKDB = DdlDialect(
@@ -149,7 +222,11 @@ DUCKDB = DdlDialect(
     "MAP({}, {})",
     "STRUCT({})",
     "{} {}",
+    digits="DECIMAL({0},{1})",
+    moments={True: "TIMESTAMPTZ", False: "TIMESTAMP"},
+    whole={16: "SMALLINT", 32: "INTEGER"},
 )
+"""A length of its texts has no effect."""
 
 ATHENA = DdlDialect(
     "`",
@@ -179,7 +256,8 @@ def duckdb(_contract: Contract, dataset: Dataset) -> Converted:
     if key:
         lines.append(f"PRIMARY KEY ({', '.join(map(DUCKDB.name, key))})")
     body = ",\n  ".join(lines)
-    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", requirements.omitted())
+    lost = DUCKDB.lost(dataset.fields, requirements)
+    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", (*lost, *requirements.omitted()))
 
 
 def athena(contract: Contract, dataset: Dataset) -> Converted:
@@ -196,7 +274,8 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
         )
     common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
     fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
-    types = (ATHENA.text if form is Format.CSV else ATHENA.type(each) for each in fields)
+    requirements = ExpressedRequirements(dataset)
+    types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
     columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
     place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
     lines = [
@@ -209,14 +288,14 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     ]
     left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
     unread = _unread(dataset) if form is Format.CSV else ()
-    kept = () if form is Format.CSV else ATHENA.unread(fields)
-    return Converted("\n".join(lines) + ";\n", (*left_out, *kept, *unread, *ExpressedRequirements(dataset).omitted()))
+    lost = () if form is Format.CSV else ATHENA.lost(fields, requirements)
+    return Converted("\n".join(lines) + ";\n", (*left_out, *lost, *unread, *requirements.omitted()))
 
 
 def _column(requirements: ExpressedRequirements, each: Field) -> str:
     null = " NOT NULL" if requirements.has(each.name, "required") else ""
     unique = " UNIQUE" if requirements.has(each.name, "unique") else ""
-    return f"{DUCKDB.name(each.name)} {DUCKDB.type(each)}{null}{unique}"
+    return f"{DUCKDB.name(each.name)} {DUCKDB.type(each, requirements)}{null}{unique}"
 
 
 def _csv_lines(dataset: Dataset) -> list[str]:
@@ -245,6 +324,12 @@ SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})
 """Whole numbers that the database counts, and that are never null."""
 SIGNED = {Type.UDECIMAL: Type.DECIMAL, Type.UDOUBLE: Type.DOUBLE}
 """The types of ODCS of numbers that sqlglot has a type of its own for."""
+_MOMENTS = {
+    Type.DATETIME2: Type.TIMESTAMPNTZ,
+    Type.SMALLDATETIME: Type.TIMESTAMPNTZ,
+    Type.TIMESTAMPLTZ: Type.TIMESTAMPTZ,
+}
+"""Other names of moments without an offset, and with one."""
 UNSIGNED = exp.DataType.UNSIGNED_INTEGER_TYPES | frozenset(SIGNED)
 _FLOATS = frozenset({Type.FLOAT, Type.DOUBLE, Type.UDOUBLE})
 _FAMILIES = {
@@ -391,7 +476,7 @@ def _is_comment(each: exp.Expr) -> bool:
 def _value(
     schema: ImportedSchema, path: str, kind: exp.DataType, logical: LogicalType, description: str | None
 ) -> Field:
-    signed = SIGNED.get(kind.this)
+    signed = SIGNED.get(kind.this, _MOMENTS.get(kind.this))
     plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
     found = schema.value(path, logical, description, declared=plain.sql().lower())
     if kind.this in UNSIGNED:

@@ -48,6 +48,10 @@ _CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "FOREIGN", "PRIMARY", "UNIQUE")
 _NOT_COLUMNS = _CONSTRAINTS | frozenset(("EXCLUDE", "FULLTEXT", "INDEX", "KEY", "LIKE", "PERIOD", "SPATIAL"))
 """The words that begin a part of a table which is no column, unless a known type follows."""
 Type = exp.DataType.Type
+_LONGEST = "65535"
+"""The length of a text of Redshift that has no other: it is no bound of the values."""
+_WITHOUT_OFFSET = frozenset(("athena", "bigquery", "oracle", "postgres", "redshift", "trino"))
+"""Dialects in which what sqlglot reads as TIMESTAMP has no offset from UTC: of BigQuery it is the type DATETIME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +111,14 @@ def reader_of(dialect: str) -> str | type[Dialect] | None:
 
 
 def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
-    """A tree whose types mean what they mean in the dialect: a DATE of Oracle has a time of day."""
-    if dialect == "oracle":
-        for kind in tree.find_all(exp.DataType):
-            if kind.this is Type.DATE:
-                kind.set("this", Type.DATETIME)
+    """A tree whose types mean what they mean in the dialect: a DATE of Oracle has a time of day, a TIMESTAMP no offset."""
+    for kind in tree.find_all(exp.DataType):
+        if dialect == "oracle" and kind.this is Type.DATE:
+            kind.set("this", Type.DATETIME)
+        elif dialect in _WITHOUT_OFFSET and kind.this is Type.TIMESTAMP:
+            kind.set("this", Type.TIMESTAMPNTZ)
+        elif dialect == "redshift" and [each.name for each in kind.expressions] == [_LONGEST]:
+            kind.set("expressions", [])
     return tree
 
 

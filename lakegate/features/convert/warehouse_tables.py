@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
@@ -36,35 +37,64 @@ class Warehouse:
         for each in dataset.fields:
             null = " NOT NULL" if requirements.has(each.name, "required") else ""
             unique = " UNIQUE" if self.has_keys and requirements.has(each.name, "unique") else ""
-            lines.append(f"{dialect.name(each.name)} {dialect.type(each)}{null}{unique}")
+            lines.append(f"{dialect.name(each.name)} {dialect.type(each, requirements)}{null}{unique}")
         if self.has_keys and (key := requirements.key()):
             lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
         body = ",\n  ".join(lines)
         text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
-        return Converted(text, (*dialect.unread(dataset.fields), *requirements.omitted()))
+        return Converted(text, (*dialect.lost(dataset.fields, requirements), *requirements.omitted()))
 
 
-def _of_scalars(types: Mapping[LogicalType, str], text: str, parts: str, native: str = "") -> DdlDialect:
-    """A system that has one type for all values with parts."""
-    return DdlDialect('"', {**_COMMON, **types}, text, parts, parts, parts, "", native)
+_WIDTHS = {16: "SMALLINT", 32: "INTEGER"}
+_EXACT = "DECIMAL({0},{1})"
 
 
-postgres = Warehouse(_of_scalars({LogicalType.BINARY: "BYTEA"}, "TEXT", "JSONB"), has_keys=True)
+def _of_scalars(types: Mapping[LogicalType, str], text: str, parts: str, **finer: Any) -> DdlDialect:  # noqa: ANN401 - of the class
+    """A system that has one type for all values with parts; `finer` are its types of digits, offsets, bits and lengths."""
+    return DdlDialect('"', {**_COMMON, **types}, text, parts, parts, parts, "", digits=_EXACT, **finer)
+
+
+postgres = Warehouse(
+    _of_scalars(
+        {LogicalType.BINARY: "BYTEA"},
+        "TEXT",
+        "JSONB",
+        whole=_WIDTHS,
+        moments={True: "TIMESTAMPTZ", False: "TIMESTAMP"},
+        sized="VARCHAR({0})",
+        longest=10_485_760,
+    ),
+    has_keys=True,
+)
 """Values with parts are JSONB."""
 redshift = Warehouse(
-    _of_scalars({LogicalType.BINARY: "VARBYTE"}, "VARCHAR(65535)", "SUPER", "redshiftType"), has_keys=True
+    _of_scalars(
+        {LogicalType.BINARY: "VARBYTE"},
+        "VARCHAR(65535)",
+        "SUPER",
+        native="redshiftType",
+        whole=_WIDTHS,
+        moments={True: "TIMESTAMPTZ", False: "TIMESTAMP"},
+        sized="VARCHAR({0})",
+        longest=65_535,
+        bytes_each=4,
+    ),
+    has_keys=True,
 )
-"""Values with parts are SUPER."""
+"""Values with parts are SUPER; a length counts bytes of UTF-8."""
 snowflake = Warehouse(
     _of_scalars(
         {LogicalType.TIMESTAMP: "TIMESTAMP_NTZ", LogicalType.BINARY: "BINARY"},
         "VARCHAR",
         "VARIANT",
-        "snowflakeType",
+        native="snowflakeType",
+        moments={True: "TIMESTAMP_TZ", False: "TIMESTAMP_NTZ"},
+        sized="VARCHAR({0})",
+        longest=16_777_216,
     ),
     has_keys=True,
 )
-"""Values with parts are VARIANT."""
+"""Values with parts are VARIANT; every type of whole numbers is the same."""
 sqlserver = Warehouse(
     _of_scalars(
         {
@@ -75,10 +105,14 @@ sqlserver = Warehouse(
         },
         "NVARCHAR(MAX)",
         "NVARCHAR(MAX)",
-        "sqlserverType",
+        native="sqlserverType",
+        moments={True: "DATETIMEOFFSET", False: "DATETIME2"},
+        sized="NVARCHAR({0})",
+        longest=4_000,
+        whole={16: "SMALLINT", 32: "INT"},
     )
 )
-"""No text without a length can be a key; values with parts are texts."""
+"""No text without a length can be a key; values with parts are texts; a length counts units of UTF-16."""
 bigquery = Warehouse(
     DdlDialect(
         "`",
@@ -97,9 +131,14 @@ bigquery = Warehouse(
         "{} {}",
         "bigqueryType",
         is_escaped=True,
+        digits="BIGNUMERIC({0},{1})",
+        small_digits="NUMERIC({0},{1})",
+        moments={True: "TIMESTAMP", False: "DATETIME"},
+        sized="STRING({0})",
+        longest=10_485_760,
     )
 )
-"""Maps are JSON."""
+"""Maps are JSON; there is one type of whole numbers."""
 databricks = Warehouse(
     DdlDialect(
         "`",
@@ -110,6 +149,11 @@ databricks = Warehouse(
         "STRUCT<{}>",
         "{}: {}",
         "databricksType",
+        digits=_EXACT,
+        moments={True: "TIMESTAMP", False: "TIMESTAMP_NTZ"},
+        whole={16: "SMALLINT", 32: "INT"},
+        sized="VARCHAR({0})",
+        longest=65_535,
     )
 )
 """Times of day are texts."""

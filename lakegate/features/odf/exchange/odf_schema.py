@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
+from lakegate.contract.documents.declared_types import unexpressed
 from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.imported_schema import (
     Converted,
@@ -37,7 +38,8 @@ def odf(_contract: Contract, dataset: Dataset) -> Converted:
     common = [_named(name, kind) for name, kind in COMMON.items()]
     fields = Items([*common, *(_field(requirements, each, None) for each in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
-    return Converted(written(Mapping(event)), (*unread_csv(dataset, 1), *requirements.omitted()))
+    types = unexpressed(dataset.fields, requirements, "the type that slices have")
+    return Converted(written(Mapping(event)), (*types, *unread_csv(dataset, 1), *requirements.omitted()))
 
 
 def _kind(name: str, **more: Scalar | Mapping | Items) -> Mapping:
