@@ -21,7 +21,7 @@ from lakegate.contract.documents.imported_schema import (
 from lakegate.contract.documents.odcs_quality import NO_ROW
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
 from lakegate.errors import InputError
-from lakegate.features.convert.dbt_test_config import Outcome, UnreadConfigError, outcomes
+from lakegate.features.convert.dbt_test_config import AllowedFailures, UnreadConfigError, allowed_failures
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
 from lakegate.text import dataset_name, listed, shown
 
@@ -437,7 +437,7 @@ def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -
         schema.lose(resource, "the test has no equivalent")
         return
     try:
-        wanted = outcomes(_mapping_or_empty(test.get("config")))
+        wanted = allowed_failures(_mapping_or_empty(test.get("config")))
     except UnreadConfigError as error:
         schema.lose(resource, f"the test has no equivalent: {error}")
         return
@@ -448,7 +448,7 @@ def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -
             schema.lose(resource, "the test has no equivalent")
 
 
-def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any], wanted: Outcome) -> bool:
+def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any], wanted: AllowedFailures) -> bool:
     """Add the rule of a test; False if its arguments cannot be read."""
     values = given.get("values")
     arguments: dict[str, object] = {}
@@ -460,7 +460,7 @@ def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any
         if not isinstance(values, list) or not all(_is_word(each) for each in values):
             return False
         arguments = {"values": tuple(map(str, values))}
-    if wanted == Outcome(Severity.FAIL, NO_ROW, wanted.written):
+    if wanted == AllowedFailures(Severity.FAIL, NO_ROW, wanted.written):
         schema.rule(kind, column, **arguments)
     else:
         named = {"validValues": arguments["values"]} if arguments else {}

@@ -41,7 +41,7 @@ class UnreadConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AllowedFailures:
     """What a test demands of the number of its failures."""
 
     severity: Severity
@@ -50,7 +50,7 @@ class Outcome:
     """The key and its condition."""
 
 
-def outcomes(config: Mapping[str, object]) -> tuple[Outcome, ...]:
+def allowed_failures(config: Mapping[str, object]) -> tuple[AllowedFailures, ...]:
     """The demands of a test, the strictest first; UnreadConfigError if a contract cannot say what it counts."""
     if config.get("enabled") is False:
         raise UnreadConfigError("it is disabled")
@@ -59,17 +59,17 @@ def outcomes(config: Mapping[str, object]) -> tuple[Outcome, ...]:
     calc = config.get("fail_calc")
     if calc and not _COUNT.fullmatch(str(calc).strip()):
         raise UnreadConfigError(f"`fail_calc: {shown(calc)[1:-1]}` is no count of failures")
-    found = tuple(_outcomes(config))
+    found = tuple(_allowed(config))
     if config.get("limit") is not None and (str(config["limit"]) == "0" or any(each.good != NO_ROW for each in found)):
         raise UnreadConfigError(f"`limit: {shown(config['limit'])[1:-1]}` bounds what is counted")
     return found
 
 
-def _outcomes(config: Mapping[str, object]) -> Iterator[Outcome]:
+def _allowed(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
     severity = str(config.get("severity") or "error").lower()
     if severity not in {"error", "warn"}:
         raise UnreadConfigError(f"the severity {shown(severity)} is not one of dbt")
-    error, warning = (_outcome(config, *each) for each in (("error_if", Severity.FAIL), ("warn_if", Severity.WARN)))
+    error, warning = (_read(config, *each) for each in (("error_if", Severity.FAIL), ("warn_if", Severity.WARN)))
     if severity == "error":
         yield error
     # where no failure is good, a test that warns of failures says nothing more
@@ -77,11 +77,11 @@ def _outcomes(config: Mapping[str, object]) -> Iterator[Outcome]:
         yield warning
 
 
-def _holds_of_none(outcome: Outcome) -> bool:
-    return OPERATORS[outcome.good.operator](*outcome.good.operands).holds(Fraction(0))
+def _holds_of_none(allowed: AllowedFailures) -> bool:
+    return OPERATORS[allowed.good.operator](*allowed.good.operands).holds(Fraction(0))
 
 
-def _outcome(config: Mapping[str, object], key: str, severity: Severity) -> Outcome:
+def _read(config: Mapping[str, object], key: str, severity: Severity) -> AllowedFailures:
     written = str(config.get(key) or DEFAULT).strip()
     compared, between = _CONDITION.fullmatch(written), _BETWEEN.fullmatch(written)
     if between is not None:
@@ -90,4 +90,4 @@ def _outcome(config: Mapping[str, object], key: str, severity: Severity) -> Outc
         raise UnreadConfigError(f"`{key}: {shown(written)[1:-1]}` is no comparison with a number")
     else:
         good = Comparison(_GOOD[compared[1]], (Decimal(compared[2]),))
-    return Outcome(severity, NO_ROW if good in _NONE_GOOD else good, f"`{key}: {shown(written)[1:-1]}`")
+    return AllowedFailures(severity, NO_ROW if good in _NONE_GOOD else good, f"`{key}: {shown(written)[1:-1]}`")
