@@ -224,8 +224,9 @@ READING = {
     "older-key": (WARNING, "No key is out of date."),
     "does-not-apply": (
         WARNING,
-        "A key of a field of DCS applies to its type: lengths, patterns and formats to texts.",
+        "A key of a field applies to its type: lengths, patterns and formats to texts.",
     ),
+    "unnamed-target": (WARNING, "A foreign key of DCM is compared with nothing: the format names no target."),
     "appendix-b": (WARNING, "A DCM contract meets the thesis's Appendix B too."),
     "access-pattern": (ERROR, "The pattern of file names of a DCM contract can be compared in bounded time."),
     "access-unused": (WARNING, "What a DCM contract says of the access has an effect."),

@@ -8,9 +8,10 @@ from itertools import islice
 from types import MappingProxyType
 
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
-from lakegate.contract.documents.dcs import DOES_NOT_APPLY
+from lakegate.contract.documents.dcm import UNNAMED_TARGET
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
 from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
+from lakegate.contract.documents.key_table import DOES_NOT_APPLY
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
@@ -18,7 +19,7 @@ from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
 from lakegate.plan.check import Check
 from lakegate.rules.check_builder import NEVER_MEASURED
-from lakegate.rules.compile_plan import NO_PARTS, OF_WHOLE, Compiled, compile_rules, with_parts
+from lakegate.rules.compile_plan import NO_PARTS, OF_UNION, OF_WHOLE, Compiled, compile_rules, with_parts
 from lakegate.text import limited_hints, shown
 
 Unreadable = Mapping[str, str]
@@ -74,8 +75,8 @@ NOT_MEASURED = "not-measured"
 """The code of a warning: a rule compiles to a skipped check."""
 QUIET = ("text", "serviceLevel")
 """Kinds that are never measured, or about which another check warns."""
-DATE_FORMAT = "date-format"
-"""The code with which the reader warns about dates that it does not compare."""
+NAMED_BY_READERS = ("date-format", DOES_NOT_APPLY, UNNAMED_TARGET)
+"""Codes with which readers warn of rules that mean nothing, or that are not compared: they refuse no publication."""
 OF_ONE_VALUE = ("unquoted-surprise",)
 """Warnings about a value that are redundant if the value is refused."""
 DESCRIBING = (None, "distanceMetric", "embeddingModel")
@@ -100,7 +101,7 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
     notes.errors.extend(errors)
     notes.errors.extend(_unblamed(notes.errors, refused))
-    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, DATE_FORMAT, DOES_NOT_APPLY}]
+    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
 
 
@@ -160,7 +161,7 @@ def _sentence(words: str) -> str:
 def _is_quiet(rule: Rule, check: Check) -> bool:
     """Whether nothing is to be measured, or another warning says that nothing is (`nested-fields`: of a CSV file)."""
     if rule.kind == NESTED_KIND:
-        return rule.arguments.get("option") in DESCRIBING
+        return rule.arguments.get("option") in DESCRIBING and check.skip != OF_UNION
     return rule.kind in QUIET or (rule.kind in OF_WHOLE and check.skip == NO_PARTS)
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 OF_WHOLE = ("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "requiredMember")
 """Kinds of rules about a whole list, map or object."""
 NO_PARTS = "a CSV file has no parts of values to measure"
+OF_UNION = "which of the types of a union a value has is not measured"
 SEVERAL_LEVELS = "fields of several levels of a value are not measured together"
 
 
@@ -92,6 +93,8 @@ def of_parts(
         return (skipped(rule, fields, NO_PARTS),)
     if rule.kind in OF_WHOLE and any(plan[field.name].shape is Shape.VALUE for field in fields):
         return tuple(check if check.skip else skipped(rule, fields, NO_PARTS) for check in checks)
+    if rule.kind == NESTED_KIND and any((field.declared or "").lower() == "union" for field in fields):
+        return tuple(replace(check, skip=check.skip or OF_UNION) for check in checks)
     if rule.kind == NESTED_KIND and any(plan[field.name].shape in {Shape.VALUE, Shape.ANY} for field in fields):
         return tuple(replace(check, skip=check.skip or NO_SHAPE) for check in checks)
     return tuple(_placed(check, plan, by_place) for check in checks)

@@ -44,9 +44,12 @@ def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
 
 
 def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
-    """The duration from the first timestamp of a row to its second; skipped without two timestamps."""
+    """The duration from the first timestamp of a row to its second; of one timestamp (as in ODCS 3.1 §SLA), to its arrival.
+
+    Rows arrive at the judging time, so that the oldest one decides.
+    """
     if len(fields) == 1:
-        return skipped(rule, fields, "latency is from one moment to another, and the level names one field")
+        return _lasting(rule, fields, Metric.OLDEST, good, "every row {} old when it arrives")
     return _lasting(rule, fields[:2], Metric.DELAY, good, "every row {} on its way")
 
 

@@ -15,7 +15,7 @@ from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
-from lakegate.contract.documents.key_table import FIELD, identified, texts_at
+from lakegate.contract.documents.key_table import DOES_NOT_APPLY, FIELD, TEXTS, identified, texts_at
 from lakegate.contract.documents.odcs_fields import RANGES
 from lakegate.contract.documents.odcs_quality import OPERATORS, schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
@@ -44,8 +44,7 @@ TYPES = {
     **dict.fromkeys(("bytes", "binary", "varbinary"), LogicalType.BINARY),
 }
 """The types of Appendix B, and two names of YAML for them; case does not matter."""
-SIZED = ("char", "varchar")
-WIDTHS = {"tinyint": "i8", "smallint": "i16"}
+WIDTHS = {"byteint": "i8", "tinyint": "i8", "smallint": "i16"}
 """The types that every database has with so many bits; others differ, and are within 64."""
 DURATION = (
     r"^-?P(?!$|T$)(?:[0-9]{1,9}Y)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}W)?(?:[0-9]{1,9}D)?"
@@ -56,6 +55,7 @@ KINDS = {"unique": "distinct"}
 """Rule types that have another meaning in other formats."""
 CONSTRAINTS = {"NOT_NULL": "required", "UNIQUE": "unique", "FOREIGN_KEY": "foreignKey"}
 PRIMARY_KEY = "PRIMARY_KEY"
+UNNAMED_TARGET = "unnamed-target"
 INNER_CONSTRAINTS = {**CONSTRAINTS, PRIMARY_KEY: "primaryKey"}
 NESTED = ("array", "map", "struct", "union")
 """Types with nested fields: `children`, or items of the `arrayDataType`."""
@@ -169,6 +169,15 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
     if declared is not None and declared.lower() not in {*TYPES, *NESTED}:
         message = f"{shown(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
+    length, key = column["dataLength"], column["constraint"]
+    if length.present and TYPES.get(_declared(column)) not in TEXTS:
+        message = f"`dataLength` is for texts and bytes, and has no effect on the type {shown(declared)}: remove it."
+        notes.warning(DOES_NOT_APPLY, length, message)
+    if CONSTRAINTS.get(_constraint(column)) == "foreignKey":
+        message = (
+            "DCM has no place for what a FOREIGN_KEY refers to (table A.2): it is recorded, and compared with nothing."
+        )
+        notes.warning(UNNAMED_TARGET, key, message)
     items = column["arrayDataType"]
     children = [_field(each, notes, f"{path}.") for each in column["children"].items]
     if items.text:
@@ -224,7 +233,7 @@ def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Ma
         yield _rule(column["constraint"], path, kind, ordinals)
     if _declared(column) == "json" and column["jsonSchema"].text is not None:
         yield _rule(column["jsonSchema"], path, "jsonSchema", ordinals, value=column["jsonSchema"].text)
-    if _declared(column) in SIZED and column["dataLength"].number is not None:
+    if TYPES.get(_declared(column)) in TEXTS and column["dataLength"].number is not None:
         yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
 
 

@@ -24,6 +24,7 @@ from lakegate.contract.documents.document_root import about, delimiter_of, serve
 from lakegate.contract.documents.document_tree import Document, Notes, Place, examples, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import (
+    DOES_NOT_APPLY,
     FIELD,
     FORMAT,
     MOMENTS,
@@ -74,7 +75,6 @@ WIDTHS = {"int": "i32", "integer": "i32", "float": "f32"}
 OFFSETS = {"timestamp_tz": True, "timestamp_ntz": False}
 """The types that say whether their values are written with an offset from UTC; a `timestamp` may have one or none."""
 NULL = "null"
-DOES_NOT_APPLY = "does-not-apply"
 MAX_LONG = 18
 """The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
 

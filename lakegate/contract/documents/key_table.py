@@ -155,6 +155,8 @@ def exclusive_key(bound: str) -> str:
 
 BOUNDS = ("minimum", "maximum")
 PATTERN, FORMAT = "pattern", "format"
+DOES_NOT_APPLY = "does-not-apply"
+"""The warning about a key that has no meaning for the type of its field."""
 OFFSET = "offset"
 """The kind of rules about whether moments are written with an offset from UTC."""
 CONSTRAINTS = {

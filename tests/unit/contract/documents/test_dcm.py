@@ -338,13 +338,51 @@ def verdicts(data_type: str, values: list[str], rules: str = "") -> list[bool]:
     return [all(each is None or holds(each, field.type, value) for each in predicates) for value in values]
 
 
-@pytest.mark.parametrize(("data_type", "low", "high"), [("tinyint", -128, 127), ("SMALLINT", -32_768, 32_767)])
+@pytest.mark.parametrize(
+    ("data_type", "low", "high"), [("tinyint", -128, 127), ("BYTEINT", -128, 127), ("SMALLINT", -32_768, 32_767)]
+)
 def test_whole_numbers_have_the_range_of_their_type(data_type: str, low: int, high: int) -> None:
     """Eight and sixteen bits; INT has 64."""
     values = [str(each) for each in (low, high, 0, low - 1, high + 1)]
 
     assert verdicts(data_type, values) == [True, True, True, False, False]
     assert verdicts("int", values) == [True] * len(values)
+
+
+@pytest.mark.parametrize("data_type", ["char", "VARCHAR", "binary", "VARBINARY", "string", "text"])
+def test_a_length_is_the_most_of_texts_and_bytes(data_type: str) -> None:
+    """Appendix B has `dataLength` for four of them."""
+    assert verdicts(f"{data_type}, dataLength: 2", ["ab", "", "abc"]) == [True, True, False]
+
+
+def test_a_length_of_other_types_is_named() -> None:
+    """It has no effect, and hinders no publication."""
+    examined = examine(CONTRACT.format(columns="{name: v, dataType: int, dataLength: 2}", rules="", top="").encode())
+
+    assert [each.code for each in examined.warnings if each.path.endswith("dataLength")] == ["does-not-apply"]
+    assert examined.unmeasured == ()
+    assert verdicts("int, dataLength: 2", ["123"]) == [True]
+
+
+def test_a_foreign_key_hinders_no_publication() -> None:
+    """Table A.2 allows it, and the format has no place for its target: lint says that nothing is compared."""
+    columns = "{name: v, dataType: int, constraint: FOREIGN_KEY}"
+    examined = examine(CONTRACT.format(columns=columns, rules="", top="").encode())
+
+    assert [each.path for each in examined.warnings if each.code == "unnamed-target"] == [
+        "$.dataset.schema[0].constraint"
+    ]
+    assert (examined.errors, examined.unmeasured) == ((), ())
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_union_is_named_as_what_is_not_measured(form: str) -> None:
+    """A value of no type of the union would pass, so that a publication asks for `--allow-unmeasured`."""
+    columns = "{name: u, dataType: UNION, children: [{name: a, dataType: int}, {name: b, dataType: string}]}"
+    top = f"specific: {{lakegate: {{format: {form}}}}}"
+    examined = examine(CONTRACT.format(columns=columns, rules="", top=top).encode())
+
+    assert "$.dataset.schema[0].dataType" in {each.path for each in examined.unmeasured}
 
 
 def test_an_interval_is_a_duration_of_iso_8601() -> None:
