@@ -83,7 +83,8 @@ class MemoryObjects:
     def versions(self, bucket: str, prefix: str, after: str | None = None, limit: int = 1000) -> VersionPage:
         """Keys in the order of their bytes, the newest version first; a page continues after what was listed.
 
-        S3 may give fewer than are asked for: here at most `PAGE`, so that every listing has several pages.
+        S3 may give fewer than are asked for: here at most `PAGE`, so that every listing has several pages. Delete markers
+        count, and are not shown: a page may be empty, and others follow it.
         """
         # Code points sort as their UTF-8 bytes do.
         keys = sorted([key for key in self.buckets[bucket] if key.startswith(prefix)])
@@ -91,10 +92,11 @@ class MemoryObjects:
             return VersionPage((), None)
         page: list[ObjectVersion] = []
         last = "", 0
-        for key, stored, described in self._behind(bucket, keys, after):
-            if len(page) == min(limit, PAGE):
+        for count, (key, stored, described) in enumerate(self._behind(bucket, keys, after)):
+            if count == min(limit, PAGE):
                 return VersionPage(tuple(page), f"{last[1]}/{last[0]}", last[0])
-            page.append(described)
+            if described is not None:
+                page.append(described)
             last = key, stored.ordinal
         if self.read_hooks:
             for key in dict.fromkeys(each.key for each in page):
@@ -221,7 +223,10 @@ class MemoryObjects:
         self._written += 1
         return Stored(self._written, f"v{self._written}", None)
 
-    def _behind(self, bucket: str, keys: list[str], after: str | None) -> Iterator[tuple[str, Stored, ObjectVersion]]:
+    def _behind(
+        self, bucket: str, keys: list[str], after: str | None
+    ) -> Iterator[tuple[str, Stored, ObjectVersion | None]]:
+        """Versions, and delete markers without a description."""
         ordinal, _, behind = (after or "").partition("/")
         for key in keys:
             if key < behind:
@@ -229,9 +234,10 @@ class MemoryObjects:
             versions = self.buckets[bucket][key]
             for stored in reversed(versions):
                 seen = key == behind and after is not None and stored.ordinal >= int(ordinal)
-                if stored.described is not None and not seen:
-                    newest = stored is versions[-1]
-                    yield key, stored, stored.described if newest else self._noncurrent(stored.described)
+                if not seen:
+                    described = stored.described
+                    is_below = stored is not versions[-1] and described is not None
+                    yield key, stored, self._noncurrent(described) if is_below and described else described
 
     def _noncurrent(self, described: ObjectVersion) -> ObjectVersion:
         """The same version below a newer one, made once."""

@@ -525,17 +525,18 @@ def test_a_duplicate_names_the_delivery_that_brought_the_content_first(
     assert lakegate.json("status", first)["duplicate_of"] is None
 
 
-def test_a_duplicate_of_a_lost_object_names_who_can_use_it(lakegate: Lakegate) -> None:
-    """The same bytes are refused, and the reason says that they are what is missing."""
+@pytest.mark.parametrize("is_lost", [True, False], ids=["deleted", "behind a delete marker"])
+def test_a_duplicate_of_a_lost_object_names_who_can_use_it(lakegate: Lakegate, is_lost: bool) -> None:  # noqa: FBT001 - drawn
+    """The same bytes are refused, and the reason says that they are what is missing; a version behind a marker is not."""
     lakegate.routed()
     lakegate.delivered(name="first.csv")
     (lost,) = lakegate.dependencies.ledger.blocks("shop/orders_v1")[0].objects  # type: ignore[union-attr] # a delivery
-    lakegate.dependencies.objects.delete(Address(LAKE, lost.key, lost.version))
+    lakegate.dependencies.objects.delete(Address(LAKE, lost.key, lost.version if is_lost else None))
     again = lakegate.upload(name="again.csv")
     lakegate.intake("orders/again.csv")
 
     (reason,) = lakegate.json("status", again)["reasons"]
-    assert reason.endswith("put it back (lakegate verify DATASET --objects, lakegate restore)")
+    assert reason.endswith("put it back (lakegate verify DATASET --objects, lakegate restore)") is is_lost
 
 
 def test_a_delivery_whose_row_is_gone_is_listed_as_the_ledger_has_it(lakegate: Lakegate) -> None:
