@@ -316,10 +316,8 @@ def blames_rows(check: Check) -> bool:
 
 def is_upper_bound(check: Check, tier: Tier) -> bool:
     """Whether a tier of a check of rows allows so many bad rows at most, and fewer always."""
-    interval = tier.interval
-    fewer_is_better = interval.low is None or interval.low <= 0
-    bounded = fewer_is_better if check.unit not in {Unit.SHARE, Unit.PART} else interval.high is None
-    return bounded and not interval.outside
+    none_is_bad = Fraction(check.unit in {Unit.SHARE, Unit.PART})
+    return tier.interval.holds(none_is_bad) and not tier.interval.outside
 
 
 def _is_plain(check: Check) -> bool:
