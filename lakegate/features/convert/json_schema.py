@@ -72,7 +72,7 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     ContractError if the text is no JSON within the limits of documents, InputError if it describes no record.
     """
     reader = _Reader(parse(text).top, ImportedSchema(name, storage=Format.ANY_JSON))
-    dataset = reader.schema.dataset(reader.members(reader.top, "", ()))
+    dataset = reader.schema.dataset(reader.members(reader.record(), "", ()))
     return contract_of(name, [dataset], reader.schema.lost)
 
 
@@ -82,6 +82,13 @@ class _Reader:
     def __init__(self, top: Place, schema: ImportedSchema) -> None:
         self.top = top
         self.schema = schema
+
+    def record(self) -> Place:
+        """The schema of a record: the root, or the items of a root that is a list of records."""
+        if self._kind(self.top) != "array" or not self.top["items"].entries:
+            return self.top
+        self._list_rest(self.top, (*READ, "items"))
+        return self.top["items"]
 
     def members(self, place: Place, path: str, trail: tuple[str, ...]) -> Iterator[Field]:
         """The properties of an object."""

@@ -26,6 +26,10 @@ MAX_CHARACTERS: Final = 1 << 20
 MAX_TOKENS: Final = 100_000
 FREE_REPAIRS, REPAIRS = 200_000, 2
 """Characters of parts that are read again because a statement cannot be read as a whole: so many, and a multiple of the text."""
+SHOWN: Final = 80
+"""The characters of a statement that are kept for messages."""
+MAX_CUTS: Final = 8
+"""Attempts to find the line on which a quote is opened that is not closed."""
 MAX_PART_TOKENS: Final = 500
 """Tokens of a part that is repaired; longer ones are left out whole."""
 _BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -79,14 +83,48 @@ class Statement:
 
 
 def statements(text: bytes, dialect: str) -> list[Statement]:
-    """The statements of a script. InputError where it is not UTF-8, exceeds a bound, or has a quote that is not closed."""
+    """The statements of a script; of one with a quote that is not closed, those before it, and the rest as one that is lost.
+
+    InputError where it is not UTF-8, or exceeds a bound.
+    """
     silence_sqlglot()
     try:
         decoded = _BATCH.sub(";", text.decode())
     except UnicodeDecodeError:
         raise InputError("the text is not UTF-8") from None
+    decoded, tokens, rest = _closed(decoded, dialect)
     reader = _Script(decoded, dialect)
-    return [reader.statement(each) for each in _separated(bounded_tokens(decoded, dialect))]
+    return [*(reader.statement(each) for each in _separated(tokens)), *rest]
+
+
+def _closed(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]:
+    """The text before a quote that is not closed, its tokens, and the rest; the parser may name a line behind the quote."""
+    lines = text.splitlines(keepends=True)
+    last = len(lines)
+    for _ in range(MAX_CUTS):
+        kept = "".join(lines[:last])
+        try:
+            tokens = bounded_tokens(kept, dialect)
+        except OpenQuoteError as error:
+            last = min(error.line or last, last) - 1
+            continue
+        words = " …".join(
+            each.strip()[:SHOWN] if number == 0 else "" for number, each in enumerate(lines[last : last + 2])
+        )
+        return kept, tokens, [Statement(last + 1, words, None)] if words else []
+    raise OpenQuoteError(last + 1)
+
+
+class OpenQuoteError(InputError):
+    """A quote or a comment of a text is not closed."""
+
+    def __init__(self, line: int | None) -> None:
+        where = "" if line is None else f" that begins on line {line}"
+        super().__init__(
+            f"the text is not SQL of this dialect: a quote or comment{where} is not closed; close it, or name another dialect"
+            " with --dialect"
+        )
+        self.line = line
 
 
 def bounded_tokens(text: str, dialect: str) -> list[Token]:
@@ -95,11 +133,7 @@ def bounded_tokens(text: str, dialect: str) -> list[Token]:
         tokens = sqlglot.tokenize(text, read=reader_of(dialect)) if len(text) <= MAX_CHARACTERS else None
     except Exception as error:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
         place = re.search(r"from ([0-9]+):[0-9]+", str(error.__cause__ or error))
-        where = f" that begins on line {place[1]}" if place else ""
-        raise InputError(
-            f"the text is not SQL of this dialect: a quote or comment{where} is not closed; close it, or name another"
-            " dialect with --dialect"
-        ) from None
+        raise OpenQuoteError(int(place[1]) if place else None) from None
     if tokens is None or len(tokens) > MAX_TOKENS:
         raise InputError(f"the text has more than {MAX_CHARACTERS:,} characters or {MAX_TOKENS:,} tokens")
     return tokens
@@ -167,7 +201,7 @@ class _Script:
         first, lost = tokens[0], tuple[LostClause, ...]()
         if (tree is None or isinstance(tree, exp.Command)) and _begins(tokens) and _word(first) == "CREATE":
             tree, lost = self._repaired(tokens) or (None, ())
-        return Statement(first.line, words[:80], None if isinstance(tree, exp.Command) else tree, lost)
+        return Statement(first.line, words[:SHOWN], None if isinstance(tree, exp.Command) else tree, lost)
 
     def _words(self, tokens: Sequence[Token]) -> str:
         return self.text[tokens[0].start : tokens[-1].end + 1] if tokens else ""

@@ -121,6 +121,16 @@ def test_a_schema_that_leads_nowhere_is_refused(document: dict[str, Any], messag
     assert message in str(error.value)
 
 
+def test_a_root_that_is_a_list_has_its_records() -> None:
+    """As a file of JSON has them; what it says of the list itself is listed."""
+    items = {"properties": {"a": {"type": "string"}, "b": {"$ref": "#/$defs/n"}}}
+    document = {"type": "array", "minItems": 1, "items": items, "$defs": {"n": {"type": "integer"}}}
+    contract, lost = json_schema.read(json.dumps(document).encode(), "orders")
+
+    assert [(each.name, each.type.value) for each in contract.datasets[0].fields] == [("a", "string"), ("b", "integer")]
+    assert lost == ("$.minItems: the keyword has no equivalent",)
+
+
 def test_references_that_multiply_are_refused() -> None:
     """Definitions that use each other twice grow beyond the limit of fields, and end soon."""
     levels = {

@@ -176,10 +176,19 @@ def test_a_key_with_a_condition_is_no_key_of_all_rows() -> None:
     assert len(lost) == 3
 
 
-def test_an_open_quote_is_named_with_its_line() -> None:
-    """Nothing behind it can be read."""
-    with pytest.raises(InputError, match="a quote or comment that begins on line 2 is not closed"):
-        read("CREATE TABLE t (a INT);\nCREATE TABLE u (a INT DEFAULT 'x)")
+def test_an_open_quote_costs_what_follows() -> None:
+    """The tables before it are read, and the line is named: of data behind COPY, too."""
+    text = "CREATE TABLE t (a INT);\nCOPY t FROM stdin;\n1\tit's\n\\.\nCREATE TABLE u (a INT);"
+
+    assert read(text) == (
+        {"t": {"a": "integer"}},
+        (
+            "line 2: `COPY t FROM stdin` creates no table with columns, and adds nothing to one",
+            "line 3: `1\tit's …` cannot be read",
+        ),
+    )
+    with pytest.raises(InputError, match="`CREATE TABLE u \\(a INT DEFAULT 'x\\)` on line 1 cannot be read"):
+        read("CREATE TABLE u (a INT DEFAULT 'x)")
 
 
 def test_a_text_of_unknown_clauses_ends_soon() -> None:
