@@ -116,17 +116,20 @@ class CheckResult:
         return _html(f"{self.verdict.value}, {counted(self.rows, 'row')}", ("status", "rule", "field", "message"), rows)
 
 
-def lint(contract: Place, *, parents: Sequence[Place] = ()) -> LintResult:
+def lint(contract: Place, *, parents: Sequence[Place] = (), root: Place | None = None) -> LintResult:
     """Judge a contract document: its syntax, the schema of its version and its meaning.
 
     `parents`: files and folders with contracts to inherit from; by default the folder of the document.
+    `root`: the folder that `$ref` may read files from; by default that of the document.
     InputError where the file cannot be read. A document that is refused is a result, not an error.
     """
     from lakegate.inheritance import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
-        text = with_definitions(Path(contract).read_bytes(), DefinitionFiles(Path(contract).parent))
-        found = ParentPlaces(tuple(map(Path, parents))).parents(fspath(contract), text)
+        places = _places(parents, root)
+        files = DefinitionFiles(Path(contract).parent, places.root)
+        text = with_definitions(Path(contract).read_bytes(), files, above=files.above)
+        found = places.parents(fspath(contract), text)
         examined = resolve(text, found).examined
     except OSError as error:
         raise InputError(f"the contract {fspath(contract)} cannot be read: {error.strerror}") from error
@@ -143,6 +146,7 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     reference_contracts: Sequence[Place] = (),
     show_values: bool = False,
     parents: Sequence[Place] = (),
+    root: Place | None = None,
 ) -> CheckResult:
     """Measure a table or local files, together one delivery, and return the verdict of the contract.
 
@@ -153,11 +157,12 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
     `references`: accepted data that rules refer to, each `DATASET=FILE`; `reference_contracts`: the documents of other contracts.
     `show_values`: samples show values instead of shapes.
     `parents`: files and folders with contracts to inherit from; by default the folder of the document.
+    `root`: the folder that `$ref` may read files from; by default that of the document.
 
     ContractError where the contract is refused, InputError where a file cannot be used, SetUpError where memory or disk do
     not suffice; all are LakegateError.
     """
-    places = ParentPlaces(tuple(map(Path, parents)))
+    places = _places(parents, root)
     with TemporaryDirectory(prefix="lakegate-") as folder:
         is_table = hasattr(data, "to_csv") or hasattr(data, "__arrow_c_stream__")
         files = [] if is_table else _files(data)
@@ -181,6 +186,11 @@ def check(  # noqa: PLR0913 - the options of `lakegate check`
         document = encode(check_result.judged(inputs, report))
     judgement = report.judgement
     return CheckResult(judgement.verdict, judgement.outcomes, judgement.reasons, judgement.rows, document, report)
+
+
+def _places(parents: Sequence[Place], root: Place | None) -> ParentPlaces:
+    """Where parents and the files of references are searched."""
+    return ParentPlaces(tuple(map(Path, parents)), root=None if root is None else Path(root))
 
 
 def _files(data: object) -> list[DataFile]:

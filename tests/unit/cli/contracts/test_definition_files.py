@@ -107,6 +107,7 @@ def test_a_file_above_is_read_within_a_folder_that_is_given(lakegate: Lakegate, 
     assert errors(lakegate, str(folder)) != []
     assert errors(lakegate, str(folder), "--root", str(tree)) == []
     assert errors(lakegate, file, "--root", str(folder / "shared")) != []
+    assert (lint(file).valid, lint(file, root=tree).valid) == (False, True)
 
 
 def test_every_command_has_the_root(lakegate: Lakegate, folder: Path, tree: Path) -> None:
