@@ -79,7 +79,7 @@ def lint(  # noqa: PLR0913 - a command has these options
 
 def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> tuple[dict[str, Examined], Unreadable]:
     """The problems of each document, and why others could not be read."""
-    from lakegate.contract.documents.data_products import is_product  # noqa: PLC0415 -- yaml, for this command alone
+    from lakegate.contract.documents.data_products import is_contract_name, is_product  # noqa: PLC0415 -- yaml, for this command alone
     from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- as above
     from lakegate.inheritance import resolve  # noqa: PLC0415 -- as above
     from lakegate.lints.product_lints import examined_product  # noqa: PLC0415 -- as above
@@ -96,7 +96,7 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
             continue
         if is_product(each.name, text):
             products[each.name] = text
-        elif (each.found or only_contracts) and not declares_format(text):
+        elif (each.found or only_contracts) and not declares_format(text) and not is_contract_name(each.name):
             sys.stderr.write(f"lakegate: {escaped(each.name)} is not a contract, passed over\n")
         else:
             judged[each.name] = resolve(text, places.parents(each.name, text)).examined

@@ -21,7 +21,9 @@ from lakegate.text import did_you_mean, shown
 # ---- Contracts by file name ----
 
 
-CONTRACT = re.compile(r"(?:.*[-.])?datacontract\.ya?ml|datacontract-.*\.ya?ml")
+CONTRACT = re.compile(
+    r"(?:.*[-.])?datacontract\.(?:ya?ml|json)|datacontract-.*\.ya?ml|.*\.(?:odcs|dcs|dcm)\.(?:ya?ml|json)"
+)
 CONTRACT_FOLDERS = ("datacontract", "datacontracts")
 PRODUCT = re.compile(r"floe\.ya?ml")
 
@@ -42,6 +44,11 @@ class Discovered:
     source: ContractOrigin
 
 
+def is_contract_name(name: str) -> bool:
+    """Whether the name of a file says that it is a contract, whatever is in it."""
+    return CONTRACT.fullmatch(PurePosixPath(name).name) is not None
+
+
 def discover(names: Iterable[str]) -> tuple[Discovered, ...]:
     """The contracts among file names (with `/` between folders), sorted.
 
@@ -58,7 +65,7 @@ def discover(names: Iterable[str]) -> tuple[Discovered, ...]:
 
 def _is_document(path: PurePosixPath) -> bool:
     in_folder = path.parent.name in CONTRACT_FOLDERS and path.suffix in {".yaml", ".yml"}
-    return in_folder or CONTRACT.fullmatch(path.name) is not None
+    return in_folder or is_contract_name(path.name)
 
 
 # ---- A contract from the ports of a data product ----

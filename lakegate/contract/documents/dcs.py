@@ -44,7 +44,7 @@ from lakegate.contract.documents.odcs_quality import (
     quality_rules,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.contract.documents.ref_definitions import Definitions, Layers
+from lakegate.contract.documents.ref_definitions import Definitions, Layers, is_aliased
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
 from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
@@ -239,7 +239,7 @@ def _inner(layers: Layers, path: str, definitions: Definitions) -> Iterator[tupl
 
 def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
     declared = layers["type"].text
-    if declared is None:
+    if declared is None and not notes.blames(layers.own):
         notes.warning("no-type", layers.own, "The field has no type: add `type`.")
     precision, scale = _declared_digits(layers)
     if logical is LogicalType.DECIMAL and max(precision, scale) > PRECISION:
@@ -419,5 +419,8 @@ def _policy(declared: Place, extension: Extension) -> Policy:
 
 def _warn_unused(definitions: Definitions) -> None:
     for place in definitions.top["definitions"].entries.values():
-        if place.path not in definitions.used:
+        is_used = any(
+            each == place.path or each.startswith((f"{place.path}.", f"{place.path}[")) for each in definitions.used
+        )
+        if not is_used and not is_aliased(place, definitions.document):
             definitions.notes.warning("unused-definition", place, "No field refers to this definition.")

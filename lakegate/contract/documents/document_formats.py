@@ -18,7 +18,7 @@ from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import KEPT, document_of
 from lakegate.contract.documents.ref_definitions import embedded
 from lakegate.errors import Problem
-from lakegate.text import listed, shown
+from lakegate.text import did_you_mean, listed, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,12 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
     kind = document.top["kind"].text or KIND
     found = _format_of(document.top)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
+        keys = [each.key for each in FORMATS]
+        near = next((key for key in document.top.entries if found is None and did_you_mean(key, keys)), None)
+        place, hint = (document.top, "") if near is None else (document.top[near], did_you_mean(near, keys))
+        words = f"This is not a contract: it must be of the kind `{KIND}` and declare {_known()}."
         notes.error(
-            "unknown-format",
-            document.top,
-            f"This is not a contract: it must be of the kind `{KIND}` and declare {_known()}.",
+            "unknown-format", place, words if near is None else f"{words} {shown(near)} is no key of a format.{hint}"
         )
         return None
     version = document.top[found.key]

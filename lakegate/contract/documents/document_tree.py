@@ -178,6 +178,8 @@ class Document:
     """The unchanged bytes of the document, for storage."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """References to files that cannot be used, with the reasons (`lakegate.contract.documents.ref_definitions`)."""
+    aliased: frozenset[Mark] = frozenset()
+    """The positions of nodes that an alias of YAML (`*name`) repeats elsewhere."""
 
     @cached_property
     def places(self) -> Mapping[str, tuple[Place, ...]]:

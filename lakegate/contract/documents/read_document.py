@@ -110,6 +110,7 @@ class Composer:
     problems: list[Problem] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, Node] = field(default_factory=dict)
+    aliased: set[Mark] = field(default_factory=set)
     count: int = 0
     characters: int = 0
 
@@ -163,6 +164,7 @@ class Composer:
         if event.anchor not in self.anchors:
             self.refuse("unknown-alias", "The alias names nothing that is complete above it.", mark)
         node = self.anchors[event.anchor]
+        self.aliased.add(node.mark)
         self._check_depth(len(self.stack) + node.depth, mark)
         return node
 
@@ -219,7 +221,10 @@ class Composer:
 
     def _key_is_good(self, key: Node, keys: Mapping[str, Mark]) -> bool:
         if isinstance(key.content, tuple | Mapping) or len(key.written) > LONGEST_KEY:
-            self._note("key-not-plain", f"A key is one text of at most {LONGEST_KEY:,} characters.", key.mark)
+            message = f"A key is one text of at most {LONGEST_KEY:,} characters."
+            if isinstance(key.content, Mapping):
+                message = "Braces open a mapping, whose keys are texts: put a value such as `'{{ title }}'` in quotes."
+            self._note("key-not-plain", message, key.mark)
             return False
         if key.written in keys:
             first = keys[key.written].line
@@ -241,6 +246,14 @@ KEPT = 4
 _UNSEEN = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 """Compiled for a document beyond ASCII only: that takes 8 ms."""
 _UNSEEN_OF_ASCII = re.compile("[^\t\n\r\x20-\x7e]")
+_COMMENTS = re.compile(
+    r"""
+      "(?:[^"\\\n]|\\.)*" | '(?:[^'\n]|'')*' | (?<!\S)\#[^\n]*
+    | (?<![^\s,{}\[\]]) (?P<comment>//|/\*)
+    """,
+    re.VERBOSE,
+)
+"""Texts in quotes and comments of YAML, and where comments of JSON begin outside of them."""
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
@@ -253,6 +266,7 @@ def document_of(text: bytes) -> Document:
 def parse(text: bytes) -> Document:
     """Parse a text, or a part of a document; ContractError with all its problems."""
     decoded = _decoded(text)
+    _refuse_comments(decoded)
     composer = Composer()
     try:
         for event in yaml.parse(_paired(decoded), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -264,7 +278,7 @@ def parse(text: bytes) -> Document:
         composer.refuse("empty-document", "The document is empty: write a contract into it.", Mark(1, 1))
     if composer.problems:
         raise ContractError(tuple(sorted(composer.problems, key=lambda problem: problem.line or 0)))
-    return Document(composer.root, tuple(decoded.splitlines()), text)
+    return Document(composer.root, tuple(decoded.splitlines()), text, aliased=frozenset(composer.aliased))
 
 
 def _decoded(text: bytes) -> str:
@@ -282,6 +296,17 @@ def _decoded(text: bytes) -> str:
             "unseen-character", line, f"The character U+{ord(unseen[0]):04X} may not stand in a document: remove it."
         )
     return decoded
+
+
+def _refuse_comments(text: str) -> None:
+    """ContractError for a document of JSON with comments, which YAML would read as keys and values."""
+    if not text.lstrip().startswith(("{", "[", "//", "/*")) or ("//" not in text and "/*" not in text):
+        return
+    found = next((each for each in _COMMENTS.finditer(text) if each["comment"]), None)
+    if found is not None:
+        line = text.count("\n", 0, found.start("comment")) + 1
+        words = "JSON has no comments: remove them, or write YAML, whose comments begin with `#`"
+        _refused("syntax", line, f"This is neither YAML nor JSON: {words}.")
 
 
 def _refused(code: str, line: int, message: str) -> NoReturn:

@@ -18,6 +18,7 @@ from lakegate.contract.documents.read_document import (
     sized,
     too_long,
 )
+from lakegate.contract.documents.schema_validation import COMMENT, NO_VALUE, begins_comment
 from lakegate.errors import ContractError, InputError, Problem
 from lakegate.text import did_you_mean, shown
 
@@ -180,7 +181,9 @@ class UsedDefinitions:
 
 
 def outside(reference: Place, document: Document) -> str:
-    """The message about a reference that leads out of the document."""
+    """The message about a reference that leads out of the document, or nowhere."""
+    if reference.scalar is None and not reference.items and not reference.entries:
+        return NO_VALUE + (COMMENT if begins_comment(reference, document) else "")
     found = outside_reference(reference.text or "")
     reason = document.unread.get(found.text) if found else None
     if reason is not None:
@@ -412,6 +415,8 @@ class Definitions:
         """The definition a reference points to: by its whole name (which may contain `/`), else step by step."""
         text = reference.text or ""
         if not text.startswith(INSIDE_DOCUMENT):
+            if not text and self.notes.blames(reference):
+                return None
             self.notes.error("external-reference", reference, outside(reference, self.document))
             return None
         found = self.top["definitions"][text.removeprefix(DCS_DEFINITIONS)]
@@ -446,6 +451,21 @@ def _followed(top: Place, pointer: str) -> Place:
 INSIDE = f"#/{DEFINITIONS}/"
 
 
+def is_aliased(definition: Place, document: Document) -> bool:
+    """Whether an alias of YAML repeats a definition, or a part of it: then it is used without a reference."""
+    if definition.node is None or not document.aliased:
+        return False
+    begin, waiting = definition.mark, [definition.node]
+    while waiting:
+        each = waiting.pop()
+        is_own = (each.mark.line, each.mark.column) >= (begin.line, begin.column)
+        if is_own and each.mark in document.aliased:
+            return True
+        if isinstance(each.content, tuple | dict):
+            waiting += each.content.values() if isinstance(each.content, dict) else each.content
+    return False
+
+
 def expanded(document: Document, notes: Notes) -> Document:
     """The document without `definitions`, and with each `$ref` replaced by what it refers to.
 
@@ -459,7 +479,7 @@ def expanded(document: Document, notes: Notes) -> Document:
     if expansion.exceeded is not None:
         raise ContractError((expansion.exceeded,))
     for name, each in top[DEFINITIONS].entries.items():
-        if name not in expansion.used:
+        if name not in expansion.used and not is_aliased(each, document):
             notes.warning("unused-definition", each, "No reference leads to this definition.")
     return replace(document, root=root)
 

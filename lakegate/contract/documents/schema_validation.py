@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -34,6 +35,8 @@ class SchemaError(Protocol):
     schema: Any
     path: Any
     """Steps from the parent error."""
+    schema_path: Any
+    """Steps from the parent's schema: of an alternative its number first."""
     context: Any
     """The errors of each alternative."""
 
@@ -50,7 +53,25 @@ class SchemaError(Protocol):
 
 Message = tuple[str, tuple[Step, ...], str]
 """Code, steps to the place, message."""
-NAMES = {"string": "text", "object": "mapping", "array": "list", "boolean": "true or false", "integer": "whole number"}
+WITH_ARTICLES = {
+    "string": "a text",
+    "object": "a mapping",
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "nothing",
+}
+"""The types of JSON in words."""
+NO_VALUE = "There is no value here: remove the key, or give it one."
+COMMENT = " A `#` begins a comment: put the value in quotes."
+FORMS = {
+    "ShorthandReference": "`OBJECT.PROPERTY`, names of {0}",
+    "FullyQualifiedReference": "`schema/ID/properties/ID` of ids, before it `FILE.yaml#` for another document",
+    "StableId": "an id of letters, digits, `_` and `-`",
+}
+"""The patterns of ODCS in words, by their definitions."""
+MOST_KEYS = 4
 OTHER_WORDS = {
     "type": "logicalType",
     "datatype": "logicalType",
@@ -68,7 +89,8 @@ OTHER_WORDS = {
     "owner": "team",
 }
 """Keys by the words that other formats and tools have for them."""
-PYTHON_NAMES = {str: "text", list: "list", dict: "mapping", bool: "true or false"}
+KINDS: dict[type, str] = {str: "string", list: "array", dict: "object", bool: "boolean", type(None): "null"}
+"""The types of values in JSON; all others are numbers."""
 
 
 def messages(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
@@ -120,22 +142,26 @@ def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:  # noqa: 
 
 
 def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    if error.instance is None:
+        yield "wrong-type", _at(error), NO_VALUE
+        return
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    words = " or ".join(NAMES.get(str(each), str(each)) for each in wanted)
+    words = " or ".join(WITH_ARTICLES.get(str(each), str(each)) for each in wanted)
     scalar = not isinstance(error.instance, str | list | dict)
     fix = ": put it in quotes" if scalar and "string" in wanted else ""
     if "boolean" in wanted and str(error.instance).lower() in TRUTHS:
         fix = f": write `{TRUTHS[str(error.instance).lower()]}`, without quotes"
-    yield "wrong-type", _at(error), f"Write a {words} here, not a {_named_type(error.instance)}{fix}."
+    yield "wrong-type", _at(error), f"Write {words} here, not {_named_type(error.instance)}{fix}."
 
 
 def _named_type(value: object) -> str:
-    if value is None:
-        return "null"
-    return PYTHON_NAMES.get(type(value), "number")
+    return WITH_ARTICLES[KINDS.get(type(value), "number")]
 
 
 def _enum(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+    if error.instance is None:
+        yield "wrong-type", _at(error), NO_VALUE
+        return
     known = [str(each) for each in (error.validator_value if error.validator == "enum" else [error.validator_value])]
     hint = _type_hint(str(error.instance), known) or did_you_mean(str(error.instance), known)
     yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
@@ -148,11 +174,12 @@ def _type_hint(word: str, known: list[str]) -> str:
     return f" Did you mean `{found}`?{exact}" if found else ""
 
 
-def _pattern(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
+def _pattern(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     """A value, or a key (`propertyNames`), that does not match the pattern; `x-form` of our schemas has the pattern in words."""
     key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
-    words = error.schema.get("x-form")
-    wanted = f"must be {words}" if words else f"does not match the pattern {shown(error.validator_value)}"
+    words = _form(error.schema, root)
+    is_named = words is not None and not words.startswith("of the pattern")
+    wanted = f"must be {words}" if is_named else f"does not match the pattern {shown(error.validator_value)}"
     yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} {wanted}."
 
 
@@ -171,7 +198,10 @@ def _distinct(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]
 
 
 def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
-    """The errors of the alternative that matched deepest; if several match, the mutually exclusive keys."""
+    """What is allowed, in one message, unless only one alternative is of the kind of the value: then what is wrong in it.
+
+    If several match, the mutually exclusive keys.
+    """
     if not error.context:
         yield from _exclusive_keys(error, root)
         return
@@ -180,9 +210,87 @@ def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Messa
     if missing and not deepest:
         yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
         return
-    for each in error.context:
-        if deepest == len(each.path):
-            yield from messages(each, root)
+    of_kind = [number for number, each in enumerate(error.validator_value) if _is_of_kind(error.instance, each, root)]
+    if not of_kind:
+        wanted = list(dict.fromkeys(_words(error.validator_value, root)))
+        yield (
+            "wrong-type",
+            _at(error),
+            f"Write {_either(wanted)} here, not {_named_type(error.instance)}.{_no_value(error)}",
+        )
+    elif len(of_kind) > 1 and isinstance(error.instance, str):
+        wanted = list(dict.fromkeys(_forms([error.validator_value[number] for number in of_kind], root)))
+        yield "wrong-form", _at(error), f"{shown(error.instance)} must be {_either(wanted)}."
+    else:
+        found = [each for each in error.context if len(of_kind) > 1 or each.schema_path[0] == of_kind[0]]
+        deepest = max(len(each.path) for each in found)
+        for each in found:
+            if deepest == len(each.path):
+                yield from messages(each, root)
+
+
+def _choices_of(schema: Any, root: Mapping[str, Any]) -> list[Any]:  # noqa: ANN401 -- JSON
+    """The schemas that a schema stands for: what it refers to, and its own alternatives."""
+    if "$ref" in schema and "type" not in schema:
+        return _choices_of(resolve_reference(root, schema["$ref"]), root)
+    choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return (
+        [one for each in choices for one in _choices_of(each, root)] if choices and "type" not in schema else [schema]
+    )
+
+
+def _is_of_kind(instance: object, schema: Any, root: Mapping[str, Any]) -> bool:  # noqa: ANN401 -- JSON
+    """Whether a value has the type of a schema, or of one of its alternatives; true where none is declared."""
+    kinds = {str(kind) for each in _choices_of(schema, root) for kind in _kinds(each)}
+    is_number = isinstance(instance, int | float | Decimal) and not isinstance(instance, bool)
+    return (
+        not kinds
+        or ("number" if is_number else KINDS.get(type(instance), "number")) in kinds
+        or (is_number and "integer" in kinds)
+    )
+
+
+def _kinds(schema: Any) -> list[str]:  # noqa: ANN401 -- JSON
+    declared = schema.get("type", ())
+    return [declared] if isinstance(declared, str) else list(declared)
+
+
+def _words(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
+    """What alternatives are, in words; null is nothing that anybody writes, and each whole number is a number."""
+    every = [(kind, one) for each in schemas for one in _choices_of(each, root) for kind in _kinds(one)]
+    for kind, one in every:
+        if kind == "object" and one.get("properties"):
+            keys = [*one.get("required", ()), *one["properties"]]
+            known = listed(list(dict.fromkeys(keys))[:MOST_KEYS])
+            yield f"a mapping of {known}{', …' if len(one['properties']) > MOST_KEYS else ''}"
+        elif kind != "null" and not (kind == "integer" and any(other == "number" for other, _ in every)):
+            yield WITH_ARTICLES[kind]
+
+
+def _forms(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
+    """The forms of texts that alternatives allow, in words."""
+    for each in schemas:
+        for one in _choices_of(each, root):
+            if "string" in _kinds(one):
+                yield _form(one, root) or (listed(one["enum"]) if "enum" in one else "a text")
+
+
+def _form(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str | None:
+    """The pattern of a text in words: `x-form` of our schemas, and the definitions of ODCS that have none."""
+    named = next((name for name in FORMS if root.get("$defs", {}).get(name) is schema), None)
+    if named is None:
+        return schema.get("x-form") or (f"of the pattern {shown(schema['pattern'])}" if "pattern" in schema else None)
+    signs = "letters, digits, `_` and `-`" if "\\-" in schema["pattern"] else "letters, digits and `_`"
+    return FORMS[named].format(signs)
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}, or {words[-1]}"
+
+
+def _no_value(error: SchemaError) -> str:
+    """The remedy where a key has no value."""
+    return NO_VALUE if error.instance is None else ""
 
 
 def _exclusive_keys(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
@@ -280,7 +388,17 @@ def server_messages(place: Place, schema: str) -> list[Message]:
 
 def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
     path = address(steps)
+    if message == NO_VALUE and isinstance(steps[-1], int):
+        message = NO_VALUE.replace("the key", "the item")
+    elif message == NO_VALUE and begins_comment(document.at(path), document):
+        message += COMMENT
     return Problem(code, path, document.line(path), message)
+
+
+def begins_comment(place: Place, document: Document) -> bool:
+    """Whether a key has no value because a comment stands in its place."""
+    line = document.lines[place.mark.line - 1] if place.mark.line <= len(document.lines) else ""
+    return place.present and not place.written and re.search(r":\s+#", line) is not None
 
 
 @cache

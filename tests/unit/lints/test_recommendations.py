@@ -121,7 +121,7 @@ EXAMPLES: list[Example] = [
         "yes",
         "odcs",
         {"properties": "{name: x, logicalType: string, required: yes}"},
-        "Write a true or false here, not a text: write `true`, without quotes.",
+        "Write true or false here, not a text: write `true`, without quotes.",
         {"properties": "{name: x, logicalType: string, required: true}"},
     ),
     (

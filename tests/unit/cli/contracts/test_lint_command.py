@@ -218,3 +218,21 @@ def test_a_folder_leads_to_its_own_files_alone(tmp_path: Path) -> None:
         assert f"{folder}/{name}.yaml {why}, passed over" in result.output
     assert "inside.yaml" in result.output
     assert "own.yaml" in result.output
+
+
+@pytest.mark.parametrize(
+    "name", ["datacontract.yaml", "shop-datacontract.yml", "shop.odcs.yaml", "shop.dcs.json", "x.dcm.yaml"]
+)
+def test_a_file_whose_name_says_that_it_is_a_contract_is_judged(tmp_path: Path, name: str) -> None:
+    """Also where the key of its format is misspelt, beside another contract, with every option."""
+    (tmp_path / "ok.yaml").write_bytes((ROOT / "contracts/examples/orders.odcs.yaml").read_bytes())
+    (tmp_path / name).write_text("{dataContractSpecificaton: 1.1.0, id: x}")
+    (tmp_path / "other.yaml").write_text("{a: 1}")
+    for options in ([], ["--strict"], ["--only-contracts"]):
+        found = CliRunner().invoke(app, ["lint", "--json", str(tmp_path), *options])
+        (error,) = json.loads(found.stdout)["errors"]
+
+        assert found.exit_code == 1
+        assert (error["code"], error["path"]) == ("unknown-format", "$.dataContractSpecificaton")
+        assert "Did you mean `dataContractSpecification`?" in error["message"]
+        assert "other.yaml is not a contract, passed over" in found.stderr
