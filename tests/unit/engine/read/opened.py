@@ -32,6 +32,9 @@ class Read:
     levels: dict[Level, list[tuple[int, str, Row, Row]]] = field(default_factory=dict)
     """Line, place, texts and values of each element."""
     malformed: list[tuple[str, int, int]] = field(default_factory=list)
+    """Reason, number and first line."""
+    malformed_lines: list[tuple[str, int]] = field(default_factory=list)
+    """Reason and line of each one that the reader names."""
     lines: dict[int, int] = field(default_factory=dict)
     """Lines of each part."""
     begun: int = 0
@@ -96,6 +99,7 @@ def _add(found: Read, plan: Plan, source: Source, share: Share, chunk: Chunk) ->
             found.texts += texts
             found.values += values
     found.malformed += [(each.reason, each.rows, found.begun + each.lines[0]) for each in chunk.malformed]
+    found.malformed_lines += [(each.reason, found.begun + line) for each in chunk.malformed for line in each.lines]
     found.lines[share.part] = before + chunk.lines
     found.sizes[share.part] = found.sizes.get(share.part, 0) + chunk.size
     found.extra |= chunk.extra
