@@ -146,6 +146,21 @@ class S3Store:
             last=more["KeyMarker"],
         )
 
+    def entries(self, bucket: str, prefix: str) -> tuple[str, ...]:
+        """ListObjectsV2 with a delimiter."""
+        found: list[str] = []
+        options: dict[str, Any] = {}
+        while True:
+            with port_errors():
+                page = self.client.list_objects_v2(
+                    Bucket=bucket, Prefix=prefix, Delimiter="/", ExpectedBucketOwner=self.owner, **options
+                )
+            found += [each["Key"] for each in page.get("Contents", ())]
+            found += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
+            if not page["IsTruncated"]:
+                return tuple(sorted(found))
+            options["ContinuationToken"] = page["NextContinuationToken"]
+
     def put(  # noqa: PLR0913 - as the port
         self,
         to: Address,

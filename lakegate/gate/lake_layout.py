@@ -70,14 +70,17 @@ def state_key(pin: Pin, workload: str) -> str:
     return destination_key("accepted", pin, workload, f"{STATE}state.bin")
 
 
-def rebuilt_prefix(chain: str) -> str:
-    """The folder of what was rebuilt of the merge state of a dataset."""
-    return f"accepted/{chain}/{STATE}"
-
-
 def rebuilt_key(chain: str, digest: str) -> str:
     """A merge state that was rebuilt, by its digest."""
-    return f"{rebuilt_prefix(chain)}{digest}.bin"
+    return f"accepted/{chain}/{STATE}{digest}.bin"
+
+
+REBUILT: Final = re.compile(rf"{STATE}[0-9a-f]{{64}}\.bin", re.ASCII)
+
+
+def is_rebuilt(chain: str, key: str) -> bool:
+    """Whether a key is that of a merge state that was rebuilt: only one that the dataset's turns name is read."""
+    return REBUILT.fullmatch(key.removeprefix(f"accepted/{chain}/")) is not None
 
 
 def is_published(block: Block, key: str) -> bool:
@@ -125,11 +128,6 @@ def segment_folder(erased: int) -> str:
 def erased_of(folder: str) -> int:
     """The height in the name of a folder of segments."""
     return -1 if folder == SEGMENTS else int(folder.rpartition("-")[2].removesuffix("/"))
-
-
-def segment_prefix(chain: str) -> str:
-    """The folder of all segments of a dataset."""
-    return f"accepted/{chain}/{SEGMENTS}"
 
 
 def segment_key(chain: str, first: int, folder: str = SEGMENTS) -> str:

@@ -177,6 +177,10 @@ class ObjectReader(Protocol):
         """List versions by key, newest first within a key, going on behind `after`, the opaque end of a page."""
         ...
 
+    def entries(self, bucket: str, prefix: str) -> tuple[str, ...]:
+        """Current objects directly below a prefix, and the folders there that have one, which end with `/`; sorted."""
+        ...
+
 
 def every_version(objects: ObjectReader, bucket: str, prefix: str, pages: int | None = None) -> Iterator[ObjectVersion]:
     """The versions below a prefix, page by page, as `ObjectReader.versions` lists them; of at most so many pages."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.errors import InputError, NotFound
 from lakegate.extension_points import registered
+from lakegate.gate.datasets.compare_manifest import DIALECT, copy_faults, unknown_members
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.dataset_names import dataset_named
-from lakegate.gate.datasets.manifest_documents import Manifest
-from lakegate.gate.datasets.readers_manifest import read_manifest
+from lakegate.gate.datasets.manifest_documents import Manifest, ManifestHead
+from lakegate.gate.datasets.readers_manifest import dialect_of, read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.lake_layout import is_published, manifest_key
@@ -210,20 +213,18 @@ def _read_file(path: Path, checksum: Checksum) -> Checksum:
 # ---- Downloaded files compared with the chain ----
 
 
-HIDDEN = ("_", ".")
-"""Beginnings of names that readers of folders pass over: manifests, and remains of a download."""
+def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: Dependencies | None = None) -> Compared:
+    """Every published object of the chain by size and checksum, the folder's manifest, and whatever else lies in the folder.
 
-
-def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compared:
-    """Every published object of the chain by size and checksum, and every other file that a reader would read.
-
-    Of a slice also what its block states: offset, rows, event times and both hashes.
+    Of a slice also what its block states: offset, rows, event times and both hashes. `stack`: where plans are, by which a
+    manifest says how files are to be read.
 
     InputError where the folder is none, or the chain names an object that has no place in it.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; `lakegate get {line} DIR` fills one")
-    erasures, places, count = erasures_of(blocks), set(), 0
+    erasures, count = erasures_of(blocks), 0
+    places: dict[str, AnyBlock] = {}
     damaged: list[DamagedObject] = []
     for block in listed_deliveries(blocks):
         slices = {each.key: each for each in block.slices or ()}
@@ -233,16 +234,71 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock]) -> Compa
             left = erasures.left.get(judged.key)
             wanted = left.current if left else judged
             file = file_of(f"accepted/{line}/", asdict(wanted or judged))
-            places.add(file.place)
+            places[file.place] = block
             count += 1
             damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
             if damage is not None:
                 damaged.append(
                     DamagedObject(damage, file.key, file.version, "", block.height, block.workload, file.place)
                 )
-    extra = sorted(set(_visible(folder)) - places)
+    there = {block.height for place, block in places.items() if (folder / place).exists()}
+    faults, notes = _faults_of_manifest(folder, line, blocks, there, stack)
+    damaged += [DamagedObject(Damage.UNTRUE, "", "", "", None, "", MANIFEST)] * bool(faults)
+    named = {each.file for each in damaged}
+    extra = (place for place in foreign_entries(folder, {*places, MANIFEST}) if place not in named)
     damaged += [DamagedObject(Damage.EXTRA, "", "", "", None, "", place) for place in extra]
-    return Compared(count, 0, tuple(damaged))
+    return Compared(count, 0, tuple(damaged), notes)
+
+
+def _faults_of_manifest(
+    folder: Path, line: str, blocks: Sequence[AnyBlock], there: Collection[int], stack: Dependencies | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the manifest says otherwise than the chain, and notes about that. `there`: heights of deliveries with a file."""
+    try:
+        manifest = Folder(folder).manifest()
+    except InputError as error:
+        return (str(error),), (str(error),)
+    if manifest is None:
+        return (), (f"{MANIFEST} is missing: other programs read the folder, `lakegate dataset read` does not.",)
+    dialect = partial(dialect_of, stack) if stack is not None else None
+    faults = tuple(copy_faults(manifest, line, blocks, lambda block: block.height in there, dialect))
+    notes = [f"{MANIFEST} says otherwise than the chain: {', '.join(faults)}"] if faults else []
+    if unknown := unknown_members(manifest, ManifestHead):
+        notes.append(f"{MANIFEST} has members that this release does not know: {', '.join(unknown)}")
+    beside = () if stack is not None else DIALECT
+    notes.append(f"Not compared in {MANIFEST}: {', '.join(('segments/heights', *beside))}.")
+    return faults, tuple(notes)
+
+
+def foreign_entries(folder: Path, parts: Collection[str]) -> list[str]:
+    """Whatever lies in a folder and is none of its parts, sorted: files, folders without a part, and links.
+
+    A link is never a part, and not followed: what it leads to changes while the folder does not. InputError where a folder
+    cannot be read.
+    """
+    within = {above.as_posix() for each in parts for above in PurePosixPath(each).parents}
+    found: list[str] = []
+    try:
+        for root, folders, files in os.walk(folder, onerror=_raised):
+            places = [(Path(root, name), (Path(root) / name).relative_to(folder).as_posix()) for name in folders]
+            found += [place for path, place in places if path.is_symlink() or _is_empty(path, place, within)]
+            for name in files:
+                path = Path(root, name)
+                place = path.relative_to(folder).as_posix()
+                if path.is_symlink() or place not in parts:
+                    found.append(place)
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}") from None
+    return sorted(found)
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+def _is_empty(path: Path, place: str, within: Collection[str]) -> bool:
+    """Whether a folder has nothing, which would be named, and no part of a dataset has its place there."""
+    return place not in within and not any(path.iterdir())
 
 
 def _damage(
@@ -263,13 +319,6 @@ def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     """Whether a file is the slice that a block describes, as far as features know it."""
     comparisons: Iterator[SliceComparison] = registered("slice comparisons")
     return all(each(path, stated) for each in comparisons)
-
-
-def _visible(folder: Path) -> Iterator[str]:
-    for each in folder.rglob("*"):
-        place = each.relative_to(folder)
-        if not each.is_dir() and not any(part.startswith(HIDDEN) for part in place.parts):
-            yield place.as_posix()
 
 
 @dataclass(slots=True)

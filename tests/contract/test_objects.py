@@ -179,6 +179,16 @@ def test_versions_are_listed_by_key_and_newest_first(ports: Ports) -> None:
     assert [(v.key, v.size, v.current) for v in listed] == [("a/1", 3, True), ("a/1", 3, False), ("a/2", 1, True)]
 
 
+def test_entries_are_what_lies_directly_below_a_prefix(ports: Ports) -> None:
+    """Current objects and folders with one, each once."""
+    for key in ("a/2", "a/1/x", "a/1/y", "a/gone", "ab/1", *(f"a/many/{number}" for number in range(3))):
+        ports.objects.put(Address("lake", key), b"x")
+    ports.objects.delete(Address("lake", "a/gone"))
+
+    assert ports.objects.entries("lake", "a/") == ("a/1/", "a/2", "a/many/")
+    assert ports.objects.entries("lake", "none/") == ()
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_pages_together_are_the_listing(ports: Ports, limit: int) -> None:
     """Going on behind each page sees every version once, in order, whatever the size of the page."""

@@ -103,6 +103,18 @@ class MemoryObjects:
                 self._was_read(Address(bucket, key))
         return VersionPage(tuple(page), None)
 
+    def entries(self, bucket: str, prefix: str) -> tuple[str, ...]:
+        """Keys and folders, as of now."""
+        names: set[str] = set()
+        for key in [each for each in self.buckets[bucket] if each.startswith(prefix)]:
+            try:
+                self._find(Address(bucket, key))
+            except NotFound:
+                continue
+            name, slash, _ = key.removeprefix(prefix).partition("/")
+            names.add(f"{prefix}{name}{slash}")
+        return tuple(sorted(names))
+
     def put(  # noqa: PLR0913 - as the port
         self,
         to: Address,

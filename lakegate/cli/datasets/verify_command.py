@@ -37,7 +37,7 @@ from lakegate.gate.ledger.compare_objects import Compared, DamagedObject, compar
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import Signatures
 from lakegate.gate.ledger.verification import ChainFault
-from lakegate.text import counted
+from lakegate.text import counted, printable
 from lakegate.transfer.download_files import compared_files
 
 # ---- Comparisons of the core ----
@@ -60,6 +60,9 @@ REMEDIES = {
     "overdue": "Its contract keeps it for fewer days, so its bucket lacks a lifecycle rule, or the object its tag. A\n"
     "  bucket of your own needs the rules that docs/deploy.md lists.",
     "untrue": "It is derived from the ledger: once the head is gone, the next sweep writes it again:\n"
+    "  aws s3api delete-object --bucket {bucket} --key {head}",
+    "unlisted": "It was set back or deleted, so readers do not see all that is there: find out who did that. Once the head\n"
+    "  is gone, the next sweep writes all of it again from the ledger:\n"
     "  aws s3api delete-object --bucket {bucket} --key {head}",
     "restored": "An erasure left nothing of it: find out who wrote it, then delete it:\n"
     "  aws s3api delete-object --bucket {bucket} --key {key} --version-id {current}",
@@ -120,7 +123,7 @@ COMPARISONS: Final[Mapping[str, ChainComparison]] = {
     "data": ChainComparison(
         "Compare the files of a folder that `lakegate get` filled with the chain.",
         "a folder",
-        lambda chain: compared_files(chain.given, chain.name, chain.blocks),
+        lambda chain: compared_files(chain.given, chain.name, chain.blocks, chain.dependencies),
         _files_in_words,
         takes=Path,
         needs_stack=False,
@@ -163,6 +166,7 @@ class Verification:
             "compared": found.count,
             "expired": found.expired,
             "damaged": [asdict(each) for each in found.damaged],
+            **({"notes": list(found.notes)} if found.notes else {}),
         }
         return {
             "chain": self.chain.name,
@@ -188,6 +192,7 @@ class Verification:
         yield from in_words(self.signatures, self.chain.top.height, self.anchors, fetched=self.fetched)
         if self.compared is not None and comparison is not None:
             yield from comparison.words(self.chain, self.compared)
+            yield from map(printable, self.compared.notes)
         if self.chain.dependencies is None:
             yield f"Head of the file: {head.height}={head.digest}"
             yield FILE_ONLY

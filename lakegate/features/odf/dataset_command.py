@@ -46,10 +46,10 @@ from lakegate.features.odf.read_slices import (
     Reading,
     RowsRead,
     check_places,
-    dataset_in,
     files_of_dataset,
     files_of_import,
     rows_of_files,
+    slices_in,
 )
 from lakegate.gate.datasets.dataset_names import chains, dataset_named
 from lakegate.gate.datasets.readers_manifest import whole
@@ -499,8 +499,8 @@ def _name_of(dependencies: Dependencies, name: str) -> str:
 def read_rows(given: Reading) -> CommandResult[DatasetRows]:
     """Read or write the rows of a dataset, or of a folder that `lakegate get` filled."""
     folder = Path(given.source)
-    known = Folder(folder).manifest()
-    dataset = dataset_in(folder) if known is None and folder.is_dir() else None
+    dataset = slices_in(folder) if folder.is_dir() else None
+    known = Folder(folder).manifest() if dataset is None else None
     check_places(given, folder, is_folder=bool(known or dataset))
     with TemporaryDirectory(prefix="lakegate-read-") as name:
         if dataset is not None:

@@ -16,15 +16,16 @@ import pyarrow.compute as pc
 
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import usable
+from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import ledger_in
-from lakegate.features.odf.exchange.odf_repositories import Added, FolderPlace, Link, followed, head_of, walked
+from lakegate.features.odf.exchange.odf_import import Proof, dataset_in
+from lakegate.features.odf.exchange.odf_repositories import Added, FolderPlace, Link
 from lakegate.features.odf.format.metadata_chain import SetAttachments
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger import blocks
 from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, stored_block
 from lakegate.transfer.download_files import MANIFEST, File, ListedDelivery, deliveries, fetched
 
@@ -373,37 +374,30 @@ ANY: Final = "0001-01-01T00:00:00+00:00"
 """The earliest event of a slice of which it is not known."""
 
 
-def dataset_in(folder: Path) -> dict[str, Any] | None:
+def slices_in(folder: Path) -> dict[str, Any] | None:
     """The slices of a dataset, in the form of the readers' manifest; None where the folder has none.
 
     Each is a delivery of its own, at the height of its block. Keys are places below the folder.
     """
-    place = FolderPlace(folder)
-    head = head_of(place)
-    if head is None:
+    found = dataset_in(FolderPlace(folder), Proof(signatures_by(None)))
+    if found is None:
         return None
-    links, _ = walked(place, head)
-    state, added = followed(links)
-    line = str(state.id)
-    stated: dict[int, LedgerSlice] = {}
     lifecycle: dict[str, Any] | None = None
-    for block in _ledger(links):
-        line = block.chain
+    for block in _ledger(found.links):
         if isinstance(block, Record) and block.kind == "lifecycle":
             lifecycle = dict(block.content)
-        stated.update((one.offset, one) for each in blocks.deliveries([block]) for one in each.slices or ())
     return {
-        "line": line,
-        "height": state.sequence,
+        "line": found.ledger.line if found.ledger else str(found.state.id),
+        "height": found.state.sequence,
         "lifecycle": lifecycle,
         "deliveries": [
             {
                 "height": each.sequence,
                 "published_at": each.published_at,
-                "slices": [_listed(each, stated.get(each.data.start))],
+                "slices": [_listed(each, found.stated(each))],
                 "objects": [{"key": f"data/{each.data.physical}", "size": each.data.size}],
             }
-            for each in added
+            for each in found.added
         ],
     }
 

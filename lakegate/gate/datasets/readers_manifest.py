@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
@@ -26,10 +26,10 @@ from lakegate.gate.lake_layout import (
     segment_folder,
     segment_key,
 )
-from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deliveries, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deliveries
 from lakegate.gate.ledger.record_contents import LifecycleState
-from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
+from lakegate.gate.ports import Address
 from lakegate.json_codec import decode, decode_document, encode, members_of
 
 # ---- The manifest: a head and segments ----
@@ -54,7 +54,7 @@ LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
 """The statement of a head about the dataset's lifecycle."""
 
 
-class _Head(NamedTuple):
+class StoredHead(NamedTuple):
     """A head as it was read; one of no deliveries where there is none, or one that this release cannot read."""
 
     etag: str | None
@@ -80,22 +80,25 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
     """
     where, heights = Address(dependencies.places.lake, manifest_key(chain)), dependencies.places.segment_heights
     for attempt in range(TRIES):
-        head = _head(dependencies, where)
-        head = head if head.gapless else _Head(head.etag)
+        head = stored_head(dependencies, where)
+        head = head if head.gapless else StoredHead(head.etag)
         if attempt and height is not None and head.height >= height:
             return  # one that was written since we began
         blocks = dependencies.ledger.blocks(chain, head.height, strict=False)
         if not blocks:
             if head.height <= dependencies.ledger.head(chain).height:
                 return
-            head = _Head(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
+            head = StoredHead(head.etag)  # the ledger is that of an earlier time: what is listed above it is not in it
             blocks = dependencies.ledger.blocks(chain, strict=False)
         if any(block.kind in {DONE, RESTORED} for block in blocks):  # what is listed already changes, too
             blocks = dependencies.ledger.blocks(chain, strict=False)
-            head = _Head(head.etag, erased=erasures_of(blocks).height)
+            head = StoredHead(head.etag, erased=erasures_of(blocks).height)
         erasures = erasures_of(blocks)
         published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
-        listed = (*head.deliveries, *(_delivery(dependencies, block, erasures) for block in published))
+        listed = (
+            *head.deliveries,
+            *(listed_delivery(block, erasures, dialect_of(dependencies, block)) for block in published),
+        )
         folder = segment_folder(head.erased)
         segments = (blocks[-1].height + 1) // heights
         parts = {number: list(each) for number, each in groupby(listed, lambda each: each["height"] // heights)}
@@ -107,10 +110,10 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
             "height": blocks[-1].height,
             "segments": {"count": segments, "heights": heights} | ({"folder": folder} if head.erased >= 0 else {}),
             "deliveries": [each for each in listed if each["height"] >= segments * heights],
-            "lifecycle": _lifecycle(blocks) or head.lifecycle,
+            "lifecycle": lifecycle_by(blocks) or head.lifecycle,
             "gapless": len(blocks) == blocks[-1].height - head.height,
         }
-        if stale := _stale(blocks, head.stale):
+        if stale := stale_by(blocks, head.stale):
             document["stale"] = stale
         put = partial(
             dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
@@ -154,114 +157,29 @@ def _write_segment(
             yield from perform(Effect.WRITE_SEGMENT, replace)
 
 
-def _head(dependencies: Dependencies, where: Address) -> _Head:
+def stored_head(dependencies: Dependencies, where: Address) -> StoredHead:
+    """The head at an address, as this release reads it."""
     try:
         found = dependencies.objects.head(where)
     except NotFound:
-        return _Head(None)
+        return StoredHead(None)
     body = dependencies.objects.read(Address(where.bucket, where.key, found.version))
     with suppress(ValueError, RecursionError):
         document = json.loads(body)
         head = decode(ManifestHead, document)
         new_row = document["lifecycle"], document.get("stale"), erased_of(head.segments.folder or SEGMENTS)
         deliveries = tuple(document["deliveries"])  # with members of a newer release
-        return _Head(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless)
-    return _Head(found.etag)
+        return StoredHead(found.etag, head.height, head.segments.count, deliveries, *new_row, head.gapless)
+    return StoredHead(found.etag)
 
 
-def untrue(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
-    """Head and segments of a dataset that cannot be read, or differ from what the ledger says up to the height of the head.
-
-    One segment at a time is in memory. Members of a newer release may be there, too.
-    """
-    where = Address(dependencies.places.lake, manifest_key(chain))
-    try:
-        there = dependencies.objects.head(where)
-    except NotFound:
-        return
-    head, document = _head(dependencies, where), _stored(dependencies, where.key, there.version)
-    if head.height < 0:
-        yield there
-        return
-    heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
-    texts = partial(dependencies.ledger.texts, chain)
-    erasures = erasures_of(
-        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
-    )
-    listed: list[dict[str, Any]] = []
-    unread: list[int] = []
-    """Heights of blocks that are none, which the verification of the chain reports."""
-    new_row: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
-    height = -1
-    for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
-        if block is None:
-            unread.append(height)
-        else:
-            new_row = _lifecycle((block,)) or new_row[0], _stale((block,), new_row[1])
-            if isinstance(block, Block) and block.kind is BlockKind.PUBLISHED:
-                listed.append(_delivery(dependencies, block, erasures))
-        number, rest = divmod(height + 1, heights)
-        if rest == 0 and number <= head.segments:
-            key = segment_key(chain, (number - 1) * heights, folder)
-            yield from _untrue_segment(dependencies, key, (SEGMENT_FORMAT, chain, height), listed, unread)
-            listed = []
-    said = (document["line"], head.height, head.segments, document["segments"]["heights"], head.erased)
-    is_true = said == (chain, height, (height + 1) // heights, heights, erasures.height)
-    is_of_line = _agrees([head.lifecycle, head.stale], list(new_row))
-    if not is_true or not is_of_line or not _lists(head.deliveries, listed, unread):
-        yield there
-
-
-def _untrue_segment(
-    dependencies: Dependencies,
-    key: str,
-    expected: tuple[str, str, int],
-    deliveries: list[dict[str, Any]],
-    unread: list[int],
-) -> Iterator[ObjectVersion]:
-    try:
-        there = dependencies.objects.head(Address(dependencies.places.lake, key))
-    except NotFound:
-        return  # readers get an error that names it
-    document = _stored(dependencies, key, there.version)
-    said = tuple(map(document.get, ("format", "line", "height")))
-    if said != expected or not _lists(document.get("deliveries"), deliveries, unread):
-        yield there
-
-
-def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any]:
-    """A document of the manifest; an empty one where it is none."""
-    with suppress(ValueError, RecursionError):
-        document = json.loads(dependencies.objects.read(Address(dependencies.places.lake, key, version)))
-        return document if isinstance(document, dict) else {}
-    return {}
-
-
-def _lists(stored: Any, expected: Sequence[dict[str, Any]], unread: list[int]) -> bool:  # noqa: ANN401 - of JSON
-    """Whether deliveries are listed as the ledger has them; those of blocks that are none may be."""
-    if not isinstance(stored, list | tuple) or not all(isinstance(each, dict) for each in stored):
-        return False
-    listed = [each for each in stored if each.get("height") not in unread]
-    added = ((each.keys() & MEMBERS) - said.keys() for each, said in zip(listed, expected, strict=False))
-    return not any(added) and _agrees(listed, json.loads(_json(expected)))
-
-
-def _agrees(stored: Any, expected: Any) -> bool:  # noqa: ANN401 - of JSON
-    """Whether a document says what is expected; a newer release may have written further members."""
-    if isinstance(expected, dict) and isinstance(stored, dict):
-        return all(name in stored and _agrees(stored[name], value) for name, value in expected.items())
-    if isinstance(expected, list) and isinstance(stored, list):
-        return len(stored) == len(expected) and all(map(_agrees, stored, expected))
-    return bool(stored == expected)
-
-
-def _lifecycle(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
+def lifecycle_by(blocks: tuple[AnyBlock, ...]) -> dict[str, Any] | None:
     """The status of the dataset by the last of its blocks that changed it; None if none did."""
     contents = [block.content for block in blocks if block.kind == "lifecycle" and isinstance(block, Record)]
     return {name: contents[-1][name] for name in LIFECYCLE} if contents else None
 
 
-def _stale(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[str, Any] | None:
+def stale_by(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dict[str, Any] | None:
     """The mark by the last of the blocks of a kind that marks accepted data; the one before if there is none.
 
     Features register at the point `manifest marks`, by the kind of their records, what follows from a record.
@@ -278,7 +196,12 @@ def _json(document: object) -> bytes:
     return json.dumps(document, sort_keys=True).encode()
 
 
-def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> dict[str, Any]:
+def dialect_of(dependencies: Dependencies, block: Block) -> Mapping[str, Any]:
+    """How a delivery is to be read, by its plan."""
+    return terms_of(dependencies.plan_at(block.plan, block.workload)).dialect
+
+
+def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]) -> dict[str, Any]:
     """An accepted delivery: what was published and is left of it, under which version, and how it is to be read."""
     accepted = [each for each in block.objects if each.key.startswith("accepted/")]
     left = [each for each in erasures.objects_of(block) if is_published(block, each.key)]
@@ -297,7 +220,7 @@ def _delivery(dependencies: Dependencies, block: Block, erasures: Erasures) -> d
         "rows": block.rows,
         "published_rows": None if published is None or erased is None else published - erased,
         "rejected_rows": rejected,
-        **terms_of(dependencies.plan_at(block.plan, block.workload)).dialect,
+        **dialect,
         "report": report_key(block.workload),
         "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
         **({"waiver": asdict(block.waiver)} if block.waiver else {}),

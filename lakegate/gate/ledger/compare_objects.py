@@ -7,8 +7,9 @@ memory meanwhile is one batch of objects, and a digest of 16 bytes for each acce
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,14 +20,14 @@ from typing import Final
 
 from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.datasets import compare_manifest
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, deliveries, stored_block
-from lakegate.gate.ledger.stored_objects import Erasures, erasures_of, is_recorded, versions_of
+from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, LedgerObject, deliveries, stored_block
+from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded, versions_of
 from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.verdict.verdict import ACCEPTING
 
@@ -64,8 +65,12 @@ class Damage(StrEnum):
     """A quarantined object that should have expired, and is still there."""
     RESTORED = "restored"
     """An object of which an erasure left nothing is there again."""
-    UNTRUE = "untrue"
+    UNTRUE = compare_manifest.UNTRUE
     """A head or a segment of the readers' manifest that cannot be read, or differs from the ledger, of which it is derived."""
+    UNLISTED = compare_manifest.UNLISTED
+    """A head or a segment of the readers' manifest that is missing, or a head that was set back below finished deliveries."""
+    UNKNOWN = compare_manifest.UNKNOWN
+    """No damage: a head or a segment of the readers' manifest with members that only a newer release may know."""
     IRREPRODUCIBLE = "irreproducible"
     """A slice whose rows are not those of the accepted originals beside it."""
 
@@ -92,7 +97,8 @@ def damages(
 ) -> Iterator[DamagedObject]:
     """Objects that differ from the chain up to a height, or have expired; `compared` receives how many were compared."""
     known: set[bytes] = set()
-    erasures = _erasures(dependencies, chain)
+    recorded = _recorded(dependencies, chain)
+    erasures = erasures_of(recorded)
     named = _named(dependencies, chain, height)
     count = 0
     with ThreadPoolExecutor(AT_ONCE) as workers:
@@ -101,9 +107,10 @@ def damages(
             known.update(_digest(each.key) for _, each in batch)
             count += len(batch)
             compared(count)
-    yield from _extra(dependencies, chain, height, known)
-    for each in readers_manifest.untrue(dependencies, chain):
-        yield DamagedObject(Damage.UNTRUE, each.key, "", each.version, None, "", "")
+    replaced = {each.height for each in recorded if each.kind in {DONE, RESTORED}}
+    yield from _extra(dependencies, chain, height, known, replaced)
+    for each in compare_manifest.manifest_faults(dependencies, chain, height):
+        yield DamagedObject(Damage(each.what), each.key, "", each.version, None, "", ", ".join(each.members))
 
 
 def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
@@ -112,10 +119,10 @@ def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tupl
             yield from zip(repeat(block), block.objects, strict=False)
 
 
-def _erasures(dependencies: Dependencies, chain: str) -> Erasures:
-    """Of the whole chain: one that was recorded meanwhile is no damage."""
+def _recorded(dependencies: Dependencies, chain: str) -> tuple[AnyBlock, ...]:
+    """Erasures and restorations of the whole chain: one that was recorded meanwhile is no damage."""
     recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
-    return erasures_of(each for each in recorded if each is not None)
+    return tuple(each for each in recorded if each is not None)
 
 
 def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block, LedgerObject]) -> DamagedObject | None:
@@ -173,17 +180,33 @@ def _damage(
     return Damage.REPLACED if current else Damage.HIDDEN
 
 
-def _extra(dependencies: Dependencies, chain: str, height: int, known: set[bytes]) -> Iterator[DamagedObject]:
-    for each in versions_of(dependencies, f"accepted/{chain}/"):
-        if not each.current:
+def _extra(
+    dependencies: Dependencies, chain: str, height: int, known: set[bytes], replaced: Collection[int]
+) -> Iterator[DamagedObject]:
+    """Current objects of the accepted folder that no block names. `replaced`: heights of erasures and restorations."""
+    top = max(height, dependencies.ledger.head(chain).height)
+    heights = dependencies.places.segment_heights
+    for each in itertools.chain(versions_of(dependencies, f"accepted/{chain}/"), _beside(dependencies, chain)):
+        if not each.current or each.key == lake_layout.manifest_key(chain) or _digest(each.key) in known:
             continue
-        derived = lake_layout.segment_prefix(chain), lake_layout.rebuilt_prefix(chain)
-        if each.key == lake_layout.manifest_key(chain) or each.key.startswith(derived) or _digest(each.key) in known:
+        if lake_layout.is_rebuilt(chain, each.key) or compare_manifest.is_segment(
+            each.key, chain, top, heights, replaced
+        ):
             continue
         folder = DELIVERY_FOLDER.search(each.key)
         row = readable_row(dependencies, folder[1]) if folder else None
         if row is None or not _is_arriving(dependencies, row, each.key, height):
             yield DamagedObject(Damage.EXTRA, each.key, "", each.version, None, row.id if row else "", _file(row))
+
+
+def _beside(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
+    """Versions in the folder of the contract that are of no dataset: of one there is a first block."""
+    contract = f"accepted/{chain.rpartition('/')[0]}/"
+    entries = dependencies.objects.entries(dependencies.places.lake, contract)
+    places = [(each.removeprefix("accepted/").removesuffix("/"), 0) for each in entries]
+    for each, (line, _), digest in zip(entries, places, dependencies.ledger.digests(places), strict=True):
+        if not (each.endswith("/") and (digest or line == chain)):
+            yield from (one for one in versions_of(dependencies, each) if each.endswith("/") or one.key == each)
 
 
 def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: int) -> bool:
@@ -225,6 +248,8 @@ class Compared:
     expired: int
     """As their contract says."""
     damaged: tuple[DamagedObject, ...]
+    notes: tuple[str, ...] = ()
+    """What was not compared, and what differs in a document: for people."""
 
 
 def compared_objects(dependencies: Dependencies, chain: str, height: int, progress: Callable[[int], None]) -> Compared:
@@ -237,10 +262,15 @@ def compared_objects(dependencies: Dependencies, chain: str, height: int, progre
         progress(so_far)
 
     damaged: list[DamagedObject] = []
+    notes: list[str] = []
     expired = 0
     for each in damages(dependencies, chain, height, compared):
         if each.damage is Damage.EXPIRED:
             expired += 1
+        elif each.damage is Damage.UNKNOWN:
+            notes.append(
+                f"{each.key} has members that this release does not know, and that no reader of it uses: {each.file}"
+            )
         else:
             damaged.append(each)
-    return Compared(count, expired, tuple(damaged))
+    return Compared(count, expired, tuple(damaged), tuple(notes))

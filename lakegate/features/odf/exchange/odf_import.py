@@ -23,6 +23,7 @@ from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock, ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
     FOLDERS,
+    HEAD,
     Added,
     FolderPlace,
     Link,
@@ -41,7 +42,8 @@ from lakegate.gate.ledger.blocks import Block, LedgerSlice, stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.signatures import Signatures, SignedText
 from lakegate.gate.ledger.verification import verify_signed
-from lakegate.text import counted, shown
+from lakegate.text import counted, printable, shown
+from lakegate.transfer.download_files import foreign_entries
 
 # ---- Output of `import` and `verify` ----
 
@@ -264,6 +266,36 @@ def _kind(event: object) -> str:
     return shown(getattr(event, "kind", type(event).__name__))
 
 
+# ---- A dataset in a folder ----
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDataset:
+    """A dataset whose chain, and the ledger in it, are without fault; its data is not read yet."""
+
+    links: Sequence[Link]
+    state: ChainState
+    added: Sequence[Added]
+    ledger: CheckedLedger | None
+
+    def stated(self, slice_: Added) -> LedgerSlice | None:
+        """What the ledger states of a slice."""
+        return self.ledger.slices.get(slice_.data.start) if self.ledger else None
+
+
+def dataset_in(folder: FolderPlace, proof: Proof) -> FolderDataset | None:
+    """What `verify` verifies and `read` reads of a folder: what its `refs/head` names, whatever else lies there.
+
+    None where there is none. InputError where the chain or its ledger has a fault.
+    """
+    head = head_of(folder)
+    if head is None:
+        return None
+    links, _ = walked(folder, head)
+    state, added = followed(links)
+    return FolderDataset(links, state, added, ledger_of(links, proof))
+
+
 # ---- `lakegate dataset import` ----
 # 1. Blocks that are new come from the head downwards; each has the hash by which the one above names it. They have to continue
 #    the chain in the folder: a fork, and an older chain, are refused.
@@ -419,43 +451,51 @@ AS_STATED, BROKEN = 0, 1
 
 def verify_dataset(folder: Path, proof: Proof) -> CommandResult[dict[str, object]]:
     """Whether a dataset is as it states, or its faults. InputError where there is none."""
-    head = head_of(FolderPlace(folder))
-    if head is None:
+    if head_of(FolderPlace(folder)) is None:
         raise InputError(
             f"{folder} has no dataset: refs/head is missing; `lakegate dataset import SOURCE {folder}` brings one"
         )
-    found, faults = _verified(FolderPlace(folder), head, proof)
+    found, faults = _verified(FolderPlace(folder), proof)
     document = {"faults": faults, **(as_document(found, folder, proof) if found else {})}
     words = in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults)
     return CommandResult(document, words, BROKEN if faults else AS_STATED)
 
 
-def _verified(folder: FolderPlace, head: str, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
+def _verified(folder: FolderPlace, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
     """The dataset, if its chain is intact, and what is wrong."""
     try:
-        links, _ = walked(folder, head)
-        state, added = followed(links)
-        ledger = ledger_of(links, proof)
-        check_names(state, ledger, proof)
+        there = dataset_in(folder, proof)
+        assert there is not None
+        check_names(there.state, there.ledger, proof)
     except InputError as error:
         return None, [str(error)]
-    stated = ledger.slices if ledger else {}
-    before: datetime | None = None
+    ledger, before = there.ledger, None
     faults = []
     if ledger is not None and ledger.unproven:
-        words = f"signatures cover {ledger.proven:,} of its {counted(len(links), 'block')}"
+        words = f"signatures cover {ledger.proven:,} of its {counted(len(there.links), 'block')}"
         faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
+    parts = {
+        HEAD,
+        *(f"blocks/{each.name}" for each in there.links),
+        *(f"data/{each.data.physical}" for each in there.added),
+    }
+    foreign = foreign_entries(folder.path, parts)
+    faults += [f"{printable(each)} {IS_LINK if (folder.path / each).is_symlink() else IS_FOREIGN}" for each in foreign]
     with terminal.working("comparing slices") as progress:
-        for number, each in enumerate(added, 1):
-            progress(f"comparing slices: {number:,} of {len(added):,}")
+        for number, each in enumerate(there.added, 1):
+            progress(f"comparing slices: {number:,} of {len(there.added):,}")
             name = f"data/{each.data.physical}"
             try:
                 if folder.size(name) is None:
                     raise InputError("it is missing")  # noqa: TRY301 - one of the ways in which a file differs
-                before = check_file(folder.path / name, each.data, each.fields, stated.get(each.data.start), before)
+                before = check_file(folder.path / name, each.data, each.fields, there.stated(each), before)
             except InputError as error:
                 faults.append(f"block {each.sequence}: {name} is not as stated: {error}")
-    return DatasetCopy(state, len(links), tuple(added), ledger), faults
+    return DatasetCopy(there.state, len(there.links), tuple(there.added), ledger), faults
+
+
+IS_LINK: Final = "is a link: what it leads to may change while the folder does not; put a copy in its place"
+IS_FOREIGN: Final = "is no part of the dataset: delete it, or repeat an import that was interrupted"
 
 
 def _faults_in_words(folder: Path, faults: list[str]) -> Iterator[str]:

@@ -104,7 +104,6 @@ def export(tmp_path: Path) -> Export:
     for number in range(1, 5):
         made.file(number).parent.mkdir(parents=True)
         made.file(number).write_bytes(body(number))
-    (made.data / "_manifest.json").write_text("{}")
     (tmp_path / "key.pem").write_bytes(ONE.pem)
     head = AnchoredHead(LINE, 3, digest(blocks_of(made.chain)[3]))
     anchor = signed(Anchor(day(0), 0, True, 30, None, (head,), ()), [ONE])
@@ -171,6 +170,7 @@ def fork(export: Export) -> None:
     blocks = blocks_of(export.chain)
     export.chain = chain_of([*blocks[:3], delivery(7, GENESIS), *blocks[4:]], ONE)
     export.file(3).unlink()
+    export.file(3).parent.rmdir()
     export.file(7).parent.mkdir()
     export.file(7).write_bytes(body(7))
 
@@ -269,7 +269,10 @@ def test_a_folder_is_compared_for_people(export: Export) -> None:
         "4 files compared with the chain: 23 are not as recorded.",
         f"lost: {place(2)}, block 2",
     ]
-    assert bad.splitlines()[-3] == "… and 3 more: --json lists them all."
+    assert bad.splitlines()[-4:-2] == [
+        "… and 3 more: --json lists them all.",
+        "_manifest.json is missing: other programs read the folder, `lakegate dataset read` does not.",
+    ]
     assert "\x9b" not in bad
 
 

@@ -88,7 +88,11 @@ def test_slices_are_those_of_what_arrived(line: SlicedLine) -> None:
 
     assert (found.count, found.damaged) == (2, ())
     assert list(words) == [
-        "2 slices built again from what arrived: the rows of each are the same, and its file is as recorded."
+        "2 slices built again from what arrived: the rows of each are the same, and its file is as recorded.",
+        (
+            "Not looked at: versions on top of the judged ones and objects that no block names (--objects), and what only the "
+            "chain states, such as rows, plans and watermarks (--key, --anchor)."
+        ),
     ]
 
 

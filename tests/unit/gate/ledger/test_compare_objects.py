@@ -18,7 +18,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger import compare_objects
 from lakegate.gate.ledger.blocks import LedgerObject
-from lakegate.gate.ledger.compare_objects import Damage, DamagedObject, damages
+from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_objects, damages
 from lakegate.gate.ports import Address
 from lakegate.json_codec import members_of
 from tests.fakes.jobs import Ending
@@ -144,6 +144,7 @@ def test_an_object_without_a_recorded_checksum_is_compared_by_version_and_size()
     bare = replace(block, objects=(replace(block.objects[0], checksum=""),))
     env.memory.put_block(bare)
     env.memory.objects.delete(Address(LAKE, HEAD))
+    run(readers_manifest.update(env.dependencies, LINE), env.dependencies.clock)
 
     assert found(env) == []
 
@@ -202,6 +203,7 @@ def test_another_line_whose_name_begins_alike_is_not_looked_at() -> None:
     """`lines_v1` and `lines_v10` are neighbours in the bucket."""
     env = finished(b"good:1")
     env.memory.objects.put(Address(LAKE, f"accepted/{LINE}0/x"), b"x")
+    env.memory.put_block(replace(env.dependencies.ledger.blocks(LINE)[0], chain=f"{LINE}0"))
 
     assert findings(env) == []
 
@@ -374,7 +376,12 @@ def test_only_members_of_a_newer_release_may_stand_beside_those_of_the_ledger(ke
     for each in (body, delivery, delivery["csv"], delivery["objects"][0]):
         each["later"] = {"a": 1}
     env.memory.objects.put(Address(LAKE, key), json.dumps(body, sort_keys=True).encode())
-    assert found(env) == []
+    (unknown,) = findings(env)
+    places = {"/later", *(f"/deliveries/0{each}/later" for each in ("", "/csv", "/objects/0"))}
+    assert (unknown.damage, unknown.key, set(unknown.file.split(", "))) == (Damage.UNKNOWN, key, places)
+    assert compared_objects(env.dependencies, LINE, 4, lambda _: None) == Compared(
+        5, 0, (), (f"{key} has members that this release does not know, and that no reader of it uses: {unknown.file}",)
+    )
 
     delivery["watermark"] = "2026-01-01T00:00:00Z"
     env.memory.objects.put(Address(LAKE, key), json.dumps(body).encode())
@@ -382,7 +389,7 @@ def test_only_members_of_a_newer_release_may_stand_beside_those_of_the_ledger(ke
 
 
 def test_a_manifest_of_another_format_is_found() -> None:
-    """It is rebuilt with the next delivery; a line without one has nothing to compare."""
+    """It is rebuilt with the next delivery. A line without one has readers who see nothing."""
     env = finished(b"good:1")
     body = env.dependencies.objects.read(Address(LAKE, HEAD))
     env.memory.objects.put(Address(LAKE, HEAD), body.replace(b"lakegate-manifest/3", b"lakegate-manifest/2"))
@@ -391,12 +398,12 @@ def test_a_manifest_of_another_format_is_found() -> None:
     run(readers_manifest.update(env.dependencies, LINE), env.dependencies.clock)
     assert env.dependencies.objects.read(Address(LAKE, HEAD)) == body
     env.memory.objects.delete(Address(LAKE, HEAD))
-    assert found(env) == []
+    assert [(each.damage, each.key) for each in findings(env)] == [(Damage.UNLISTED, HEAD)]
 
 
-def test_a_missing_segment_is_no_untrue_one() -> None:
-    """Readers get an error that names it."""
+def test_a_missing_segment_is_named() -> None:
+    """Readers get an error that names it, too."""
     env = finished(*(b"good:%d" % number for number in range(5)))
     env.memory.objects.delete(Address(LAKE, SEGMENT))
 
-    assert found(env) == []
+    assert [(each.damage, each.key, each.current) for each in findings(env)] == [(Damage.UNLISTED, SEGMENT, "")]

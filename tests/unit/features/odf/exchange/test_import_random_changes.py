@@ -16,7 +16,7 @@ from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, verify_dataset
 from tests.reference.sampling import sampled
-from tests.unit.features.odf.exchange.shared_dataset import Lake, files_of
+from tests.unit.features.odf.exchange.shared_dataset import Lake, bring, files_of
 from tests.unit.gate.ledger.signing import ONE
 
 HIDDEN = 0x20
@@ -147,10 +147,15 @@ def test_a_slice_that_was_written_again_is_named(shared: Path, made: Lake, chang
 
 
 def test_files_that_no_block_names_are_no_part_of_it(shared: Path, made: Lake, tmp_path: Path) -> None:
-    """An interrupted export leaves some; they are neither read nor compared."""
+    """An interrupted export leaves some: they are named, and an import brings none of them."""
     shutil.copytree(shared, tmp_path / "dataset")
-    shutil.copy(shared.with_name("key.pem"), tmp_path)
-    (tmp_path / "dataset/data" / ("f1620" + "0" * 64)).write_bytes(b"of nobody")
-    (tmp_path / "dataset/blocks" / ("f1620" + "0" * 64)).write_bytes(b"of nobody")
+    names = sorted(f"{each}/f1620{'0' * 64}" for each in ("data", "blocks"))
+    for each in names:
+        (tmp_path / "dataset" / each).write_bytes(b"of nobody")
+    found = verify_dataset(tmp_path / "dataset", proof(shared, made)).document
 
-    assert not is_found(tmp_path / "dataset", made)
+    assert found["faults"] == [
+        f"{each} is no part of the dataset: delete it, or repeat an import that was interrupted" for each in names
+    ]
+    bring(tmp_path / "dataset", tmp_path / "copy")
+    assert files_of(tmp_path / "copy") == files_of(shared)
