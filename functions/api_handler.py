@@ -61,7 +61,7 @@ def _tried(request: HttpRequest) -> HttpResponse:
     own = replace(dependencies(), identity=VerifiedCaller(request.caller))
     try:
         endpoint = endpoint_of(request)
-        return endpoint.respond(own, known_again(own, with_contract(own, request, endpoint.scope)))
+        return endpoint.respond(own, known_again(own, with_contract(own, request)))
     except HttpProblem as problem:
         return problem.response(request.id)
     except InputError as refused:

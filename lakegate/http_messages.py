@@ -267,18 +267,25 @@ def _claim_of(authorization: str, name: str) -> object:
 
 VERSION: Final = "version"
 """In the path of a request whose address has the id of a version: its number."""
+PUT_ROUTE: Final = f"PUT /api/v1{OF_CONTRACT}"
+DOCUMENT_ROUTES: Final = (f"GET /api/v1{OF_CONTRACT}", PUT_ROUTE)
 
 
-def with_contract(dependencies: Dependencies, request: HttpRequest, scope: str) -> HttpRequest:
-    """The request with the contract's id in its path, where the address has DCM's id of a version.
+def with_contract(dependencies: Dependencies, request: HttpRequest) -> HttpRequest:
+    """The request with the contract's id in its path, where the address has DCM's id of a version. Raises HttpProblem.
 
-    By IAM, which sees the address alone, only what reads and delivers: who may change what an address names changes the contract
-    of this id alone.
+    By IAM, which sees the address alone, only for a document, which everybody may read who may read contracts: a policy for
+    `sales-*` lets nobody reach the deliveries and routes of a DCM contract `sales`.
     """
-    if OF_CONTRACT not in request.route or not (request.own or scope in {READ, DELIVER}):
+    if OF_CONTRACT not in request.route:
         return request
     contract, version = contract_named(dependencies, request.path.get("id", ""))
-    return replace(request, path={**request.path, "id": contract, VERSION: version}) if version else request
+    if not version or (request.route == PUT_ROUTE and not request.own):  # which refuses the document of another id
+        return request
+    if not request.own and request.route not in DOCUMENT_ROUTES:
+        detail = "By IAM, whose policies name contracts, the address has the id of the contract, without the version."
+        raise HttpProblem(404, "not-found", detail)
+    return replace(request, path={**request.path, "id": contract, VERSION: version})
 
 
 def contract_named(dependencies: Dependencies, name: str) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -13,6 +12,7 @@ from urllib.parse import quote
 from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.errors import InputError, Problem
+from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PATH: Final = "/api/v1/data-contract"
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 LABELS: Final = ("tag", "producer", "consumer")
-LONGEST_CURSOR: Final = 2_000
 ACTORS: Final = ("producer", "consumer")
 WARNINGS: Final = "lakegate-warnings"
 """The header of what lint warns of in a document that was published."""
@@ -149,14 +148,14 @@ def contracts(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     A page may have no contracts and a cursor: it holds what one bounded read of the registry found.
     """
-    page = dependencies.registry.page(place_of(request))
+    page, cursor = page_of_registry(dependencies, request)
     wanted = {name: request.query[name].casefold() for name in LABELS if name in request.query}
     fitting = []
     for contract in page.contracts:
         each = newest(contract.versions)
         if each is not None and request.allows(each.contract) and _has(each, wanted):
             fitting.append({**summary(each), **_details(dependencies, request, contract)})
-    return HttpResponse(200, {"contracts": fitting, "cursor": cursor_of(page.after)})
+    return HttpResponse(200, {"contracts": fitting, "cursor": cursor})
 
 
 def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -286,19 +285,3 @@ def _actors(text: bytes) -> Mapping[str, object]:
 
 def _located(problems: Iterable[Problem]) -> list[dict[str, object]]:
     return [asdict(each) for each in problems]
-
-
-def cursor_of(after: str) -> str | None:
-    """The cursor of the page after a place; None after the last one."""
-    return base64.urlsafe_b64encode(after.encode()).decode().rstrip("=") if after else None
-
-
-def place_of(request: HttpRequest) -> str:
-    """The beginning of the page that a request wants; empty for the first one. Raises HttpProblem."""
-    cursor = request.query.get("cursor", "")
-    try:
-        if len(cursor) <= LONGEST_CURSOR:
-            return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except ValueError:
-        pass
-    raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")

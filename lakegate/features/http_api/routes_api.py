@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
-from lakegate.features.http_api.contracts_api import cursor_of, place_of
+from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
@@ -22,11 +22,9 @@ UNKNOWN: Final = "No contract is published with this id."
 
 def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/route: the routes of contracts that the caller may use, one page of the registry."""
-    page = dependencies.registry.page(place_of(request))
+    page, cursor = page_of_registry(dependencies, request)
     found = [one for each in page.contracts for one in each.routes if request.allows(one.contract)]
-    return HttpResponse(
-        200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor_of(page.after)}
-    )
+    return HttpResponse(200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor})
 
 
 def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:

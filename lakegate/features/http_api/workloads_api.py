@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from lakegate.contract.contract_model import is_usable
-from lakegate.features.http_api.contracts_api import cursor_of, place_of
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
@@ -61,6 +62,7 @@ def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus
 # ---- Workloads of a contract ----
 
 
+LONGEST_CURSOR: Final = 2_000
 PAGE: Final = 50
 DETAILED_PAGE: Final = 20
 PLACE: Final = re.compile(r"([^\n]{1,500})\n([0-9]{1,15})|\n([0-9TZ:.-]{20,30}#[0-9a-f]{64})", re.ASCII)
@@ -95,7 +97,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         _summary(dependencies, each, name, ids) | _details(request, partial(_described, dependencies, each))
         for each in listed
     ]
-    page: dict[str, object] = {"workloads": shown, "cursor": cursor_of(_cursor(after) if after else "")}
+    page: dict[str, object] = {"workloads": shown, "cursor": _cursor(after) if after else None}
     if request.flag("details") and place == ListPosition():
         from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
 
@@ -104,17 +106,28 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 
 def _place(request: HttpRequest) -> ListPosition:
-    written = place_of(request)
-    found = PLACE.fullmatch(written)
-    if written and found is None:
+    written = _written(request.query.get("cursor", ""))
+    found = PLACE.fullmatch(written or "")
+    if written is None or (written and found is None):
         raise HttpProblem(400, "invalid-parameter", "`cursor` is not one that a page had.")
     if found is None or found[3]:
         return ListPosition(announced=found[3] if found else "")
     return ListPosition(found[1], int(found[2]))
 
 
+def _written(cursor: str) -> str | None:
+    """The text of a cursor; None where it is none."""
+    if len(cursor) > LONGEST_CURSOR:
+        return None
+    with suppress(ValueError):
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    return None
+
+
 def _cursor(place: ListPosition) -> str:
-    return f"{place.line}\n{place.announced or place.below}"
+    """The cursor of the page after a place, which names nothing but a dataset of the contract that was asked for."""
+    text = f"{place.line}\n{place.announced or place.below}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _summary(

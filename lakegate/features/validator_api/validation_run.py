@@ -288,8 +288,12 @@ def _of_key(
         raise NoSuchData
     listed = _listed(dependencies, landing, key)
     is_folder, ignored = key.endswith("/"), dependencies.places.ignored
-    own = (each for each in listed if each.key == key or is_folder)
-    return route.contract, route.plan, tuple(each for each in own if not is_ignored(each.key, each.size, ignored))
+    own = [each for each in listed if each.key == key or is_folder]
+    folders = {each.key.rpartition("/")[0] + "/" for each in own}
+    at = {each: covering(each, dependencies.registry.routes(landing, candidates(each))) for each in folders}
+    # below the folder there may be routes of others: of an object its own one counts, as for intake
+    covered = (each for each in own if at[each.key.rpartition("/")[0] + "/"] == route)
+    return route.contract, route.plan, tuple(each for each in covered if not is_ignored(each.key, each.size, ignored))
 
 
 def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -80,6 +81,33 @@ def test_a_token_may_be_limited_to_contracts(served: Api, claim: str, allowed: b
 
     assert (read, "shop" in found, published, posted) == ((200, True, 200, 200) if allowed else (404, False, 403, 403))
     assert len(served.env.dependencies.registry.contract("shop").versions) == (3 if allowed else 1)
+
+
+@pytest.mark.parametrize(("route", "listed"), [(f"GET {CONTRACTS}", "contracts"), ("GET /api/v1/route", "routes")])
+def test_cursors_say_nothing_of_contracts_of_others(
+    served: Api, monkeypatch: pytest.MonkeyPatch, route: str, listed: str
+) -> None:
+    """Each page ends at a contract that the token may not see; its cursor is random, and leads on once and again."""
+    monkeypatch.setattr("lakegate.gate.registry.registry_store.PAGE_ITEMS", 2)
+    for name in ("aa.secret", "shop", "zz.secret", "zz.secret2"):
+        served.publish(document(**{"id: shop": f"id: {name}"}))
+    cursors: list[str] = []
+
+    def walked() -> list[Any]:
+        found, cursor = [], ""
+        while cursor is not None:
+            page = served.call(route, query={"cursor": cursor} if cursor else {}, authorizer=limited("shop")).body
+            cursor = page["cursor"]
+            found += page[listed]
+            cursors.extend([cursor] if cursor else [])
+        return found
+
+    assert walked() == walked()
+    assert len(cursors) > 2
+    assert len(set(cursors)) == len(cursors)
+    for each in cursors:
+        assert re.fullmatch("[0-9a-f]{64}", each)
+        assert served.call(route, query={"cursor": each}, authorizer=limited("shop")).status == 200
 
 
 def test_a_limited_token_reads_workloads_of_its_contracts(serve: Callable[[Environment], Api]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from lakegate.contract.contract_model import numbered
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
+from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.registry.named_contract import chosen
 from tests.fakes.identity import ALICE
@@ -31,9 +33,9 @@ def weather(version: str, **changes: str) -> str:
     return text
 
 
-def token(*contracts: str) -> dict[str, Any]:
+def token(*contracts: str, scopes: Sequence[str] = ("lakegate/publish", "lakegate/read")) -> dict[str, Any]:
     claims = {"iss": "https://issuer.example", "sub": "a", "lakegate_contracts": f"[{' '.join(contracts)}]"}
-    return {"jwt": {"claims": claims, "scopes": ["lakegate/publish", "lakegate/read"]}}
+    return {"jwt": {"claims": claims, "scopes": list(scopes)}}
 
 
 @pytest.fixture
@@ -92,9 +94,10 @@ def test_a_document_is_read_by_its_id_and_by_its_contract(
 @pytest.mark.parametrize("name", [CONTRACT, ID, f"{CONTRACT}-1.0.1"])
 def test_a_delivery_is_announced_by_either_id(api: Api, name: str) -> None:
     """It is judged by the version of its line that is in force, which the response names."""
+    holder = token(CONTRACT, scopes=["lakegate/deliver", "lakegate/read"])
     by_body = api.call("POST /api/v1/workload", json.dumps(name).encode())
-    by_address = api.call(OF_CONTRACT, b"{}", path=name)
-    both = api.call(OF_CONTRACT, json.dumps({"contract": CONTRACT}).encode(), path=name)
+    by_address = api.call(OF_CONTRACT, b"{}", path=name, authorizer=holder)
+    both = api.call(OF_CONTRACT, json.dumps({"contract": CONTRACT}).encode(), path=name, authorizer=holder)
 
     for response in (by_body, by_address, both):
         assert response.status == 200
@@ -102,7 +105,8 @@ def test_a_delivery_is_announced_by_either_id(api: Api, name: str) -> None:
         assert response.body["dataContractVersion"] == "1.0.1"
         assert response.body["upload"]["key"].startswith("files/weather/se/")
         assert api.workload(response.body["workloadId"]).body["dataContractId"] == f"{CONTRACT}-1.0.1"
-        one = api.call(f"GET {CONTRACTS}/{{id}}/workload/{{workload}}", path=f"{name} / {response.body['workloadId']}")
+        place = f"{name} / {response.body['workloadId']}"
+        one = api.call(f"GET {CONTRACTS}/{{id}}/workload/{{workload}}", path=place, authorizer=holder)
         assert one.status == 200
 
 
@@ -140,6 +144,23 @@ def test_who_may_write_to_an_address_may_write_to_that_contract_alone(served: Ap
     assert served.call(put, json.dumps(second).encode(), path="sales").status == 200
 
 
+OF_CONTRACTS = [each for each in ROUTES if "/data-contract/{id}/" in each]
+
+
+@pytest.mark.parametrize("route", OF_CONTRACTS)
+def test_by_iam_the_address_of_a_version_reaches_nothing_of_the_contract(api: Api, route: str) -> None:
+    """A policy for `sales-*` also fits the address `sales-1.0.0`: it leads to nothing of the contract `sales`."""
+    path = " / ".join([ID, *["a" * 64] * (route.count("{") - 1)])
+    answered = api.call(route, b"{}", path=path)
+    document_ = api.contract(ID)
+
+    assert (answered.status, answered.body["detail"]) == (
+        404,
+        "By IAM, whose policies name contracts, the address has the id of the contract, without the version.",
+    )
+    assert document_.status == 200
+
+
 def test_by_iam_the_address_of_a_version_changes_nothing(api: Api) -> None:
     """Neither routes; a token, whose claim names the contract, may use either address."""
     route = "POST /api/v1/data-contract/{id}/route"
@@ -148,7 +169,8 @@ def test_by_iam_the_address_of_a_version_changes_nothing(api: Api) -> None:
 
     assert api.call(route, body, path=ID).status == 404
     assert api.call(route, body, path=CONTRACT).status == 200
-    assert api.call(f"GET {CONTRACTS}/{{id}}/route", path=ID).status == 200
+    assert api.call(f"GET {CONTRACTS}/{{id}}/route", path=ID).status == 404
+    assert api.call(f"GET {CONTRACTS}/{{id}}/route", path=ID, authorizer=own).status == 200
     assert api.call(route, body, path=ID, authorizer=own).status == 200
     by_body = json.dumps({"prefix": "third-in/", "contract": ID}).encode()
     assert api.call("POST /api/v1/route", by_body).body["line"] == f"{CONTRACT}/weather_record_v1"

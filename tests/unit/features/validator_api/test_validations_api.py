@@ -15,6 +15,7 @@ from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate.delivery.advance import invocation_ended
 from lakegate.gate.effects import Effect, Steps, run
 from lakegate.gate.ports import Address
+from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.sweep import sweep
 from lakegate.json_codec import decode
 from lakegate.plan.plan import Plan
@@ -202,6 +203,24 @@ def test_a_folder_is_all_of_its_objects(serve: Callable[[Environment], Api]) -> 
 
     assert [(each.uri, each.version) for each in asked(env)[0].parts] == [
         (f"s3://landing/{PREFIX}{name}", env.uploads[at].version.version) for name, at in (("a.csv", 0), ("b.csv", 2))
+    ]
+
+
+def test_a_folder_reaches_no_objects_of_another_owner_below_it(serve: Callable[[Environment], Api]) -> None:
+    """Of each object its own route counts, as for intake, at any depth; one without a route of its own is of the folder's."""
+    env = stack()
+    nested = Route("landing", f"{PREFIX}eu/sales/", "sales", "day", 1, "1.0.0", "active", "0" * 64)
+    publication = Publication("sales", "1.0.0", "active", "contracts/s", (nested,), plans=(("day", "0" * 64),))
+    env.memory.registry.publish(publication)
+    for name in ("own.csv", "eu/own.csv", "eu/sales/day.csv", "eu/sales/deep/day.csv", "eu/salesx/own.csv"):
+        env.upload(f"{PREFIX}{name}", b"good:1")
+    api = serve(env)
+    foreign = [begun(api, wanted(f"{PREFIX}eu/sales/{each}"), authorizer=limited("orders")) for each in ("", "day.csv")]
+    allowed = begun(api, wanted(PREFIX), authorizer=limited("orders"))
+
+    assert ([each.status for each in foreign], allowed.status) == ([404, 404], 200)
+    assert [each.uri.removeprefix(f"s3://landing/{PREFIX}") for each in asked(env)[0].parts] == [
+        *("eu/own.csv", "eu/salesx/own.csv", "own.csv")
     ]
 
 
