@@ -195,6 +195,26 @@ def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
                 )
 
 
+def _refuse_lost_values(originals: list[pa.Array], values: list[pa.Array], accepted: pa.Array) -> None:
+    """InputError if a value that does not fit its type would be missing in an accepted row; in rejected ones it is null."""
+    for before, after in zip(originals, values, strict=True):
+        if _nulls(before) != _nulls(after) and _nulls(before.filter(accepted)) != _nulls(after.filter(accepted)):
+            raise InputError(
+                "a value that does not fit the type of its column, which no rule rejects, cannot be written again: "
+                "declare the column, or use onReject: file"
+            )
+
+
+def _nulls(array: pa.Array) -> int:
+    """Nulls at every level of an array."""
+    kind, own = array.type, int(array.null_count)
+    if pa.types.is_map(kind):
+        return own + sum(map(_nulls, pa.StructArray.from_arrays([array.keys, array.items], ["k", "v"]).flatten()))
+    if pa.types.is_struct(kind):
+        return own + sum(map(_nulls, array.flatten()))
+    return own + _nulls(array.flatten()) if pa.types.is_nested(kind) else own
+
+
 def _with_reasons(
     found: pa.Table, lines: np.ndarray, masks: np.ndarray, checks: tuple[str, ...], kinds: list[Physical]
 ) -> Iterator[pa.RecordBatch]:
@@ -205,13 +225,13 @@ def _with_reasons(
         int(mask) if judged else -1 for mask, judged in zip(masks[at] if len(lines) else rows, is_judged, strict=True)
     ]
     words = {mask: _words(mask, checks) for mask in set(broken)}
+    originals = [found.column(f"x{n}").combine_chunks() for n in range(len(kinds))]
+    values = [canonical(each, kind) for each, kind in zip(originals, kinds, strict=True)]
+    _refuse_lost_values(originals, values, pa.array([mask == 0 for mask in broken], pa.bool_()))
     columns = [
         pa.array(~is_judged),
         pa.array([words[mask] for mask in broken], pa.string()),
-        *(
-            [canonical(found.column(f"x{n}").combine_chunks(), kind) for n, kind in enumerate(kinds)]
-            or [found.column(LINE)]
-        ),
+        *(values or [found.column(LINE)]),
     ]
     names = ["malformed", "reasons", *([f"x{n}" for n in range(len(kinds))] or [LINE])]
     yield from pa.table(columns, names=names).to_batches()

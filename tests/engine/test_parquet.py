@@ -23,6 +23,7 @@ from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, Share
 from lakegate.engine.read.open_delivery import READERS
 from lakegate.engine.read.parquet_footer import footer_of
+from lakegate.engine.read.stored_types import Kind, Physical, fitting
 from lakegate.errors import InputError
 from lakegate.features.convert.schema_in_files import parquet as contract_of_parquet
 from lakegate.features.draft.data_profile import read as profiled
@@ -112,7 +113,17 @@ def read(path: Path, form: Format = Format.PARQUET) -> tuple[list[str], list[dic
     table = reader.described(address)
     names = [name for name, _ in table.schema.parts]
     batches = (each for bounds in pairwise(table.bounds) for each in reader.batches(Share(0, address, *bounds), names))
-    return names, [row for batch in batches for row in batch.to_pylist()]
+    return names, [row for batch in batches for row in _with_moments(batch, table.schema).to_pylist()]
+
+
+def _with_moments(batch: pa.RecordBatch, schema: Physical) -> pa.RecordBatch:
+    """INT96 is read as it is stored: here as the moments that it means."""
+    kinds = dict(schema.parts)
+    columns = {
+        name: fitting(column, kinds[name])[0] if kinds[name].kind is Kind.MOMENT else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 # --- what writers write

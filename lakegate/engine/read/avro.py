@@ -23,7 +23,7 @@ from lakegate.engine.read.compression import GRACE, LONGEST_FOOTER, PIECE, unrea
 from lakegate.engine.read.compression import unpacked as pieces_of
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
-from lakegate.engine.read.stored_types import MAX_DIGITS, Kind, Physical
+from lakegate.engine.read.stored_types import LAST_DAY, LAST_EXACT, LAST_MOMENT, MAX_DIGITS, Kind, Physical
 
 if TYPE_CHECKING:
 
@@ -68,83 +68,142 @@ LOGICAL = {
     },
 }
 
+_INT = -(1 << 31), (1 << 31) - 1
+
 WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
 """Unions that Spark reads as the wider of two types."""
 
 
-class _Names(dict[str, Any]):
-    """The named types of a schema so far, and how many types were read."""
+NAMED = {"record", "error", "enum", "fixed"}
 
-    read = 0
+
+class Names:
+    """The named types of a schema so far (Avro 1.12, "Names"), and how many types were read."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, Any] = {}
+        self.read = 0
+
+    def add(self, schema: dict[str, Any], space: str) -> str:
+        """Keep a named type with its aliases, if it is one; the namespace of the types inside of it."""
+        if schema["type"] not in NAMED or "name" not in schema:
+            return space
+        name = _full_name(str(schema["name"]), schema.get("namespace"), space)
+        inside = name.rpartition(".")[0]
+        self._types[name] = schema, inside
+        for alias in schema.get("aliases") or ():
+            self._types.setdefault(_full_name(str(alias), None, inside), self._types[name])
+        return inside
+
+    def of(self, name: str, space: str) -> Any:  # noqa: ANN401 - what JSON holds, and its namespace
+        """The type with a name, and the namespace inside of it. KeyError if there is none.
+
+        A name without a point is one of the enclosing namespace; where it has none, one without a namespace, as in Java.
+        """
+        full = _full_name(name, None, space)
+        return self._types[full if full in self._types else name]
+
+
+def _full_name(name: str, own: object, space: str) -> str:
+    """A name with its namespace: a name with a point has it; else the type's own one, else the enclosing one."""
+    if "." in name:
+        return name.removeprefix(".")
+    found = own if isinstance(own, str) else space
+    return f"{found}.{name}" if found else name
 
 
 def physical(schema: object) -> Physical:
     """The kind of a whole schema; UnreadableError if it is invalid or recursive."""
     try:
-        return _physical(schema, _Names(), 0)
+        return _physical(schema, Names(), "", 0)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UnreadableError("schema", "the schema of the Avro file cannot be read, or leads back to itself") from None
 
 
-def _physical(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _physical(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     known.read += 1
     if depth > DEEPEST or known.read > MAX_TYPES:
         raise ValueError(depth)
     if isinstance(schema, list):
-        return replace(_union_type(schema, known, depth), is_required="null" not in schema)
+        return replace(_union_type(schema, known, space, depth), is_required="null" not in schema)
     if isinstance(schema, str):
-        found = Physical(SIMPLE[schema], schema) if schema in SIMPLE else _physical(known[schema], known, depth + 1)
+        found = _leaf_type(schema, {}) if schema in SIMPLE else _physical(*_named(schema, known, space), depth + 1)
         return replace(found, is_required=schema != "null")
     word = schema["type"]
     if not isinstance(word, str):
-        return _physical(word, known, depth + 1)
-    if "name" in schema:
-        known |= dict.fromkeys(names_of(schema), schema)
+        return _physical(word, known, space, depth + 1)
+    inside = known.add(schema, space)
     with_parts = _TYPES_WITH_PARTS.get(word)
-    return replace((with_parts or partial(_leaf_type, word))(schema, known, depth), is_required=word != "null")
+    if with_parts is not None:
+        found = with_parts(schema, known, inside, depth)
+    elif word in SIMPLE:
+        found = _leaf_type(word, schema)
+    else:
+        found = _physical(*_named(word, known, space), depth + 1)
+    return replace(found, is_required=word != "null")
 
 
-def _record(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
-    members = tuple((each["name"], _physical(each["type"], known, depth + 1)) for each in schema["fields"])
+def _named(name: str, known: Names, space: str) -> tuple[Any, Names, str]:
+    """What is read of a named type: its own schema, as it stands where it is defined."""
+    schema, inside = known.of(name, space)
+    return {**schema, "name": schema["name"].rpartition(".")[2], "namespace": inside}, known, inside
+
+
+def _record(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    members = tuple((each["name"], _physical(each["type"], known, space, depth + 1)) for each in schema["fields"])
     return Physical(Kind.RECORD, "record", parts=members)
 
 
-def _array(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
-    return Physical(Kind.LIST, "array", parts=(("[]", _physical(schema["items"], known, depth + 1)),))
+def _array(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    return Physical(Kind.LIST, "array", parts=(("[]", _physical(schema["items"], known, space, depth + 1)),))
 
 
-def _map(schema: Any, known: _Names, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
-    value = _physical(schema["values"], known, depth + 1)
+def _map(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+    value = _physical(schema["values"], known, space, depth + 1)
     return Physical(Kind.MAP, "map", parts=(("{key}", Physical(Kind.TEXT, "string")), ("{value}", value)))
 
 
 _TYPES_WITH_PARTS = {"record": _record, "error": _record, "array": _array, "map": _map}
 
 
-def _leaf_type(word: str, schema: dict[str, Any], known: _Names, depth: int) -> Physical:
-    logical = str(schema.get("logicalType"))
-    if logical == "decimal" and word in {"bytes", "fixed"}:
-        precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
-        return Physical(Kind.EXACT, f"decimal({precision}, {scale})", (precision, scale))
-    if (word, logical) in LOGICAL:
+def _leaf_type(word: str, schema: dict[str, Any]) -> Physical:
+    logical = _logical(word, schema)
+    if isinstance(logical, tuple):
+        precision, scale = logical
+        words = f"decimal({precision}, {scale})"
+        return Physical(Kind.EXACT, words, logical) if precision <= MAX_DIGITS else Physical(Kind.OTHER, words)
+    if logical:
         return Physical(LOGICAL[word, logical], logical)
-    return Physical(SIMPLE[word], word) if word in SIMPLE else _physical(word, known, depth + 1)
+    return Physical(SIMPLE[word], word, limits=_INT if word == "int" else None)
 
 
-def _union_type(members: list[Any], known: _Names, depth: int) -> Physical:
+def _logical(word: str, schema: dict[str, Any]) -> str | tuple[int, int]:
+    """The logical type of a leaf, of a decimal its precision and scale; empty without one.
+
+    An invalid one is ignored, and the type is that which it annotates (Avro 1.12, "Logical Types").
+    """
+    name = schema.get("logicalType")
+    if not isinstance(name, str):
+        return ""
+    if name != "decimal" or word not in {"bytes", "fixed"}:
+        return name if (word, name) in LOGICAL else ""
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision or precision == 0:
+        return ""
+    is_too_wide = word == "fixed" and 10**precision > 1 << (8 * int(schema["size"]) - 1)
+    return "" if is_too_wide else (precision, scale)
+
+
+def _union_type(members: list[Any], known: Names, space: str, depth: int) -> Physical:
     values = [each for each in members if each != "null"]
     if len(values) == 1:
-        return _physical(values[0], known, depth + 1)
+        return _physical(values[0], known, space, depth + 1)
     plain = frozenset(each for each in values if isinstance(each, str))
     if len(plain) == len(values) and plain in WIDER:
         return Physical(SIMPLE[WIDER[plain]], WIDER[plain])
+    for each in values:  # they may define types that others name
+        _physical(each, known, space, depth + 1)
     return Physical(Kind.OTHER if values else Kind.NOTHING, "union" if values else "null")
-
-
-def names_of(schema: dict[str, Any]) -> list[str]:
-    """The names that a named type is known by."""
-    name, space = str(schema["name"]), schema.get("namespace")
-    return [name, f"{space}.{name}"] if space else [name]
 
 
 # ---- Object container files ----
@@ -473,17 +532,15 @@ class NumberValues(_Values):
 
 
 class Exacts(_Values):
-    """Decimals: whole numbers of 128 bits, lowest byte first."""
+    """Decimals: whole numbers of 128 bits, lowest byte first; beyond these the last one, which no decimal has."""
 
     def __init__(self, kind: pa.DataType, one: One) -> None:
         super().__init__(kind, one)
-        self._digits, self._most = bytearray(), 10**kind.precision
+        self._digits = bytearray()
 
     def _append(self, value: bytes | None) -> None:
         whole = int.from_bytes(value or b"\0", "big", signed=True)
-        if abs(whole) >= self._most:
-            raise unreadable("inside")
-        self._digits += whole.to_bytes(16, "little", signed=True)
+        self._digits += max(-LAST_EXACT, min(LAST_EXACT, whole)).to_bytes(16, "little", signed=True)
 
     def _buffers(self) -> list[pa.Buffer]:
         found, self._digits = self._digits, bytearray()
@@ -682,7 +739,6 @@ class Maps(Lists):
 ROWS = 1 << 16
 SIZE = 4 << 20
 """Rows, and bytes of blocks, of one batch."""
-_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -709,7 +765,7 @@ class AvroReader:
 
 def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
     header = header_of(file)
-    records = column_of(header.schema, {})
+    records = column_of(header.schema, Names(), "")
     rows = size = 0
     file.seek(share.start)
     for count, block in blocks_of(file, header, share.end - share.start):
@@ -727,28 +783,27 @@ def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa
         yield pa.RecordBatch.from_struct_array(records.taken()).select(names)
 
 
-def column_of(schema: Any, known: dict[str, Any]) -> Column:  # noqa: ANN401 - what JSON holds
-    """The column that a schema's values are taken into; `lakegate.engine.read.avro` has judged the schema before."""
+def column_of(schema: Any, known: Names, space: str) -> Column:  # noqa: ANN401 - what JSON holds
+    """The column that a schema's values are taken into; `physical` has judged the schema before."""
     if isinstance(schema, list):
-        return _union(schema, known)
+        return _union(schema, known, space)
     if isinstance(schema, str):
-        return _leaf(schema, {}) if schema in SIMPLE else column_of(known[schema], known)
+        return _leaf(schema, {}) if schema in SIMPLE else column_of(*_named(schema, known, space))
     word = schema["type"]
     if not isinstance(word, str):
-        return column_of(word, known)
-    if "name" in schema:
-        known |= dict.fromkeys(names_of(schema), schema)
+        return column_of(word, known, space)
+    inside = known.add(schema, space)
     with_parts = _WITH_PARTS.get(word)
     if with_parts is not None:
-        return with_parts(schema, known)
-    return _leaf(word, schema) if word in SIMPLE else column_of(known[word], known)
+        return with_parts(schema, known, inside)
+    return _leaf(word, schema) if word in SIMPLE else column_of(*_named(word, known, space))
 
 
-def _union(members: list[Any], known: dict[str, Any]) -> Column:
+def _union(members: list[Any], known: Names, space: str) -> Column:
     values = [each for each in members if each != "null"]
     plain = frozenset(each for each in values if isinstance(each, str))
     if len(values) == 1:
-        column = column_of(values[0], known)
+        column = column_of(values[0], known, space)
         return Optional(column, [None if each == "null" else column.read for each in members])
     if values and len(plain) == len(values) and plain in WIDER:
         wide = _leaf(WIDER[plain], {})
@@ -756,14 +811,14 @@ def _union(members: list[Any], known: dict[str, Any]) -> Column:
         return Optional(wide, [None if each == "null" else wide.reading(_ONES[each]) for each in members])
     if not values:
         return Optional(Nulls(), [None for _ in members])
-    return Others([None if each == "null" else column_of(each, known) for each in members])
+    return Others([None if each == "null" else column_of(each, known, space) for each in members])
 
 
 def _leaf(word: str, schema: dict[str, Any]) -> Column:
-    logical = str(schema.get("logicalType"))
-    if logical == "decimal" and word in {"bytes", "fixed"}:
-        return Exacts(_decimal(int(schema["precision"]), int(schema.get("scale", 0))), _one(word, schema))
-    if (word, logical) in LOGICAL:
+    logical = _logical(word, schema)
+    if isinstance(logical, tuple) and logical[0] <= MAX_DIGITS:
+        return Exacts(pa.decimal128(*logical), _one(word, schema))
+    if isinstance(logical, str) and logical:
         code, kind, one = _MOMENTS[logical]
         return NumberValues(code, kind, one)
     if word in _WIDTHS:
@@ -773,21 +828,17 @@ def _leaf(word: str, schema: dict[str, Any]) -> Column:
     return Truths(_truth) if word == "boolean" else Nulls()
 
 
-def _decimal(precision: int, scale: int) -> pa.DataType:
-    if not 0 < precision <= MAX_DIGITS or not 0 <= scale <= precision:
-        raise UnreadableError(
-            "schema", f"the Avro file has decimals of other than 1 to {MAX_DIGITS} digits: write them with fewer"
-        )
-    return pa.decimal128(precision, scale)
-
-
-_WITH_PARTS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Column]] = {
+_WITH_PARTS: dict[str, Callable[[dict[str, Any], Names, str], Column]] = {
     **dict.fromkeys(
         ("record", "error"),
-        lambda schema, known: Records([(each["name"], column_of(each["type"], known)) for each in schema["fields"]]),
+        lambda schema, known, space: Records(
+            [(each["name"], column_of(each["type"], known, space)) for each in schema["fields"]]
+        ),
     ),
-    "array": lambda schema, known: Lists([column_of(schema["items"], known)]),
-    "map": lambda schema, known: Maps([TextColumn(pa.string(), content), column_of(schema["values"], known)]),
+    "array": lambda schema, known, space: Lists([column_of(schema["items"], known, space)]),
+    "map": lambda schema, known, space: Maps(
+        [TextColumn(pa.string(), content), column_of(schema["values"], known, space)]
+    ),
 }
 
 
@@ -814,21 +865,16 @@ def _unpacked(block: bytes, at: int, form: struct.Struct) -> tuple[float, int]:
     return form.unpack_from(block, at)[0], at + form.size
 
 
-def _thousands(block: bytes, at: int) -> tuple[int, int]:
-    """Milliseconds as microseconds."""
-    found, at = number(block, at)
-    return found * 1000, at
-
-
 def _clock(block: bytes, at: int) -> tuple[int, int]:
-    """A time of day, on any day."""
+    """Milliseconds of a time of day as microseconds; beyond 64 bits the last number of them, which is none either."""
     found, at = number(block, at)
-    return found % _DAY, at
+    return max(-LAST_MOMENT, min(LAST_MOMENT, found * 1000)), at
 
 
-def _short_clock(block: bytes, at: int) -> tuple[int, int]:
-    found, at = _thousands(block, at)
-    return found % _DAY, at
+def _day(block: bytes, at: int) -> tuple[int, int]:
+    """A day; beyond 32 bits the last number of them, which no calendar has."""
+    found, at = number(block, at)
+    return max(-LAST_DAY, min(LAST_DAY, found)), at
 
 
 _ONES: dict[str, One] = {
@@ -845,10 +891,12 @@ _WIDTHS = {
 }
 
 _MOMENTS: dict[str, tuple[str, pa.DataType, One]] = {
-    "date": ("i", pa.date32(), number),
-    "time-millis": ("q", pa.time64("us"), _short_clock),
-    "time-micros": ("q", pa.time64("us"), _clock),
-    **{f"{zone}timestamp-millis": ("q", pa.timestamp("us"), _thousands) for zone in ("", "local-")},
-    **{f"{zone}timestamp-micros": ("q", pa.timestamp("us"), number) for zone in ("", "local-")},
-    **{f"{zone}timestamp-nanos": ("q", pa.timestamp("ns"), number) for zone in ("", "local-")},
+    "date": ("i", pa.date32(), _day),
+    "time-millis": ("q", pa.time64("us"), _clock),
+    "time-micros": ("q", pa.time64("us"), number),
+    **{
+        f"{zone}timestamp-{word}": ("q", pa.timestamp(unit), number)
+        for zone in ("", "local-")
+        for word, unit in (("millis", "ms"), ("micros", "us"), ("nanos", "ns"))
+    },
 }

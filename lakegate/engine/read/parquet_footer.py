@@ -7,7 +7,7 @@ The encoding is the compact protocol of Thrift: a byte of field number and type,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,17 @@ END = 8
 BYTES = 6
 """The physical type BYTE_ARRAY."""
 INT96 = 3
+_ARROW = b"ARROW:schema"
+_ENUM, _UTF8 = 4, b"\x00"
+"""Converted types: enumerations, and (as it is written) text."""
+_NARROW, _INT_32 = {11, 12, 15, 16}, b"\x22"
+"""Whole numbers of 8 and 16 bits, without and with a sign, and (as it is written) of 32."""
+_ENUM_HEAD, _STRING_HEAD = b"\x4c", b"\x1c"
+"""How the logical types ENUM and STRING begin."""
+_INTEGER_HEADS, _BITS, _IS_SIGNED = b"\xac\x13", 32, b"\x11"
+"""How the logical type INTEGER begins, before its bits; the bits that are stored, and the mark of numbers with a sign."""
+_FIXED_BYTES, _TWELVE = b"\x0e", b"\x05\x04\x18\x00"
+"""The physical type FIXED_LEN_BYTE_ARRAY; the length 12 at the end of an element."""
 DELTA_LENGTHS, DELTA_TEXTS = 6, 7
 """Encodings of texts that Arrow cannot return as dictionaries; with the second one, a few bytes may be a long text."""
 CODEC_NAMES = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
@@ -88,7 +99,11 @@ class Footer:
     hollow: frozenset[str]
     """The columns with a group without members in them, or that are one; no format for values has these."""
     content: bytes
-    """The end of the file, from the footer on."""
+    """The end of the file, from the footer on, with the types of `_Types.of_columns`."""
+    of_values: bytes
+    """The same with the types of `_Types.of_values`."""
+    arrow: bytes
+    """The Arrow schema that the writer has added; empty without one."""
 
     def of(self, names: Collection[str]) -> list[int]:
         """The numbers of the leaves of these columns."""
@@ -118,7 +133,7 @@ def footer_of(file: AddressedFile) -> Footer:
     file.seek(max(0, file.size - END - length))
     content = file.read()
     try:
-        footer = _footer(content)
+        footer = _footer(content[:-END])
     except (IndexError, KeyError, ValueError, RecursionError):
         raise unreadable("footer") from None
     if footer.rows != sum(each.rows for each in footer.groups):
@@ -154,8 +169,8 @@ def longest_page(file: AddressedFile, chunk: ColumnChunk) -> int:
 
 
 def _footer(content: bytes) -> Footer:
-    reading = _Compact(content)
-    found = reading.structure({2: (LISTS, _element), 3: NUMBER, 4: (LISTS, _group)})
+    reading, types = _Compact(content), _Types()
+    found = reading.structure({2: (LISTS, types.element), 3: NUMBER, 4: (LISTS, _group), 5: (LISTS, types.added)})
     leaves, hollow = _leaves(found[2])
     groups = tuple(found.get(4, ()))
     refuse_columns(len(leaves))
@@ -163,7 +178,18 @@ def _footer(content: bytes) -> Footer:
         raise unreadable("groups")
     if any(len(each.chunks) != len(leaves) or each.rows < 0 for each in groups):
         raise ValueError
-    return Footer(found[3], leaves, groups, hollow, content)
+    of_columns, of_values = (_ended(content, each) for each in (types.of_columns, types.of_columns | types.of_values))
+    return Footer(found[3], leaves, groups, hollow, of_columns, of_values, types.arrow)
+
+
+def _ended(content: bytes, changes: Mapping[int, bytes]) -> bytes:
+    """A footer with other bytes at some positions, and the end of a file behind it."""
+    pieces, begun = [], 0
+    for at in sorted(changes):
+        pieces += [content[begun:at], changes[at]]
+        begun = at + 1
+    changed = b"".join([*pieces, content[begun:]])
+    return changed + len(changed).to_bytes(4, "little") + MAGIC
 
 
 def _leaves(elements: list[dict[int, Any]]) -> tuple[tuple[Leaf, ...], frozenset[str]]:
@@ -191,8 +217,66 @@ def _leaves(elements: list[dict[int, Any]]) -> tuple[tuple[Leaf, ...], frozenset
     return tuple(leaves), frozenset(hollow)
 
 
-def _element(reading: _Compact) -> dict[int, Any]:
-    return reading.structure({1: NUMBER, 2: NUMBER, 3: NUMBER, 4: TEXT, 5: NUMBER})
+class _Types:
+    """The types of a footer that Arrow is given in other words, as bytes by their positions.
+
+    * The Arrow schema of the writer is hidden: it restores types that say nothing about the values (views, lists by size,
+      dictionaries, extensions), or that this Arrow does not know. The types of Parquet itself are those that every reader has.
+    * An enumeration is text ("interpret ENUM as UTF-8", LogicalTypes.md of Parquet); Arrow takes it for bytes.
+    * Where values are read, INT96 is 12 bytes, and whole numbers of 8 and 16 bits have 32, as they are stored: Arrow cuts off
+      what does not fit, and a value beyond its type would be another one.
+    """
+
+    def __init__(self) -> None:
+        self.of_columns: dict[int, bytes] = {}
+        self.of_values: dict[int, bytes] = {}
+        self.arrow = b""
+
+    def element(self, reading: _Compact) -> dict[int, Any]:
+        """An element of the schema."""
+        kind_at, converted_at, logical_at = (_Place(each) for each in (_Compact.signed, _Compact.signed, _skipped))
+        found = reading.structure(
+            {
+                1: (NUMBERS, kind_at),
+                2: NUMBER,
+                3: NUMBER,
+                4: TEXT,
+                5: NUMBER,
+                6: (NUMBERS, converted_at),
+                10: (STRUCTURES, logical_at),
+            }
+        )
+        logical = reading.content[logical_at.at :][:3] if logical_at.at >= 0 else b""
+        if found.get(1) == BYTES and found.get(6) == _ENUM:
+            self.of_columns[converted_at.at] = _UTF8
+        if found.get(1) == BYTES and logical[:1] == _ENUM_HEAD:
+            self.of_columns[logical_at.at] = _STRING_HEAD
+        if found.get(6) in _NARROW:
+            self.of_values[converted_at.at] = _INT_32
+        if logical[:2] == _INTEGER_HEADS and logical[2] < _BITS:
+            self.of_values |= {logical_at.at + 2: bytes([_BITS]), logical_at.at + 3: _IS_SIGNED}
+        if found.get(1) == INT96:
+            self.of_values |= {kind_at.at: _FIXED_BYTES, reading.at - 1: _TWELVE}
+        return found
+
+    def added(self, reading: _Compact) -> None:
+        """A pair of key and value that the writer has added."""
+        key_at = _Place(_Compact.text)
+        found = reading.structure({1: (TEXTS, key_at), 2: TEXT})
+        if found.get(1) == _ARROW:
+            self.of_columns[key_at.at + 1] = b"-"
+            self.arrow = found.get(2, b"")
+
+
+class _Place:
+    """Reads a value, and keeps the position where it begins."""
+
+    def __init__(self, read: Callable[[_Compact], Any]) -> None:
+        self._read, self.at = read, -1
+
+    def __call__(self, reading: _Compact) -> Any:  # noqa: ANN401 - whatever is read
+        self.at = reading.at
+        return self._read(reading)
 
 
 def _group(reading: _Compact) -> RowGroup:
@@ -222,15 +306,15 @@ def _skipped(reading: _Compact) -> None:
 class _Compact:
     """Values of Thrift's compact protocol, one after the other. IndexError, KeyError or ValueError where there is none."""
 
-    __slots__ = ("_content", "_depth", "at")
+    __slots__ = ("_depth", "at", "content")
 
     def __init__(self, content: bytes, at: int = 0) -> None:
-        self._content, self.at, self._depth = content, at, 0
+        self.content, self.at, self._depth = content, at, 0
 
     def structure(self, wanted: dict[int, Wanted]) -> dict[int, Any]:
         """The wanted fields of a structure by number."""
         found: dict[int, Any] = {}
-        number, content = 0, self._content
+        number, content = 0, self.content
         self._depth += 1
         if self._depth > _DEEPEST:
             raise ValueError
@@ -255,9 +339,9 @@ class _Compact:
         size = self._unsigned()
         begin = self.at
         self.at += size
-        if self.at > len(self._content):
+        if self.at > len(self.content):
             raise IndexError
-        return self._content[begin : self.at]
+        return self.content[begin : self.at]
 
     def signed(self) -> int:
         """A number whose lowest bit is its sign."""
@@ -271,12 +355,12 @@ class _Compact:
         return [read(self) for _ in range(size)]
 
     def _head_of_list(self) -> tuple[int, int]:
-        head = self._content[self.at]
+        head = self.content[self.at]
         self.at += 1
         size = head >> 4
         if size == _LONG:
             size = self._unsigned()
-        if size > len(self._content) - self.at:  # an element takes a byte at the least
+        if size > len(self.content) - self.at:  # an element takes a byte at the least
             raise IndexError
         return size, head & 15
 
@@ -301,14 +385,14 @@ class _Compact:
     def _skip_map(self) -> None:
         size = self._unsigned()
         if size:
-            kinds = self._content[self.at]
+            kinds = self.content[self.at]
             self.at += 1
             for _ in range(size):
                 self._skip(kinds >> 4, is_element=True)
                 self._skip(kinds & 15, is_element=True)
 
     def _unsigned(self) -> int:
-        content, at, shift = self._content, self.at, 7
+        content, at, shift = self.content, self.at, 7
         byte = content[at]
         found = byte & 127
         while byte > 127:  # noqa: PLR2004 - the highest bit

@@ -5,6 +5,7 @@ Arrow reads every type of both formats and knows no time zone of a machine (deci
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.admission.file_signatures import UnreadableError
 from lakegate.engine.read.compression import GRACE_VALUES, MAX_PAGE, RATIO, unreadable
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.parquet_footer import (
@@ -29,7 +29,6 @@ from lakegate.engine.read.parquet_footer import (
 )
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import Kind, Physical, of_any_zone, physical_of
-from lakegate.errors import SetUpError
 
 BATCH = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
@@ -44,8 +43,6 @@ MAX_AT_ONCE = 16 << 20
 """The most bytes of a batch, unless a single row has more."""
 _SHARED = 16 << 20
 """Bytes of texts that share their beginnings with others, and are in memory at a time."""
-FIXED_LISTS = 26
-"""The version of Arrow that reads lists of a fixed size with nulls."""
 _KEPT = 4
 """Footers of a delivery that are kept for its next shares."""
 
@@ -89,13 +86,7 @@ class ArrowReader:
         """See `Reader`."""
         with closing(AddressedFile(self.store, share.address)) as file:
             opened = self._opened(file, share.address)
-            try:
-                yield from _bounded(file, opened.read(file, range(share.start, share.end), names))
-            except UnreadableError:
-                if any("fixed_size_list" in str(each.type) for each in opened.schema) and _is_old():
-                    needed = "pyarrow 26 or newer reads lists of a fixed size with nulls: pip install 'pyarrow>=26'"
-                    raise SetUpError(f"this version of pyarrow cannot read a column of the file: {needed}") from None
-                raise
+            yield from _bounded(file, opened.read(file, range(share.start, share.end), names))
 
     def _opened(self, file: AddressedFile, address: str) -> Opened:
         known = self._known.get(address)
@@ -110,11 +101,6 @@ class ArrowReader:
                 self._known.pop(oldest, None)
             self._known[address] = known
         return known
-
-
-def _is_old() -> bool:
-    """Whether this Arrow refuses lists of a fixed size with nulls, which the gate's reads."""
-    return int(pa.__version__.partition(".")[0]) < FIXED_LISTS
 
 
 def _bounds(opened: Opened) -> tuple[int, ...]:
@@ -176,17 +162,46 @@ def open_parquet(file: AddressedFile) -> Opened:
     try:
         about = read_metadata(content)
         schema = parquet_file(content, about).schema_arrow
+        if footer.of_values != footer.content:
+            about = read_metadata(pa.BufferReader(MAGIC + footer.of_values))
     except (pa.ArrowException, OSError, ValueError):
         raise unreadable("schema") from None
     has_values = {leaf.path[0] for leaf in footer.leaves}
+    written = _written_schema(footer.arrow)
     older = {leaf.path[0] for leaf in footer.leaves if leaf.kind == INT96}
+    columns = [_with_durations(each, written.get(each.name)) for each in schema if each.name in has_values]
     return Opened(
-        pa.schema([of_any_zone(each) if each.name in older else each for each in schema if each.name in has_values]),
+        pa.schema([of_any_zone(each) if each.name in older else each for each in columns]),
         footer.rows,
         len(footer.groups),
         sum(chunk.unpacked for group in footer.groups for chunk in group.chunks),
         lambda file, groups, names: _of_groups(footer, about, file, groups, names),
     )
+
+
+def _written_schema(text: bytes) -> dict[str, pa.Field]:
+    """The fields of the Arrow schema that a writer has added; none where this Arrow does not know all of its types."""
+    try:
+        return {each.name: each for each in pa.ipc.read_schema(pa.BufferReader(b64decode(text)))} if text else {}
+    except (pa.ArrowException, ValueError):
+        return {}
+
+
+def _with_durations(column: pa.Field, written: pa.Field | None) -> pa.Field:
+    """A column with the durations in it named: Parquet has no type for them, and they are no whole numbers."""
+    if written is None:
+        return column
+    kind, other = column.type, written.type
+    if pa.types.is_duration(other):
+        return column.with_type(other)
+    if pa.types.is_struct(kind) and pa.types.is_struct(other):
+        members = [other.field(each.name) if other.get_field_index(each.name) >= 0 else None for each in kind]
+        return column.with_type(pa.struct(map(_with_durations, kind, members)))
+    if pa.types.is_map(kind) and pa.types.is_map(other):
+        return column.with_type(pa.map_(kind.key_field, _with_durations(kind.item_field, other.item_field)))
+    if pa.types.is_list(kind) and hasattr(other, "value_field"):
+        return column.with_type(pa.list_(_with_durations(kind.value_field, other.value_field)))
+    return column
 
 
 def parquet_file(file: Any, about: Any = None, texts: Collection[str] = ()) -> Any:  # noqa: ANN401 - Arrow ships no types

@@ -28,7 +28,7 @@ from lakegate.engine.read.compression import (
 )
 from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share
 from lakegate.engine.read.json import levels
-from lakegate.engine.read.stored_types import Kind, Physical, holds, present
+from lakegate.engine.read.stored_types import Kind, Physical, holds, only_fitting, present
 from lakegate.plan.plan import ENTRIES, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.request import StagedPart
@@ -127,7 +127,7 @@ def repeats(array: pa.Array, kind: Physical) -> pa.Array:
     lists = _lists(array, kind)[0]
     values, (parents, _) = pc.list_flatten(lists), _stand(lists)
     if pa.types.is_nested(values.type):
-        values = pa.array([repr(_zeroed(each)) for each in values.to_pylist()], pa.string())
+        values = pa.array([repr(_zeroed(each)) for each in _numbered(values).to_pylist()], pa.string())
     elif pa.types.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode(null_encoding="encode")
@@ -136,6 +136,27 @@ def repeats(array: pa.Array, kind: Physical) -> pa.Array:
     twice = counted.filter(pc.greater(counted["count_all"], 1))["list"]
     found = pc.is_in(pa.arange(0, len(lists)), value_set=twice.combine_chunks().cast(pa.int64()))
     return pc.if_else(lists.is_valid(), found, pa.scalar(None, pa.bool_()))
+
+
+def _numbered(array: pa.Array) -> pa.Array:
+    """The same with moments, days and times as the numbers that they are stored as: Python's own end with the year 9999."""
+    kind = array.type
+    if pa.types.is_temporal(kind):
+        return array.view(
+            pa.int64() if kind.bit_width == pa.int64().bit_width else pa.int32()
+        )  # only told apart, never shown
+    if pa.types.is_struct(kind):
+        names = [each.name for each in kind]
+        return pa.StructArray.from_arrays(list(map(_numbered, array.flatten())), names, mask=array.is_null())
+    if not pa.types.is_nested(kind):
+        return array
+    whole = pa.concat_arrays([array.slice(0, 0), array])
+    if pa.types.is_map(kind):
+        return pa.MapArray.from_arrays(
+            whole.offsets, _numbered(whole.keys), _numbered(whole.items), mask=whole.is_null()
+        )
+    lists = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
+    return lists.from_arrays(whole.offsets, _numbered(whole.values), mask=whole.is_null())
 
 
 def _zeroed(value: Any) -> Any:  # noqa: ANN401 - any value of Arrow
@@ -322,7 +343,7 @@ def raw_name(alias: str) -> str:
 
 
 def valid_name(alias: str) -> str:
-    """The column of a text of the file, NULL if its bytes are not UTF-8."""
+    """The column of a field's values, NULL if a text is not UTF-8, or a number does not fit the file's own type."""
     return f"u{alias}"
 
 
@@ -346,8 +367,14 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
     if is_binary(field, physical):
         return Expression(raw, raw, raw, column=raw)
     text = _TEXTS[physical.kind](raw, physical)
-    value = _value(field, physical, raw, text) if holds(physical, field) else nothing
+    own = valid_name(field.alias) if _has_valid(physical) else raw
+    value = _value(field, physical, own, text) if holds(physical, field) else nothing
     return Expression(text, value, raw, column=raw)
+
+
+def _has_valid(physical: Physical) -> bool:
+    """Whether values that do not fit the file's own type have to be told apart from those that do."""
+    return physical.kind is Kind.EXACT or physical.limits is not None
 
 
 def is_binary(field: PlanField, physical: Physical) -> bool:
@@ -629,10 +656,13 @@ def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
 
 
 def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Array]:
-    """The raw columns of a field: of texts a second one, in which what is no UTF-8 is null."""
+    """The raw columns of a field, and a second one in which what is no UTF-8, or does not fit the file's own type, is null."""
     alias = field.alias
     if is_binary(field, kind):
         return {raw_name(alias): _characters(_decoded(array))}
+    if kind.kind is Kind.MOMENT or _has_valid(kind):
+        shown, valid = only_fitting(_decoded(array), kind)
+        return {raw_name(alias): shown} | ({valid_name(alias): valid} if _has_valid(kind) else {})
     if kind.kind is not Kind.TEXT:
         return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
     texts = _decoded(array)
@@ -673,15 +703,9 @@ def _decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _moment(array: pa.Array) -> pa.Array:
-    """Digits past the microsecond are cut off; a moment with a zone is one of UTC, as one without is."""
-    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.timestamp("us"))
-
-
 _READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
     **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), present),
-    Kind.FLOAT: lambda array: array.cast(pa.float32()),
-    Kind.DATE: lambda array: array.cast(pa.date32()),
-    Kind.TIME: lambda array: array.cast(pa.string()),
-    Kind.MOMENT: _moment,
+    Kind.FLOAT: lambda array: array.cast(pa.float32()),  # of 16 bits or 32
+    Kind.DATE: lambda array: array.cast(pa.date32()),  # checked: what is no whole day is refused
+    Kind.TIME: lambda array: array.cast(pa.string()),  # what is no time of day is written as one that is out of range
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -54,6 +55,8 @@ class Physical:
     """Precision and scale of an exact number."""
     parts: tuple[tuple[str, Physical], ...] = ()
     """Of a record its members; of a list `[]`; of a map `{key}` and `{value}`."""
+    limits: tuple[int, int] | None = None
+    """The least and the greatest whole number of the type, where the file may hold others."""
     is_required: bool = field(default=False, compare=False)
     """Whether the schema forbids nulls; files with and without may be one delivery."""
     is_of_any_zone: bool = field(default=False, compare=False)
@@ -144,7 +147,25 @@ TYPES = {
 
 MAX_DIGITS = 38
 _UNSIGNED_DIGITS = (20, 0)
-MOMENT = pa.timestamp("us", "UTC")
+MOMENT, _NAIVE = pa.timestamp("us", "UTC"), pa.timestamp("us")
+LAST_MOMENT = (1 << 63) - 1
+"""Microseconds that 64 bits hold, before and after 1970."""
+LAST_EXACT = (1 << 127) - 1
+"""The digits of the greatest number of 128 bits."""
+LAST_DAY = (1 << 31) - 1
+"""The days at the ends of 32 bits, which stand for all beyond them."""
+_MICROSECONDS = {"s": 1_000_000, "ms": 1000}
+_OF_MICROSECOND = 1000
+"""Nanoseconds of a microsecond."""
+_DAY = 86_400_000_000
+_JULIAN_1970 = 2_440_588
+_INT96 = np.dtype([("of_day", "<i8"), ("day", "<i4")])
+_LIMITS = {
+    pa.int8(): (-(1 << 7), (1 << 7) - 1),
+    pa.int16(): (-(1 << 15), (1 << 15) - 1),
+    pa.uint8(): (0, (1 << 8) - 1),
+    pa.uint16(): (0, (1 << 16) - 1),
+}
 
 
 def physical(kind: pa.DataType) -> Physical:
@@ -160,7 +181,8 @@ def physical(kind: pa.DataType) -> Physical:
         return Physical(Kind.EXACT, words, (kind.precision, kind.scale))
     if kind == pa.uint64():
         return Physical(Kind.EXACT, words, _UNSIGNED_DIGITS)
-    return Physical(next((each for is_of, each in _KINDS.items() if is_of(kind)), Kind.OTHER), words)
+    found_kind = next((each for is_of, each in _KINDS.items() if is_of(kind)), Kind.OTHER)
+    return Physical(found_kind, words, limits=_LIMITS.get(kind))
 
 
 def physical_of(column: pa.Field) -> Physical:
@@ -181,12 +203,91 @@ def of_any_zone(column: pa.Field) -> pa.Field:
     return column.with_metadata({ANY_ZONE: b""}) if pa.types.is_timestamp(kind) else column
 
 
+# ---- Values that do not fit their own type ----
+# A file may hold what its type excludes: a moment beyond 64 bits of microseconds, a decimal of more digits than it declares, a
+# number beyond its bits. Such a value is there, and none of its type: it never becomes another one.
+
+
+def fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array | None]:
+    """The values of a column for its kind, and whether each fits the file's own type; None where all do.
+
+    Moments are microseconds without a zone; one that does not fit is beyond all calendars. Others are as the file has them.
+    """
+    if kind.kind is Kind.MOMENT:
+        return _int96(array) if pa.types.is_fixed_size_binary(array.type) else _microseconds(array)
+    if kind.kind is Kind.EXACT and pa.types.is_decimal128(array.type):
+        # The view cannot lie: the same 128 bits of the same scale, with room for all digits that they may have.
+        wide = array.view(pa.decimal128(MAX_DIGITS, array.type.scale))
+        fits = _within(wide, *(_unscaled(sign * (10 ** kind.digits[0] - 1), wide.type) for sign in (-1, 1)))
+        if fits is None:
+            return array, None
+        # DuckDB writes no number below -(2^127 - 1); the one that there is does not fit either.
+        return pc.max_element_wise(wide, _unscaled(-LAST_EXACT, wide.type), skip_nulls=False), fits
+    if kind.kind is Kind.DATE and pa.types.is_date32(array.type):
+        days = array.view(pa.int32())  # the same 32 bits: days since 1970
+        return array, _within(days, pa.scalar(1 - LAST_DAY, pa.int32()), pa.scalar(LAST_DAY - 1, pa.int32()))
+    if kind.limits is not None:
+        return array, _within(array, *(pa.scalar(each, pa.int64()) for each in kind.limits))
+    return array, None
+
+
+def only_fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array]:
+    """The values of a column as `fitting` has them, and the same with nulls for those that do not fit."""
+    found, fits = fitting(array, kind)
+    return found, found if fits is None else pc.if_else(fits, found, pa.scalar(None, found.type))
+
+
+def _within(array: pa.Array, least: pa.Scalar, most: pa.Scalar) -> pa.Array | None:
+    """Whether each value is between two others; None where all are."""
+    fits = pc.and_(pc.greater_equal(array, least), pc.less_equal(array, most))
+    return None if pc.all(fits).as_py() is not False else fits
+
+
+def _unscaled(number: int, kind: pa.DataType) -> pa.Scalar:
+    """The decimal with these digits and the scale of a type."""
+    return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(number.to_bytes(16, "little", signed=True))])[0]
+
+
+def _microseconds(array: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """Digits past the microsecond are cut off, before 1970 too. A moment with a zone is one of UTC, as one without is."""
+    unit, numbers = (
+        array.type.unit,
+        array.view(pa.int64()),
+    )  # the view cannot lie: moments are 64-bit numbers of their unit
+    fits = None
+    if unit == "ns":
+        cut = pc.divide(numbers, _OF_MICROSECOND)  # towards 0
+        numbers = pc.subtract(cut, pc.greater(pc.multiply(cut, _OF_MICROSECOND), numbers).cast(pa.int64()))
+    elif unit != "us":
+        most = LAST_MOMENT // _MICROSECONDS[unit]
+        fits = _within(numbers, pa.scalar(-most), pa.scalar(most))
+        if fits is not None:
+            ends = pc.if_else(pc.greater(numbers, 0), pa.scalar(most), pa.scalar(-most))
+            numbers = pc.if_else(fits, numbers, ends)
+        numbers = pc.multiply_checked(numbers, _MICROSECONDS[unit])
+    return numbers.view(_NAIVE), fits
+
+
+def _int96(array: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """INT96 as it is stored: nanoseconds of the day in 64 bits, then the Julian day in 32 (parquet-format, deprecated types)."""
+    parts = np.frombuffer(array.buffers()[1], _INT96, len(array), array.offset * _INT96.itemsize)
+    nanoseconds, days = parts["of_day"], parts["day"].astype(np.int64) - _JULIAN_1970
+    fit = (nanoseconds >= 0) & (nanoseconds < _DAY * _OF_MICROSECOND) & (np.abs(days) < LAST_MOMENT // _DAY)
+    ends = np.where(days < 0, -LAST_MOMENT, LAST_MOMENT)
+    numbers = np.where(fit, np.where(fit, days, 0) * _DAY + nanoseconds // _OF_MICROSECOND, ends)
+    valid = array.is_valid()
+    fits = None if fit.all() else pc.if_else(valid, pa.array(fit), pa.scalar(None, pa.bool_()))
+    return pc.if_else(valid, pa.array(numbers), pa.scalar(None, pa.int64())).view(_NAIVE), fits
+
+
 def canonical(array: pa.Array, kind: Physical) -> pa.Array:
-    """The array as its kind is handed to Spark."""
+    """The array as its kind is handed to Spark; a value that does not fit the file's own type is null."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     special = _CANONICAL.get(kind.kind)
-    return array.cast(_TYPES[kind.kind]) if special is None else special(array, kind)
+    if special is not None:
+        return special(array, kind)
+    return only_fitting(array, kind)[1].cast(_TYPES[kind.kind])  # a checked cast, to a type at least as wide
 
 
 def _record(array: pa.Array, kind: Physical) -> pa.Array:
@@ -198,10 +299,6 @@ def _record(array: pa.Array, kind: Physical) -> pa.Array:
 def present(array: pa.Array, _: Physical | None = None) -> pa.Array:
     """Whether each value is there: true, or null."""
     return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
-
-
-def _moment(array: pa.Array, _: Physical) -> pa.Array:
-    return array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(MOMENT)
 
 
 def _list(array: pa.Array, kind: Physical) -> pa.Array:
@@ -237,8 +334,8 @@ _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.MAP: _map,
     Kind.TIME: lambda array, _: array.cast(pa.string()),
     Kind.OTHER: present,
-    Kind.MOMENT: _moment,
-    Kind.EXACT: lambda array, kind: array.cast(pa.decimal128(*kind.digits)),
+    Kind.MOMENT: lambda array, kind: only_fitting(array, kind)[1].view(MOMENT),  # microseconds of UTC, as they are
+    Kind.EXACT: lambda array, kind: only_fitting(array, kind)[1].cast(pa.decimal128(*kind.digits)),
 }
 
 _KINDS: dict[Callable[[pa.DataType], bool], Kind] = {

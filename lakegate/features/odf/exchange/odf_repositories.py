@@ -571,7 +571,8 @@ def _physical(path: Path) -> str:
 
 
 def _read(path: Path, rows: int, columns: list[Any]) -> tuple[SliceStatistics, str]:
-    from pyarrow.parquet import read_schema  # noqa: PLC0415 - 30 ms that other commands do not need
+    from pyarrow import ArrowException  # noqa: PLC0415 - 30 ms that other commands do not need
+    from pyarrow.parquet import read_schema  # noqa: PLC0415 - likewise
 
     reader, address = ArrowReader(open_parquet, LocalStore()), path.absolute().as_uri()
     table = reader.described(address)
@@ -584,7 +585,11 @@ def _read(path: Path, rows: int, columns: list[Any]) -> tuple[SliceStatistics, s
 
     def batches() -> Iterator[pa.RecordBatch]:
         for share in (Share(0, address, *bounds) for bounds in zip(table.bounds, table.bounds[1:], strict=False)):
-            for batch in reader.batches(share, schema.names):
+            for stored in reader.batches(share, schema.names):
+                try:
+                    batch = stored.cast(schema)
+                except ArrowException:
+                    raise InputError("it has values that do not fit the types of its schema") from None
                 logical.update(batch)
                 yield batch
 

@@ -6,7 +6,6 @@ import datetime as dt
 import pickle
 import signal
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,13 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read import avro, parquet_orc, stored_columns
-from lakegate.engine.read.compression import unreadable
 from lakegate.engine.read.stored_columns import count_inside
-from lakegate.errors import SetUpError
 from lakegate.lints.linter import read as contract_of
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, IncompatibleType
@@ -137,23 +133,6 @@ def test_lists_in_slices_and_large_lists_are_read_alike(tmp_path: Path) -> None:
     fixed = pa.table({"id": [1, 2], "codes": pa.array([[1, 2], None], pa.list_(pa.int64(), 2))})
     found = read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(fixed))
     assert [values["codes[]"] for _, _, _, values in found.levels[CODES]] == [1, 2]
-
-
-def test_an_old_arrow_is_no_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plain package allows versions of Arrow that refuse lists of a fixed size with nulls: the gate reads them."""
-    table = pa.table({"id": [1, 2], "codes": pa.array([[1, 2], None], pa.list_(pa.int64(), 2))})
-
-    def refused(*_: object) -> Iterator[object]:
-        raise unreadable("inside")
-        yield
-
-    monkeypatch.setattr(parquet_orc, "_bounded", refused)
-    monkeypatch.setattr(parquet_orc.pa, "__version__", "25.0.1")
-    with pytest.raises(SetUpError, match="pyarrow 26 or newer reads lists of a fixed size"):
-        read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
-    monkeypatch.setattr(parquet_orc.pa, "__version__", "26.0.1")
-    with pytest.raises(UnreadableError):
-        read(nested_plan(Storage(Format.PARQUET)), tmp_path, as_parquet(table))
 
 
 @pytest.mark.parametrize("form", FORMATS)
