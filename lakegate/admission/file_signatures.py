@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,12 +26,56 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 FOREIGN = {
     b"\xfd7zXZ": ("xz", "xz-compressed"),
+    b"\x04\x22\x4d\x18": ("lz4", "lz4-compressed"),
+    b"\x02\x21\x4c\x18": ("lz4", "lz4-compressed, in its legacy form"),
+    b"\xff\x06\0\0sNaPpY": ("snappy", "snappy-compressed"),
+    b"\x1f\x9d": ("compress", "packed by compress (.Z)"),
+    b"\x5d\0\0": ("lzma", "lzma-compressed"),
+    b"LZIP\x01": ("lzip", "lzip-compressed"),
+    b"\x89LZO\0\r\n\x1a\n": ("lzop", "lzop-compressed"),
     b"PK\x03\x04": ("zip", "a zip archive (an Excel workbook is one too)"),
+    b"PK\x05\x06": ("zip", "a zip archive without files"),
+    b"PK\x07\x08": ("zip", "a part of a zip archive"),
+    b"7z\xbc\xaf\x27\x1c": ("7z", "a 7z archive"),
+    b"Rar!\x1a\x07": ("rar", "a rar archive"),
     b"PARE": ("encrypted-parquet", "an encrypted Parquet file"),
+    b"ARROW1\0\0": ("arrow", "an Arrow file (Feather)"),
+    b"FEA1\0\0\0\0": ("arrow", "a Feather file of version 1"),
+    b"\xff\xff\xff\xff": ("arrow", "a stream of Arrow"),
+    b"SQLite format 3\0": ("sqlite", "a SQLite database"),
+    b"\0\1\0\0Standard ": ("access", "an Access database"),
+    b"\x89HDF\r\n\x1a\n": ("hdf5", "an HDF5 file"),
+    b"\x93NUMPY": ("numpy", "an array of NumPy"),
+    b"\x80\x04\x95": ("pickle", "a pickle of Python"),
+    b"\x80\x05\x95": ("pickle", "a pickle of Python"),
+    b"RDX3\nX\n": ("r-data", "a file of R"),
+    b"RDX2\nX\n": ("r-data", "a file of R"),
+    b"<stata_dta>": ("stata", "a Stata file"),
+    b"$FL2@(#)": ("spss", "an SPSS file"),
+    b"SEQ\x06": ("sequence", "a sequence file of Hadoop"),
     b"%PDF": ("pdf", "a PDF document"),
+    b"{\\rtf": ("rtf", "an RTF document"),
     b"\xd0\xcf\x11\xe0": ("office", "an old Office document"),
+    b"\x89PNG\r\n": ("image", "an image"),
+    b"\xff\xd8\xff": ("image", "an image"),
+    b"\x1e": ("json-sequence", "a JSON text sequence (RFC 7464)"),
+    b"-----BEGIN PGP ": ("pgp", "encrypted by PGP"),
+    b"age-encryption.org/v1\n": ("age", "encrypted by age"),
 }
 """Signatures of files that no contract can declare: code and description."""
+_PACKED = frozenset({"xz", "lz4", "snappy", "compress", "lzma", "lzip", "lzop", "zlib", "zip", "7z", "rar", "tar"})
+"""Codes of files that have others in them."""
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
+"""The signature of a frame without data, of zstd (RFC 8878 §3.1.2) and of lz4; its size follows in 4 bytes."""
+_IS_SINGLE = 0x20
+"""The mark of a frame of zstd whose window is its whole content."""
+_WIDEST_WINDOW = 128 << 20
+"""Bytes of the widest window that decoders of zstd accept by themselves."""
+_LONGEST_FRAME_HEADER = 18
+_TAR, _TAR_AT = b"ustar", 257
+_DUCKDB, _DUCKDB_AT = b"DUCK", 8
+_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f\x80-\xff]")
+_ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 UTF_8 = "utf-8"
 """The encoding of texts that may begin with a byte order mark, which is then no part of them."""
 WIDE = "the file is UTF-16 or UTF-32: save it as UTF-8 (in Excel: CSV UTF-8)"
@@ -105,7 +152,7 @@ def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
 
 
 def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
-    found, words = _signature(head)
+    found, words = signature_of(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
     message = (
@@ -116,7 +163,7 @@ def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str
 
 def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     wanted = _wanted(storage)
-    if _signature(head)[0] == wanted:
+    if signature_of(head)[0] == wanted:
         return None
     if storage.format.is_text:
         words = f"the contract declares {wanted}, but the file is not compressed"
@@ -127,11 +174,32 @@ def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] |
     )
 
 
+def _zstd_frame(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    """A frame that needs a dictionary, or more memory than decoders give it unasked (RFC 8878 §3.1.1.1)."""
+    head = _without_skippable(head)
+    if storage.compression is not Compression.ZSTD or len(head) < _LONGEST_FRAME_HEADER:
+        return None
+    about, begin = head[4], 5
+    if not about & _IS_SINGLE:
+        exponent, mantissa = divmod(head[5], 8)
+        window, begin = (1 << 10 + exponent) * (8 + mantissa) // 8, 6
+        if window > _WIDEST_WINDOW:
+            words = f"the file is packed with a window of {window >> 20:,} MiB, beyond {_WIDEST_WINDOW >> 20}"
+            return "zstd-window", f"{words}, which decoders refuse: pack it without --long and --ultra"
+    if any(head[begin : begin + (0, 1, 2, 4)[about & 3]]):
+        return (
+            "zstd-dictionary",
+            "the file is packed with a dictionary of zstd, which it does not have: pack it without",
+        )
+    return None
+
+
 SIGNATURE_REFUSALS: dict[str, Refusal] = {
     "unknown format": _unknown_format,
     "empty": _empty,
     "other signature": _other_signature,
     "no signature": _no_signature,
+    "zstd frame": _zstd_frame,
 }
 
 
@@ -139,12 +207,40 @@ def _wanted(storage: Storage) -> str:
     return storage.compression.value if storage.format.is_text else storage.format.value
 
 
-def _signature(head: bytes) -> tuple[str, str]:
+def signature_of(head: bytes) -> tuple[str, str]:
     """Code and description of the binary format or the compression of a file with these first bytes; `none` for text."""
+    begun, head = head, _without_skippable(head)
+    if begun and not head:
+        return Compression.ZSTD.value, f"{Compression.ZSTD.value}-compressed"
     known = {spec.signature: (each.value, f"{each.value}-compressed") for each, spec in COMPRESSIONS.items()}
     known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
     found = (kind for signature, kind in (FOREIGN | known).items() if signature and head.startswith(signature))
-    return next(found, (Compression.NONE.value, ""))
+    return next(found, None) or _deeper(head) or (Compression.NONE.value, "")
+
+
+def _without_skippable(head: bytes) -> bytes:
+    """The first bytes of a file from its first frame with data on."""
+    while _SKIPPABLE.match(head):
+        head = head[8 + int.from_bytes(head[4:8], "little") :]
+    return head
+
+
+def is_declarable(code: str) -> bool:
+    """Whether a contract can declare files with this code of `signature_of`."""
+    return code in {each.value for each in (*Compression, *Format)}
+
+
+def _deeper(head: bytes) -> tuple[str, str] | None:
+    """The kind of a file whose signature is not at its beginning, or is too short to be one alone."""
+    if head[_TAR_AT:].startswith(_TAR):
+        return "tar", "a tar archive"
+    if head[_DUCKDB_AT:].startswith(_DUCKDB):
+        return "duckdb", "a DuckDB database"
+    if head.startswith(_ZLIB) and _NO_TEXT.search(head):
+        with suppress(zlib.error):
+            if zlib.decompressobj().decompress(head, 1):
+                return "zlib", "zlib-compressed, without the header of gzip"
+    return None
 
 
 def _remedy(found: str, storage: Storage) -> str:
@@ -153,7 +249,29 @@ def _remedy(found: str, storage: Storage) -> str:
         return f"{unpacked}, or declare compression: {found}"
     if found in {each.value for each in Format}:
         return f"deliver {storage.format.spec.title}, or declare format: {found}"
+    if found == "json-sequence":
+        return "write each object on a line of its own, without the record separators (RS)"
+    if found in _PACKED and storage.format.is_text:
+        return "unpack it, or pack it with gzip, bzip2 or zstd, and declare the compression"
     return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"
+
+
+def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+    """What is packed in a file is packed itself, or of a binary format."""
+    found, words = signature_of(text)
+    if found == Compression.NONE.value:
+        return None
+    codec = storage.compression.value
+    if found in _PACKED or found in {each.value for each in Compression}:
+        return (
+            "packed-twice",
+            f"the file is packed twice: unpacked with {codec}, it is {words}; pack the text itself, once",
+        )
+    return (
+        found,
+        f"the file is {words}, packed with {codec}, although the contract promises {declared_format(storage)}: "
+        + (_remedy(found, storage)),
+    )
 
 
 def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
@@ -200,6 +318,7 @@ def _not_json(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | Non
 
 
 TEXT_REFUSALS: dict[str, Refusal] = {
+    "packed twice": _packed_twice,
     "encoding": _utf_16,
     "byte order mark": _byte_order_mark,
     "array": _array,
@@ -231,7 +350,7 @@ def beginning(first: bytes, compression: Compression, limit: int) -> bytes | Non
         while rest and len(unpacked) < limit:  # a file may consist of several members, one after the other
             member = spec.decompressor()
             unpacked += member.decompress(rest, limit - len(unpacked))
-            rest = member.unused_data if member.eof else b""
+            rest = member.unused_data.lstrip(spec.padding) if member.eof else b""
     except spec.failures:
         raise damaged(compression) from None
     return unpacked or None

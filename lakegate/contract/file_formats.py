@@ -142,13 +142,15 @@ class CompressionSpec:
     """Exceptions of the decompressor for damaged bytes."""
     splits_rows: bool = True
     """Whether accepted and rejected rows can be written with it."""
+    padding: bytes = b""
+    """The byte that may follow a member any number of times, and means nothing."""
 
 
 _GZIP_WINDOW = 31
 COMPRESSIONS: dict[Compression, CompressionSpec] = {
     Compression.NONE: CompressionSpec(""),
     Compression.GZIP: CompressionSpec(
-        ".gz", b"\x1f\x8b", lambda: zlib.decompressobj(_GZIP_WINDOW), failures=(zlib.error,)
+        ".gz", b"\x1f\x8b", lambda: zlib.decompressobj(_GZIP_WINDOW), failures=(zlib.error,), padding=b"\0"
     ),
     Compression.BZIP2: CompressionSpec(".bz2", b"BZh", bz2.BZ2Decompressor, failures=(OSError,)),
     Compression.ZSTD: CompressionSpec(".zst", b"\x28\xb5\x2f\xfd", splits_rows=False),

@@ -26,7 +26,7 @@ Long = Annotated[str, Bounds(most=1 << 20)]
 Names = Annotated[tuple[Long, ...], Bounds(most=100_000)]
 REASONS: Final = (
     *("fields", "quotes", "encoding", "nul", "line-ends", "too_long", "elements", "json"),
-    *("nan", "python", "comma", "spread", "cut", "surrogate", "object", "keys"),
+    *("nan", "python", "comma", "spread", "several", "cut", "surrogate", "object", "keys"),
 )
 """Of malformed records."""
 

@@ -53,6 +53,7 @@ MALFORMED = {
         "are pieces of objects that go over several lines:",
         'write each object on one line (pandas: df.to_json(orient="records", lines=True); jq -c .)',
     ),
+    "several": ("has", "have", "several objects in one line: write each object on a line of its own (jq -c .)"),
     "cut": ("breaks off before its object closes", "break off before their object closes", ""),
     "surrogate": (
         "holds",

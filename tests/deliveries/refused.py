@@ -118,7 +118,7 @@ BAD: dict[str, tuple[Storage, bytes, str]] = {
     "a gzip of a gzip": (
         Storage(Format.CSV, Compression.GZIP),
         gzip.compress(gzip.compress(PIECES["csv"], mtime=0)),
-        "encoding",
+        "packed-twice",
     ),
     "a gzip of nothing": (Storage(Format.CSV, Compression.GZIP), gzip.compress(b""), "header"),
     "a gzip of UTF-16": (
@@ -140,7 +140,7 @@ BAD: dict[str, tuple[Storage, bytes, str]] = {
 
 MALFORMED = {
     "no JSON": (b'{"id": 1, "name": "Ana"}\n{"id": \n', "cut"),
-    "two objects": (b'{"id": 1, "name": "Ana"}\n{"id": 1} {"id": 2}\n', "json"),
+    "two objects": (b'{"id": 1, "name": "Ana"}\n{"id": 1} {"id": 2}\n', "several"),
     "no object": (b'{"id": 1, "name": "Ana"}\n[1]\n', "object"),
     "a key twice": (b'{"id": 1, "name": "Ana"}\n{"id": 1, "id": 2}\n', "keys"),
     "Latin-1": ('{"id": 1, "name": "Ana"}\n{"name": "João"}\n'.encode("latin-1"), "encoding"),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.errors import InputError
 from tests.deliveries.delivery import Judged, plan_of, rule
 from tests.deliveries.written import as_parquet
 from tests.engine.formats import failing
@@ -33,6 +33,7 @@ def test_a_value_that_does_not_fit_its_type_is_none_of_it(name: str, judge_files
     assert failing(judge_files(plan, case.content)) == {"type-0/x": case.failing, "required/x": 0}
 
 
+KINDS = pa.schema({"id": pa.int64(), "x": pa.timestamp("ms")})
 BY_ROWS = Policy(on_reject=OnReject.ROWS)
 
 
@@ -49,7 +50,10 @@ def test_such_a_value_is_written_as_no_other_one(judge_files: Callable[..., Judg
 
 def test_accepted_rows_lose_no_value(judge_files: Callable[..., Judged]) -> None:
     """A column that is not declared has no rule that would reject the row."""
-    plan = replace(plan_of({"id": "integer"}, policy=BY_ROWS), storage=Storage(Format.PARQUET))
+    plan = plan_of({"id": "integer"}, rule("required", "id"), policy=BY_ROWS)
 
-    with pytest.raises(InputError, match="cannot be written again"):
-        judge_files(plan, as_parquet(pa.table({"id": [1, 2], "x": far("ms", 0, FAR)})))
+    with pytest.raises(Py4JJavaError, match="cannot be written again"):
+        judge_files(
+            replace(plan, storage=Storage(Format.PARQUET)),
+            as_parquet(pa.table({"id": [None, 2], "x": far("ms", 0, FAR)}, schema=KINDS)),
+        )

@@ -77,7 +77,7 @@ WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "do
 NAMED = {"record", "error", "enum", "fixed"}
 
 
-class Names:
+class NamedTypes:
     """The named types of a schema so far (Avro 1.12, "Names"), and how many types were read."""
 
     def __init__(self) -> None:
@@ -115,12 +115,12 @@ def _full_name(name: str, own: object, space: str) -> str:
 def physical(schema: object) -> Physical:
     """The kind of a whole schema; UnreadableError if it is invalid or recursive."""
     try:
-        return _physical(schema, Names(), "", 0)
+        return _physical(schema, NamedTypes(), "", 0)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UnreadableError("schema", "the schema of the Avro file cannot be read, or leads back to itself") from None
 
 
-def _physical(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _physical(schema: Any, known: NamedTypes, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     known.read += 1
     if depth > DEEPEST or known.read > MAX_TYPES:
         raise ValueError(depth)
@@ -143,22 +143,22 @@ def _physical(schema: Any, known: Names, space: str, depth: int) -> Physical:  #
     return replace(found, is_required=word != "null")
 
 
-def _named(name: str, known: Names, space: str) -> tuple[Any, Names, str]:
+def _named(name: str, known: NamedTypes, space: str) -> tuple[Any, NamedTypes, str]:
     """What is read of a named type: its own schema, as it stands where it is defined."""
     schema, inside = known.of(name, space)
     return {**schema, "name": schema["name"].rpartition(".")[2], "namespace": inside}, known, inside
 
 
-def _record(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _record(schema: Any, known: NamedTypes, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     members = tuple((each["name"], _physical(each["type"], known, space, depth + 1)) for each in schema["fields"])
     return Physical(Kind.RECORD, "record", parts=members)
 
 
-def _array(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _array(schema: Any, known: NamedTypes, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     return Physical(Kind.LIST, "array", parts=(("[]", _physical(schema["items"], known, space, depth + 1)),))
 
 
-def _map(schema: Any, known: Names, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
+def _map(schema: Any, known: NamedTypes, space: str, depth: int) -> Physical:  # noqa: ANN401 - what JSON holds
     value = _physical(schema["values"], known, space, depth + 1)
     return Physical(Kind.MAP, "map", parts=(("{key}", Physical(Kind.TEXT, "string")), ("{value}", value)))
 
@@ -194,7 +194,7 @@ def _logical(word: str, schema: dict[str, Any]) -> str | tuple[int, int]:
     return "" if is_too_wide else (precision, scale)
 
 
-def _union_type(members: list[Any], known: Names, space: str, depth: int) -> Physical:
+def _union_type(members: list[Any], known: NamedTypes, space: str, depth: int) -> Physical:
     values = [each for each in members if each != "null"]
     if len(values) == 1:
         return _physical(values[0], known, space, depth + 1)
@@ -765,7 +765,7 @@ class AvroReader:
 
 def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
     header = header_of(file)
-    records = column_of(header.schema, Names(), "")
+    records = column_of(header.schema, NamedTypes(), "")
     rows = size = 0
     file.seek(share.start)
     for count, block in blocks_of(file, header, share.end - share.start):
@@ -783,7 +783,7 @@ def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa
         yield pa.RecordBatch.from_struct_array(records.taken()).select(names)
 
 
-def column_of(schema: Any, known: Names, space: str) -> Column:  # noqa: ANN401 - what JSON holds
+def column_of(schema: Any, known: NamedTypes, space: str) -> Column:  # noqa: ANN401 - what JSON holds
     """The column that a schema's values are taken into; `physical` has judged the schema before."""
     if isinstance(schema, list):
         return _union(schema, known, space)
@@ -799,7 +799,7 @@ def column_of(schema: Any, known: Names, space: str) -> Column:  # noqa: ANN401 
     return _leaf(word, schema) if word in SIMPLE else column_of(*_named(word, known, space))
 
 
-def _union(members: list[Any], known: Names, space: str) -> Column:
+def _union(members: list[Any], known: NamedTypes, space: str) -> Column:
     values = [each for each in members if each != "null"]
     plain = frozenset(each for each in values if isinstance(each, str))
     if len(values) == 1:
@@ -828,7 +828,7 @@ def _leaf(word: str, schema: dict[str, Any]) -> Column:
     return Truths(_truth) if word == "boolean" else Nulls()
 
 
-_WITH_PARTS: dict[str, Callable[[dict[str, Any], Names, str], Column]] = {
+_WITH_PARTS: dict[str, Callable[[dict[str, Any], NamedTypes, str], Column]] = {
     **dict.fromkeys(
         ("record", "error"),
         lambda schema, known, space: Records(

@@ -65,6 +65,7 @@ BROKEN = {
     "encrypted": "the column {name!r} is encrypted: write the file without encryption",
     "groups": f"the file has more than {MAX_CHUNKS:,} pieces (row groups times columns): write it in larger row groups",
     "hollow": "the column {name!r} has a group without members, which cannot be read: write it without that group",
+    "no-struct": "the ORC file has no columns: its top level is no struct, or has a type that is not known; write columns",
     "schema": "the file has a schema that cannot be read, because it breaks the rules of its format: write it again",
     "inside": "the file holds values that cannot be read, or is damaged inside: write it again",
     "too-long": f"the file has a line of more than {LONGEST_LINE >> 20} MiB: is this text of one record a line?",
@@ -221,12 +222,16 @@ _FIRST_OF_MEMBER = 1 << 10
 
 
 def _members(source: BinaryIO, spec: CompressionSpec) -> Iterator[Piece]:
-    """Compressed members, one after the other, by a decompressor of the standard library."""
+    """Compressed members, one after the other, by a decompressor of the standard library; padding behind them is skipped."""
     member: Any = None
-    step = _FIRST_OF_MEMBER
+    step, padding = _FIRST_OF_MEMBER, re.compile(re.escape(spec.padding) + b"*" if spec.padding else b"")
     for packed, size in _plain(source):
         at, taken = 0, size
         while at < size or _has_output(member):
+            if member is not None and member.eof:
+                at = padding.match(packed, at).end()  # type: ignore[union-attr] # none is a match too
+                if at == size:
+                    break
             if member is None or member.eof:
                 assert spec.decompressor is not None
                 member, step = spec.decompressor(), _FIRST_OF_MEMBER
@@ -240,6 +245,8 @@ def _members(source: BinaryIO, spec: CompressionSpec) -> Iterator[Piece]:
             if piece or taken:
                 yield piece, taken
             taken = 0
+        if taken:
+            yield b"", taken
     if member is None or not member.eof:
         raise unreadable("damaged")
 

@@ -114,6 +114,8 @@ def _fault(text: str, error: json.JSONDecodeError) -> str:
         return "spread"
     if not rest or error.msg.startswith("Unterminated string"):
         return "cut"
+    if error.msg == "Extra data" and before.endswith("}") and rest.startswith("{"):
+        return "several"
     return "json"
 
 

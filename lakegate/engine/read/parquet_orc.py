@@ -304,4 +304,8 @@ def open_orc(file: AddressedFile) -> Opened:
             yield opened.read_stripe(at, columns=names or None)
 
     opened = ORCFile(file)
-    return Opened(opened.schema, opened.nrows, opened.nstripes, 0, read)
+    try:
+        schema = opened.schema
+    except pa.ArrowNotImplementedError:
+        raise unreadable("no-struct") from None
+    return Opened(schema, opened.nrows, opened.nstripes, 0, read)

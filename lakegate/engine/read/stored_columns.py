@@ -26,7 +26,7 @@ from lakegate.engine.read.compression import (
     refuse_columns,
     unreadable,
 )
-from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share
+from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share, of_object
 from lakegate.engine.read.json import levels
 from lakegate.engine.read.stored_types import Kind, Physical, holds, only_fitting, present
 from lakegate.plan.plan import ENTRIES, Plan, PlanField
@@ -230,6 +230,8 @@ def schema_of(tables: Sequence[Table]) -> Physical:
         message = f"the schema is not that of the first object: it {_difference(tables[other].schema, schema)}"
         raise UnreadableError("schema", f"{message}; give all objects of a delivery the same schema").of_part(other)
     names = [name for name, _ in schema.parts]
+    if not names:
+        raise UnreadableError("header", "the file has no columns: write those that the contract declares")
     if len(set(names)) < len(names):
         raise UnreadableError("header", named_twice(names))
     return schema
@@ -617,7 +619,7 @@ class TableSource:
 
 def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> TableSource:
     """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
-    tables = tuple(reader.described(part.uri) for part in parts)
+    tables = tuple(_described(reader, number, part) for number, part in enumerate(parts))
     schema = schema_of(tables)
     found = found_in(schema, plan)
     sized, compared = plan.read_as(Size), plan.read_as(NoRepeats)
@@ -635,6 +637,11 @@ def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> Ta
         ),
         {field.alias: counted_expression(field, kind, sized, compared) for field, kind in found},
     )
+
+
+def _described(reader: Reader, number: int, part: StagedPart) -> Table:
+    with of_object(number):
+        return reader.described(part.uri)
 
 
 def _shares(number: int, part: StagedPart, table: Table) -> Iterator[Share]:

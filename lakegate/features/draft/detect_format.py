@@ -11,9 +11,9 @@ from dataclasses import replace
 from io import StringIO
 from itertools import islice
 
-from lakegate.admission.file_signatures import BOM, FOREIGN, WIDE, UnreadableError, is_wide
+from lakegate.admission.file_signatures import BOM, WIDE, UnreadableError, is_declarable, is_wide, signature_of
 from lakegate.admission.header import HEAD, HEADER_BELOW, MAX_LINES, separator_note
-from lakegate.contract.file_formats import COMPRESSIONS, FORMATS, Compression, Csv, Format, Storage
+from lakegate.contract.file_formats import FORMATS, Compression, Csv, Format, Storage
 from lakegate.engine.read.data_source import Store
 from lakegate.engine.read.open_delivery import unpacked_beginning
 from lakegate.plan.request import StagedPart
@@ -167,15 +167,18 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     first = store.part(part.uri, 0, min(HEAD, part.size)) if part.size else b""
     if not first:
         raise UnreadableError("empty", "the file is empty: it has not even a header")
-    for signature, (code, words) in FOREIGN.items():
-        if first.startswith(signature):
-            raise UnreadableError(code, f"the file is {words}, which no contract can declare")
-    kind = next((each for each, spec in FORMATS.items() if spec.signature and first.startswith(spec.signature)), None)
+    code, words = signature_of(first)
+    if not is_declarable(code):
+        raise UnreadableError(code, f"the file is {words}, which no contract can declare")
+    kind = next((each for each in FORMATS if each.value == code and not each.is_text), None)
     if kind is not None:
         return Storage(kind), first
-    packed = (each for each, spec in COMPRESSIONS.items() if spec.signature and first.startswith(spec.signature))
-    compression = next(packed, Compression.NONE)
+    compression = Compression(code)
     text = first if compression is Compression.NONE else unpacked_beginning(part, compression, store)
+    inner, words = signature_of(text)
+    if inner != Compression.NONE.value:
+        packed = f"the file is packed twice: unpacked with {code}, it is {words}"
+        raise UnreadableError("packed-twice", f"{packed}; pack the text itself, once")
     if is_wide(text):
         raise UnreadableError("encoding", WIDE)
     return Storage(_format_of(text), compression), text

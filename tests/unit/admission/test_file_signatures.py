@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
+import pickle
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -27,6 +30,24 @@ MAGIC = {
     "orc": b"ORC",
     "pdf": b"%PDF-1.7",
     "office": b"\xd0\xcf\x11\xe0",
+    "lz4": b"\x04\x22\x4d\x18rest",
+    "snappy": b"\xff\x06\x00\x00sNaPpYrest",
+    "compress": b"\x1f\x9d\x90rest",
+    "lzma": lzma.compress(TEXT, lzma.FORMAT_ALONE),
+    "lzip": b"LZIP\x01",
+    "zlib": zlib.compress(TEXT),
+    "7z": b"7z\xbc\xaf\x27\x1c",
+    "rar": b"Rar!\x1a\x07\x01\x00",
+    "tar": bytes(257) + b"ustar\x0000",
+    "arrow": b"ARROW1\x00\x00\xff\xff\xff\xff",
+    "sqlite": b"SQLite format 3\x00\x10\x00",
+    "duckdb": bytes(8) + b"DUCK",
+    "hdf5": b"\x89HDF\r\n\x1a\n",
+    "pickle": pickle.dumps([1, 2], 4),
+    "image": b"\x89PNG\r\n\x1a\n",
+    "rtf": b"{\\rtf1",
+    "pgp": b"-----BEGIN PGP MESSAGE-----",
+    "json-sequence": b'\x1e{"id": 1}\n',
 }
 STORAGES = [
     *(
@@ -55,6 +76,70 @@ def test_another_kind_of_file_is_refused_by_what_it_is(kind: str, storage: Stora
 
     assert kind == code
     assert declared_format(storage) in message
+
+
+@pytest.mark.parametrize(
+    "text", [b"x^,y\n", b"BLOB\n", b"LZIP,a\n", b"ARROW1,ARROW2\n", b"x" * 257 + b"us,tar\n", b"FEA1,b\n"]
+)
+def test_text_that_resembles_a_signature_is_text(text: bytes) -> None:
+    """Names of columns may begin as the names of formats do."""
+    assert text_of(text, Storage(Format.CSV), Csv()) == text
+
+
+INNER = [name for name in MAGIC if name not in {"bzip2", "gzip"}]
+
+
+@pytest.mark.parametrize("name", [*INNER, "gzip", "bzip2"])
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.BZIP2])
+def test_what_is_packed_in_a_file_is_named(name: str, codec: Compression) -> None:
+    """Packed twice by any two codecs, or packed although it is no text."""
+    pack = {Compression.GZIP: gzip.compress, Compression.BZIP2: bz2.compress}[codec]
+    code, message = refusal_of_kind(pack(MAGIC[name]), Storage(Format.CSV, codec))
+
+    assert code in {name, "packed-twice"}
+    assert codec.value in message
+
+
+def skippable(content: bytes, number: int = 0) -> bytes:
+    return bytes([0x50 + number]) + b"\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+
+
+ZSTD = Storage(Format.CSV, Compression.ZSTD)
+
+
+@pytest.mark.parametrize(
+    "before", [b"", skippable(b""), skippable(b"1234", 15) + skippable(b"x"), skippable(b"x" * HEAD)]
+)
+def test_frames_without_data_are_skipped(before: bytes) -> None:
+    """A file of zstd may begin with them (RFC 8878), as pzstd writes it; those of lz4 are alike."""
+    first = (before + MAGIC["zstd"])[:HEAD]
+
+    assert text_of(first, ZSTD, Csv()) is None
+    assert refusal_of_kind(first, Storage(Format.CSV))[0] == "zstd"
+    if before and len(before) < HEAD:
+        assert refusal_of_kind(before + MAGIC["lz4"], ZSTD)[0] == "lz4"
+
+
+FRAMES = {
+    "a window of 1 GiB": (b"\x00\xa0", "zstd-window"),
+    "a window beyond 128 MiB": (b"\x00\x89", "zstd-window"),
+    "a window of 128 MiB": (b"\x00\x88", None),
+    "a dictionary": (b"\x01\x50\x07", "zstd-dictionary"),
+    "a dictionary of four bytes": (b"\x23\x00\x00\x00\x07", "zstd-dictionary"),
+    "a dictionary without a number": (b"\x01\x50\x00", None),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_that_decoders_refuse_is_named(name: str) -> None:
+    """By its header: the file is whole, and what packed it can do otherwise."""
+    begin, code = FRAMES[name]
+    for before in (b"", skippable(b"abc")):
+        first = before + b"\x28\xb5\x2f\xfd" + begin + bytes(20)
+        if code is None:
+            assert text_of(first, ZSTD, Csv()) is None
+        else:
+            assert refusal_of_kind(first, ZSTD)[0] == code
 
 
 @pytest.mark.parametrize("storage", [each for each in STORAGES if not each.format.is_text], ids=lambda it: it.suffix)

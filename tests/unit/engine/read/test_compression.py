@@ -80,6 +80,50 @@ def test_members_without_content_cost_little(codec: Compression, monkeypatch: py
     assert asked < 100 * len(packed)
 
 
+def skippable(size: int) -> bytes:
+    return b"\x5a\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+
+
+ZSTD_TEXT = PACK[Compression.ZSTD](TEXT)
+PADDED = {
+    "zstd: a frame without data before": (Compression.ZSTD, skippable(4) + ZSTD_TEXT),
+    "zstd: between": (
+        Compression.ZSTD,
+        PACK[Compression.ZSTD](TEXT[:9]) + skippable(0) + PACK[Compression.ZSTD](TEXT[9:]),
+    ),
+    "zstd: behind": (Compression.ZSTD, ZSTD_TEXT + skippable(3)),
+    "zstd: of several MiB": (Compression.ZSTD, skippable(3 << 20) + ZSTD_TEXT + skippable(3 << 20)),
+    "gzip: zeros behind": (Compression.GZIP, gzip.compress(TEXT) + bytes(512)),
+    "gzip: several MiB of zeros": (Compression.GZIP, gzip.compress(TEXT) + bytes(3 << 20)),
+    "gzip: zeros between": (Compression.GZIP, gzip.compress(TEXT[:9]) + bytes(9) + gzip.compress(TEXT[9:])),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_padding_is_skipped_and_counted(name: str) -> None:
+    """Frames without data (RFC 8878 §3.1.2), and the zeros of tapes, which gzip itself skips."""
+    codec, packed = PADDED[name]
+    pieces = list(unpacked(io.BytesIO(packed), codec))
+
+    assert b"".join(piece for piece, _ in pieces) == TEXT
+    assert sum(taken for _, taken in pieces) == len(packed)
+
+
+@pytest.mark.parametrize(
+    ("codec", "packed"),
+    [
+        (Compression.GZIP, gzip.compress(TEXT) + bytes(9) + b"x"),
+        (Compression.GZIP, bytes(9)),
+        (Compression.BZIP2, bz2.compress(TEXT) + bytes(9)),
+        (Compression.ZSTD, ZSTD_TEXT + skippable(9)[:-2]),
+        (Compression.ZSTD, skippable(9)[:-2]),
+    ],
+)
+def test_padding_that_breaks_off_or_is_of_another_codec_is_damage(codec: Compression, packed: bytes) -> None:
+    """Nothing else may follow."""
+    assert broken(packed, codec) == "damaged"
+
+
 @pytest.mark.parametrize("codec", PACKED)
 @pytest.mark.parametrize("flaw", ["cut off", "half", "more", "other", "empty"])
 def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import pickle
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read import avro, parquet_orc, stored_columns
@@ -269,3 +271,38 @@ def test_a_delivery_of_orc_is_read_by_one_process(tmp_path: Path, monkeypatch: p
     assert found.sizes == {0: 4, 1: 4}
     assert running == [None]
     assert [each.poll() for each in started] == [-signal.SIGKILL]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_damaged_object_of_a_delivery_is_named(form: Format, tmp_path: Path) -> None:
+    """By its number, whatever its format."""
+    good = written(TABLE, Storage(form))
+    with pytest.raises(UnreadableError) as refused:
+        opened(plan(form), tmp_path, good, good[:-30], good)
+
+    assert refused.value.finding.part == 1
+
+
+@pytest.mark.parametrize("form", [Format.PARQUET, Format.AVRO])
+def test_a_file_without_columns_says_so(form: Format, tmp_path: Path) -> None:
+    """It has none of the declared ones, because it has none."""
+    nothing = written(pa.table({"id": [1]}).select([]), Storage(form))
+    with pytest.raises(UnreadableError) as refused:
+        opened(plan(form), tmp_path, nothing)
+
+    assert refused.value.finding.message == "the file has no columns: write those that the contract declares"
+
+
+WHOLE_ORC = base64.b64decode("""
+T1JDKwAAChMKAwAAABIMCAMSBggAEAQYBlAACQAARgICQDcAAAoGCAYQABgYCgYIARAAGAcSBAgCEAAaA1VUQyEAAAoOCgwIAxIGCAAQBBgGUA
+BtAAAIAxA9GgoIAxAYGAcgHigDIggIAyAAKAAwADADOgwIAxIGCAAQBBgGUABAkE5IAWIFMi4zLjEIORABGICABCICAAwoEzAGgvQDA09SQxc=
+""")
+"""An ORC file of three whole numbers, without a struct around them."""
+
+
+def test_orc_without_a_struct_has_no_columns(tmp_path: Path) -> None:
+    """The file is whole, and is no table."""
+    with pytest.raises(UnreadableError) as refused:
+        opened(plan(Format.ORC), tmp_path, WHOLE_ORC)
+
+    assert refused.value.finding.code == "no-struct"

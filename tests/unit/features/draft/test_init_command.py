@@ -139,7 +139,7 @@ def test_what_cannot_be_drafted_is_one_sentence(
         ('a, b\n"x", "1"\n"y", "2"\n', "quotes that do not close or stand inside a value"),
         ("178,13,first\n1,2,3,4\n5,6,7,8\n", "another number of values than the header"),
         ('{\n  "a": 1,\n  "b": 2\n}\n', "4 rows (first: row 1) are"),
-        ('{"a": 1} {"a": 2}\n', "1 row (first: row 1) is no JSON"),
+        ('{"a": 1} {"a": 2}\n', "1 row (first: row 1) has several objects in one line"),
         ('{"a": NaN}\n{"a": NaN}\n', "2 rows (first: row 1)"),
     ],
 )
