@@ -200,7 +200,8 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
         yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
     if columns.extra:
         extra = ", ".join(each or "one without a name" for each in columns.extra)
-        message = f"the file has columns the contract does not name: {extra}"
+        ends = "; the last one has none: does each line end with a delimiter?" if columns.found[-1:] == ("",) else ""
+        message = f"the file has columns the contract does not name: {extra}{ends}"
         yield _of_file("additional-columns", _FIELDS[plan.policy.additional_fields], "declared columns", message)
         if alike := _alike(plan, columns):
             pairs = named(" and ".join(names) for names in alike)

@@ -78,7 +78,8 @@ _NUMBERS = frozenset({LogicalType.INTEGER, LogicalType.NUMBER, LogicalType.DECIM
 _DAYS = frozenset({LogicalType.DATE, LogicalType.TIMESTAMP})
 _CLOCK = r"(?:[T ,]+[0-9]{1,2}:[0-9]{2}.*)?"
 _CURRENCY = r"(?:[$€£¥₹]|[A-Z]{3})"
-_NUMBER = r"[-+]?[0-9][0-9.,' ]*"
+_DIGITS = r"[0-9][0-9.,' ]*"
+_NUMBER = rf"[-+]?{_DIGITS}"
 _SEPARATED = re.compile(r"[-+]?[0-9]*(?:[.,'\u2019_ \u00a0\u202f][0-9]{3})*(?:[.,][0-9]*)?")
 ISO_DAY = len("YYYY-MM-DD")
 _GROUP = 3
@@ -130,6 +131,26 @@ MISTAKES: dict[str, Mistake] = {
     "percent": Mistake(_NUMBERS, rf"{_NUMBER}%", "written with a percent sign: write the number alone"),
     "currency": Mistake(
         _NUMBERS, rf"{_CURRENCY} ?{_NUMBER}|{_NUMBER} ?{_CURRENCY}", "written with a currency: write the number alone"
+    ),
+    "sign-behind": Mistake(
+        _NUMBERS,
+        rf"(?:{_CURRENCY} ?)?{_DIGITS} ?[-+]|{_DIGITS} ?(?:[CD]R|[CD]r)",
+        "written with the sign behind the number, as SAP prints it: write -1234.5, not 1234.5-",
+    ),
+    "parentheses": Mistake(
+        _NUMBERS,
+        rf"(?:{_CURRENCY} ?)?\( ?(?:{_CURRENCY} ?)?{_DIGITS}%? ?\) ?%?",
+        "written in parentheses for less than 0, as in accounting: write -1234.5, not (1234.5)",
+    ),
+    "other-minus": Mistake(
+        _NUMBERS,
+        rf"[\u2010-\u2015\u2212\ufe63\uff0d] ?{_DIGITS}",
+        "written with another character for minus (such as U+2212): write the hyphen, as in -1234.5",
+    ),
+    "apostrophe": Mistake(
+        _NUMBERS | _DAYS | {LogicalType.TIME, LogicalType.BOOLEAN},
+        r"['\u2018\u2019\u00b4`][^'].*",
+        "written with an apostrophe before the value, as spreadsheets mark texts: write the value alone",
     ),
     "boolean-word": Mistake(
         {LogicalType.BOOLEAN},
@@ -308,13 +329,17 @@ def _mistake(field_type: LogicalType, text: str, csv: Csv, *, is_json: bool, of_
     elif is_json and of_type and (bare in _OBJECTS or (field_type in _SPEAKING and _TOKEN.fullmatch(bare))):
         code = NESTED if bare in _OBJECTS else UNQUOTED
     elif field_type.numeric and not csv.has_plain_numbers:
-        code = SEPARATORS if _SEPARATED.fullmatch(bare.lstrip("-+")) else ""
+        code = SEPARATORS if _SEPARATED.fullmatch(bare.lstrip("-+")) else _known(field_type, bare)
     elif grammar is None or re.fullmatch(grammar, bare):
-        code = _of_value(field_type, text, is_json=is_json)
+        code = _of_value(field_type, text, is_json=is_json) or (_known(field_type, bare) if field_type.numeric else "")
     else:
-        known = (key for key, each in MISTAKES.items() if field_type in each.types and re.fullmatch(each.pattern, bare))
-        code = next(known, "")
+        code = _known(field_type, bare)
     return (code, "") if code else None
+
+
+def _known(field_type: LogicalType, text: str) -> str:
+    """The first known mistake that a text shows; empty for none."""
+    return next((k for k, it in MISTAKES.items() if field_type in it.types and re.fullmatch(it.pattern, text)), "")
 
 
 def _of_value(field_type: LogicalType, text: str, *, is_json: bool) -> str:

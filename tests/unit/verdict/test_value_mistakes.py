@@ -20,6 +20,26 @@ WRITTEN = {
     "scientific": [(LogicalType.INTEGER, "1.23E+12")],
     "percent": [(LogicalType.NUMBER, "9.5 %")],
     "currency": [(LogicalType.NUMBER, "€ 9.99"), (LogicalType.DECIMAL, "9.99 EUR"), (LogicalType.NUMBER, "$1")],
+    "sign-behind": [
+        (LogicalType.NUMBER, "123.00-"),
+        (LogicalType.DECIMAL, "1.234,56-"),
+        (LogicalType.INTEGER, "20 -"),
+        (LogicalType.NUMBER, "5+"),
+        (LogicalType.DECIMAL, "9.99 CR"),
+    ],
+    "parentheses": [
+        (LogicalType.NUMBER, "(1,234.50)"),
+        (LogicalType.INTEGER, "(3)"),
+        (LogicalType.DECIMAL, "($ 9.99)"),
+        (LogicalType.DECIMAL, "$(9.99)"),
+    ],
+    "other-minus": [(LogicalType.NUMBER, "\u22121.5"), (LogicalType.INTEGER, "\u201320")],
+    "apostrophe": [
+        (LogicalType.DECIMAL, "'-4.0"),
+        (LogicalType.INTEGER, "'20"),
+        (LogicalType.DATE, "'2024-12-31"),
+        (LogicalType.NUMBER, "\u20191.5"),
+    ],
     "boolean-word": [(LogicalType.BOOLEAN, "yes"), (LogicalType.BOOLEAN, "0"), (LogicalType.BOOLEAN, "Ja")],
     "dotted-date": [(LogicalType.DATE, "31.12.2024"), (LogicalType.TIMESTAMP, "1.2.24 10:00")],
     "slashed-date": [(LogicalType.DATE, "12/31/2024"), (LogicalType.DATE, "2024/12/31")],
@@ -42,6 +62,17 @@ def test_a_known_mistake_is_told_from_the_text(code: str, logical: LogicalType, 
     assert found is not None
     assert (found.code, found.values, found.of) == (code, 1, 1)
     assert ": write" in remedy(ValueMistake(code, 1, 1), Storage())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("1.234,56-", "sign-behind"), ("(3,00)", "parentheses"), ("7,5%", "percent"), ("1,234.5", "separators")],
+)
+def test_mistakes_are_told_beside_declared_separators(text: str, code: str) -> None:
+    """Where a contract declares how numbers are written, what else is wrong with them is named."""
+    csv = Csv(delimiter=";", decimal_separator=",", thousands_separator=".")
+
+    assert form_of(LogicalType.DECIMAL, [text], csv=csv) == ValueMistake(code, 1, 1)
 
 
 @pytest.mark.parametrize("text", ["2026-02-30", "0000-00-00", "2026-13-01"])
