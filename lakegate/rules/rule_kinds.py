@@ -55,13 +55,14 @@ from typing import TYPE_CHECKING
 
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
+from lakegate.contract.documents.schema_validation import OTHER_WORDS
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules import dcm_rules, field_constraints, json_schema_rules, odcs_metrics, row_conditions
-from lakegate.rules.check_builder import ByField, InContract, brief, once, refuse, skipped
+from lakegate.rules.check_builder import ByField, InContract, brief, not_measured, once, refuse, skipped
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.service_level_rules import service_level
@@ -236,15 +237,36 @@ SUITS: dict[str, tuple[Callable[[LogicalType], bool], str]] = {
 """The field types that a kind of rule supports, and their name in messages."""
 
 
+METRIC_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("rowCount", "nullValues", "duplicateValues"), ()),
+    "missingValues": ("missingValues",),
+}
+"""The arguments of library metrics beside `properties`; `invalidValues` judges its own."""
+
+
 def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """The checks of a rule over its fields, at least one; a rule of an unknown kind is skipped."""
     _judge_types(rule, fields)
+    foreign = _foreign_argument(rule)
+    if foreign is not None:
+        return (skipped(rule, fields, foreign),)
     compile_one = RULES.get(rule.kind)
     if compile_one is None:
         return (skipped(rule, fields, f"rules of the kind {rule.kind} are not measured by this version"),)
     if isinstance(compile_one, InContract):
         return compile_one.compile(contract, dataset, rule, fields)
     return compile_one(rule, fields)
+
+
+def _foreign_argument(rule: Rule) -> str | None:
+    """The reason why a library metric is skipped that has another argument than those that it knows."""
+    known = METRIC_ARGUMENTS.get(rule.kind)
+    given = (name for name, value in rule.arguments.items() if value is not None)
+    foreign = None if known is None else next((name for name in given if name not in known), None)
+    if foreign is None:
+        return None
+    what, near = f"the argument {brief(foreign)} of {rule.kind}", (*(known or ()), "properties")
+    return not_measured(what, OTHER_WORDS.get(foreign.casefold(), foreign), near)
 
 
 def is_by_field(rule: Rule) -> bool:

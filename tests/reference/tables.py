@@ -1,4 +1,4 @@
-"""The tables of docs/types.md and docs/rules.md, made from the code and from the cases.
+"""The tables of docs/types.md, docs/rules.md and docs/vocabularies.md, made from the code and from the cases.
 
 `python -m tests.reference.tables` writes them.
 """
@@ -17,6 +17,7 @@ from lakegate.plan.check import Check, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Not, Predicate, Present, together
 from lakegate.rules.rule_kinds import RULES
+from tests.reference import vocabularies
 from tests.reference.cases import Case, cases_of_parts, good_cases
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -168,6 +169,7 @@ TABLES = {
     "rules.md#rules": rules_table(),
     "rules.md#expectations": expectations_table(),
     "rules.md#soda": soda_table(),
+    **{f"vocabularies.md#{name}": vocabularies.table(name) for name in vocabularies.VOCABULARIES},
 }
 
 if __name__ == "__main__":
