@@ -149,19 +149,6 @@ def bound_not_whole(contract: Contract, _document: Document) -> Iterator[Finding
                 yield rule.origin.path, f"{shown(field.name)} is an integer, and {value} is none: write a whole number."
 
 
-def contradicting_thresholds(contract: Contract, _document: Document) -> Iterator[Finding]:
-    """Two rules that count the same rows can both hold."""
-    for dataset in contract.datasets:
-        seen: dict[object, tuple[Decimal | None, Decimal | None]] = {}
-        for rule in (each for each in dataset.rules if each.comparison is not None and each.comparison.operands):
-            assert rule.comparison is not None
-            ends = _ends(rule.comparison.operator, rule.comparison.operands)
-            subject = (rule.kind, rule.fields, repr(sorted(rule.arguments.items(), key=str)), rule.comparison.percent)
-            low, high = seen.setdefault(subject, ends)
-            if _apart(low, ends[1]) or _apart(ends[0], high):
-                yield rule.origin.path, "Another rule asks for numbers that this one refuses: no delivery meets both."
-
-
 def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
     """The checks of single values, by field, without rules that do not compile or whose patterns are too slow."""
     found: dict[str, list[Check]] = {}
@@ -184,25 +171,6 @@ def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
 def _listed(rule: Rule) -> list[str]:
     values = rule.arguments.get(LISTS.get(rule.kind, ""))
     return [str(each) for each in values if each is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
-
-
-def _ends(operator: str, operands: tuple[Decimal, ...]) -> tuple[Decimal | None, Decimal | None]:
-    """The smallest and largest number of a threshold; exclusive bounds are treated as inclusive."""
-    match operator:
-        case "mustBe":
-            return operands[0], operands[0]
-        case "mustBeGreaterThan" | "mustBeGreaterOrEqualTo":
-            return operands[0], None
-        case "mustBeLessThan" | "mustBeLessOrEqualTo":
-            return None, operands[0]
-        case "mustBeBetween":
-            return min(operands), max(operands)
-        case _:
-            return None, None
-
-
-def _apart(low: Decimal | None, high: Decimal | None) -> bool:
-    return low is not None and high is not None and low > high
 
 
 SIDES = (

@@ -1,0 +1,260 @@
+"""Thresholds of measures that no data can meet together: of one measure, or of measures that bound each other.
+
+Rules are compared as checks, whatever the words of their format or technology: `size` of DCM, `rowCount` of ODCS and `row_count`
+of Soda are one measure. Of a check the widest tier counts: the tolerance beyond which it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+
+from lakegate.contract.contract_model import Contract, Dataset, Rule
+from lakegate.contract.documents.document_tree import Document
+from lakegate.contract.logical_types import number_of
+from lakegate.lints.findings import Finding
+from lakegate.plan.check import Check, Tier, Unit
+from lakegate.plan.metrics import Metric, Number
+from lakegate.plan.predicates import Length, Not, OneOf, Predicate, Within
+from lakegate.rules.compile_plan import checks_by_rule
+from lakegate.text import without_hints
+
+OF_VALUES = ("minimum", "maximum", "min", "max")
+"""Kinds of rules about the least and greatest value, which `reversed-bounds` compares with each other."""
+OF_PRESENCE = ("required", "primaryKey")
+"""Kinds of rules that `required-and-null` compares."""
+COUNTS = (Number.FAILING, Number.TOTAL, Number.REMAINING)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Numbers between two bounds, inclusive unless open; None: no bound."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    low_open: bool = False
+    high_open: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no such number."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
+
+    @property
+    def whole(self) -> Span:
+        """The bounds of the whole numbers among them."""
+        low = None if self.low is None else floor(self.low) + 1 if self.low_open else ceil(self.low)
+        high = None if self.high is None else ceil(self.high) - 1 if self.high_open else floor(self.high)
+        return Span(None if low is None else Fraction(low), None if high is None else Fraction(high))
+
+    def within(self, other: Span) -> Span:
+        """The numbers that are in both."""
+        low, low_open = max(
+            ((each.low, each.low_open) for each in (self, other) if each.low is not None), default=(None, False)
+        )
+        high, is_closed = min(
+            ((each.high, not each.high_open) for each in (self, other) if each.high is not None), default=(None, True)
+        )
+        return Span(low, high, low_open, not is_closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a check says of a measure."""
+
+    rule: Rule
+    check: Check
+    span: Span
+
+
+Measures = dict[Hashable, list[Bound]]
+
+
+def contradicting_thresholds(contract: Contract, _document: Document) -> Iterator[Finding]:
+    """Rules about one measure, or about measures that bound each other, can hold together."""
+    for dataset in contract.datasets:
+        measures = _measures(contract, dataset)
+        found = {id(rule): (rule, words) for rule, words in (*_of_one_measure(measures), *_of_related(measures))}
+        yield from ((rule.origin.path, words) for rule, words in found.values())
+
+
+def _measures(contract: Contract, dataset: Dataset) -> Measures:
+    """The bounds of each measure, in the order of the rules."""
+    found: Measures = {}
+    with without_hints():
+        compiled = list(checks_by_rule(contract, dataset))
+    for rule, checks in compiled:
+        for each in checks:
+            tier = each.tolerate or each.accept
+            if each.skip is None and not tier.interval.outside and not each.metric.is_external:
+                for key, span in _bounds(each, tier):
+                    found.setdefault(key, []).append(Bound(rule, each, span))
+    return found
+
+
+def _bounds(check: Check, tier: Tier) -> Iterator[tuple[Hashable, Span]]:
+    """The measures of a check, each with its good numbers: rows that fail are a number and a share of them."""
+    good = tier.interval
+    span = Span(_exact(good.low), _exact(good.high), good.low_open, good.high_open)
+    key = _key(check, tier.predicate)
+    if check.unit in {Unit.SHARE, Unit.PART}:
+        low, high = (None if each is None else 1 - each for each in (span.high, span.low))
+        yield (key, "share"), Span(low, high, span.high_open, span.low_open)
+    elif check.unit is Unit.PERCENT:
+        low, high = (None if each is None else each / 100 for each in (span.low, span.high))
+        yield (key, "share"), Span(low, high, span.low_open, span.high_open)
+    else:
+        is_count = check.metric.spec.number in COUNTS
+        span = span.whole if is_count else span
+        yield (key, "number"), span
+        if check.metric is Metric.FAILING_ROWS and span.high == 0:
+            yield (key, "share"), Span(Fraction(0), Fraction(0))
+        if check.metric is Metric.FAILING_ROWS and span.low is not None and span.low > 0:
+            yield (key, "share"), Span(Fraction(0), low_open=True)
+
+
+def _key(check: Check, predicate: Predicate | None) -> Hashable:
+    """The measure of a check, without its unit."""
+    return (
+        *(check.metric, check.fields, check.of_elements, check.row_filter, check.nulls_alike, check.quantile),
+        *(predicate, check.query, check.header),
+    )
+
+
+def _of_one_measure(measures: Measures) -> Iterator[tuple[Rule, str]]:
+    for bounds in measures.values():
+        least, greatest, span = bounds[0], bounds[0], bounds[0].span
+        for each in bounds[1:]:
+            common = span.within(each.span)
+            if not common.is_empty:
+                least = each if (common.low, common.low_open) != (span.low, span.low_open) else least
+                greatest = each if (common.high, common.high_open) != (span.high, span.high_open) else greatest
+                span = common
+                continue
+            other = least if Span(span.low, None, span.low_open).within(each.span).is_empty else greatest
+            if {other.rule.kind, each.rule.kind}.isdisjoint(OF_PRESENCE):
+                yield each.rule, _words(each.check, other.check)
+
+
+def _words(check: Check, other: Check) -> str:
+    return f"This rule wants {check.wanted}, and another one {other.wanted}: no delivery meets both."
+
+
+# ---- Measures that bound each other ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values that the rules of a field allow, and the number of rows of a delivery."""
+
+    span: Span
+    lengths: Span
+    listed: int | None
+    """The number of values in the shortest closed list."""
+    rows: Span
+    source: Check | None
+    """The last check that bounds the values."""
+
+
+def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
+    """Mean, quantiles, sum and deviation lie within what single values allow, and counts within the number of rows."""
+    bounds = [each for found in measures.values() for each in found]
+    rows = Span(Fraction(0))
+    counting: Check | None = None
+    for each in bounds:
+        if each.check.metric is Metric.ROW_COUNT and each.check.row_filter is None:
+            rows, counting = rows.within(each.span), each.check
+    required = {name for each in bounds if each.rule.kind in OF_PRESENCE for name in each.check.fields}
+    for name in dict.fromkeys(each.check.fields[0] for each in bounds if len(each.check.fields) == 1):
+        own = [each for each in bounds if each.check.fields == (name,) and not each.check.of_elements]
+        yield from _of_field(own, _values(own, rows), counting, is_required=name in required)
+
+
+def _values(bounds: list[Bound], rows: Span) -> _Values:
+    span, lengths, listed, source = Span(), Span(), None, None
+    for each in bounds:
+        predicate = (each.check.tolerate or each.check.accept).predicate
+        if each.check.metric is not Metric.FAILING_ROWS or each.span.high != 0 or each.check.row_filter is not None:
+            continue
+        match predicate:
+            case Within(_, low, high, low_open, high_open):
+                span, source = span.within(Span(_number(low), _number(high), low_open, high_open)), each.check
+            case Length(_, low, high):
+                lengths, source = lengths.within(Span(_exact(low), _exact(high))), each.check
+            case OneOf(_, values):
+                listed, source = min(len(values), listed if listed is not None else len(values)), each.check
+    return _Values(span, lengths, listed, rows, source)
+
+
+def _exact(end: Decimal | int | None) -> Fraction | None:
+    return None if end is None else Fraction(end)
+
+
+def _number(end: str | None) -> Fraction | None:
+    number = None if end is None else number_of(end)
+    return None if number is None else Fraction(number)
+
+
+def _of_field(
+    bounds: list[Bound], values: _Values, counting: Check | None, *, is_required: bool
+) -> Iterator[tuple[Rule, str]]:
+    for each in bounds:
+        if each.check.row_filter is not None or each.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
+            continue
+        possible, other = _possible(each.check, values, counting, is_required=is_required)
+        if other is not None and possible.within(each.span).is_empty:
+            yield each.rule, _words(each.check, other)
+        reached = _reached(each)
+        if reached is not None and values.source is not None and reached.within(values.span).is_empty:
+            yield each.rule, _words(each.check, values.source)
+
+
+def _possible(check: Check, values: _Values, counting: Check | None, *, is_required: bool) -> tuple[Span, Check | None]:
+    """The numbers that a measure of a field can have by other rules, with one of these."""
+    low, high, found = values.span.low, values.span.high, Span()
+    match check.metric:
+        case Metric.MEAN | Metric.QUANTILE:
+            found = values.span
+        case Metric.MEAN_LENGTH:
+            found = values.lengths
+        case Metric.DEVIATION if low is not None and high is not None:
+            # Two values at the ends have the largest sample deviation: the range by the square root of 2.
+            found = Span(Fraction(0), (high - low) * Fraction(70_710_679, 100_000_000))
+        case Metric.SUM:
+            least = values.rows.low if is_required and values.rows.low else Fraction(1)
+            found = _of_sum(values.span, least, values.rows.high)
+        case Metric.DISTINCT_COUNT if values.listed is not None:
+            found = Span(Fraction(0), Fraction(values.listed))
+        case Metric.DISTINCT_COUNT | Metric.FAILING_ROWS | Metric.DUPLICATE_ROWS | Metric.DUPLICATE_KEYS:
+            return Span(Fraction(0), values.rows.high), counting
+    return found, values.source
+
+
+def _of_sum(span: Span, least: Fraction, most: Fraction | None) -> Span:
+    """The sum of at least and at most so many values; at least one, because nothing has no sum."""
+    low = None if span.low is None else span.low * least if span.low >= 0 else None if most is None else span.low * most
+    high = (
+        None
+        if span.high is None
+        else span.high * least
+        if span.high <= 0
+        else None
+        if most is None
+        else span.high * most
+    )
+    return Span(low, high)
+
+
+def _reached(bound: Bound) -> Span | None:
+    """The values of which some row is to have one; None for other checks."""
+    predicate = bound.check.accept.predicate
+    is_some = bound.check.metric is Metric.FAILING_ROWS and bound.span.low is not None and bound.span.low >= 1
+    if not is_some or not isinstance(predicate, Not) or not isinstance(predicate.inner, Within):
+        return None
+    inner = predicate.inner
+    return Span(_number(inner.low), _number(inner.high), inner.low_open, inner.high_open)
