@@ -7,7 +7,7 @@ of Soda are one measure. Of a check the widest tier counts: the tolerance beyond
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -78,16 +78,18 @@ Measures = dict[Hashable, list[Bound]]
 def contradicting_thresholds(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Rules about one measure, or about measures that bound each other, can hold together."""
     for dataset in contract.datasets:
-        measures = _measures(contract, dataset)
-        found = {id(rule): (rule, words) for rule, words in (*_of_one_measure(measures), *_of_related(measures))}
-        yield from ((rule.origin.path, words) for rule, words in found.values())
+        for schedule in dict.fromkeys(rule.schedule for rule in dataset.rules):
+            measures = _measures(contract, dataset, schedule)
+            problems = {id(rule): (rule, words) for rule, words in (*_of_one_measure(measures), *_of_related(measures))}
+            yield from ((rule.origin.path, words) for rule, words in problems.values())
 
 
-def _measures(contract: Contract, dataset: Dataset) -> Measures:
-    """The bounds of each measure, in the order of the rules."""
+def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
+    """The bounds of each measure, in the order of the rules; rules with a schedule of their own measure other data."""
+    own = replace(dataset, rules=tuple(each for each in dataset.rules if each.schedule == schedule))
     found: Measures = {}
     with without_hints():
-        compiled = list(checks_by_rule(contract, dataset))
+        compiled = list(checks_by_rule(contract, own))
     for rule, checks in compiled:
         for each in checks:
             tier = each.tolerate or each.accept
