@@ -90,6 +90,10 @@ _BLANKS = "\u00a0\u202f"
 _SPEAKING = frozenset({LogicalType.STRING, LogicalType.BINARY})
 
 
+BEYOND_CALENDARS, BEYOND_TYPE = "beyond all calendars", ", beyond its type"
+"""The text of a moment that no calendar has, and the end of the text of a number that its column in the file excludes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """A known mistake in texts that are not values of their type."""
@@ -151,6 +155,12 @@ MISTAKES: dict[str, Mistake] = {
         _NUMBERS | _DAYS | {LogicalType.TIME, LogicalType.BOOLEAN},
         r"['\u2018\u2019\u00b4`][^'].*",
         "written with an apostrophe before the value, as spreadsheets mark texts: write the value alone",
+    ),
+    "beyond-type": Mistake(
+        _NUMBERS | _DAYS | {LogicalType.TIME},
+        rf"{BEYOND_CALENDARS}|.*{BEYOND_TYPE}|<value out of range: .*>",
+        "beyond the type of their column in the file, so that readers take them for different values: "
+        "write them again, with a type that holds them",
     ),
     "boolean-word": Mistake(
         {LogicalType.BOOLEAN},

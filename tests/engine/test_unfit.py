@@ -24,6 +24,7 @@ def test_a_value_that_does_not_fit_its_type_is_none_of_it(name: str, judge_files
 
     assert judged.result.unreadable is None
     assert failing(judged) == {"type-0/x": case.failing, "required/x": 0}
+    assert [each.form and each.form.code for each in judged.result.measurements] == ["beyond-type", None]
 
 
 NESTED = """\

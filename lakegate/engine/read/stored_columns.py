@@ -33,6 +33,7 @@ from lakegate.plan.plan import ENTRIES, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns, IncompatibleType
+from lakegate.verdict.value_mistakes import BEYOND_CALENDARS, BEYOND_TYPE
 
 if TYPE_CHECKING:
     Found = tuple[PlanField, Physical | None]
@@ -336,7 +337,7 @@ _DAYS = "BETWEEN DATE '0000-01-01' AND DATE '9999-12-31'"
 _MOMENTS = "BETWEEN TIMESTAMP '0000-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
 _KNOWN_MOMENTS = "BETWEEN TIMESTAMP '-290000-01-01 00:00:00' AND TIMESTAMP '294000-01-01 00:00:00'"
 """Moments that DuckDB can write; it fails at the very first ones that 64 bits hold."""
-_BEYOND = "'beyond all calendars'"
+_BEYOND = f"'{BEYOND_CALENDARS}'"
 
 
 def raw_name(alias: str) -> str:
@@ -368,7 +369,7 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
     raw = raw_name(field.alias)
     if is_binary(field, physical):
         return Expression(raw, raw, raw, column=raw)
-    text = _TEXTS[physical.kind](raw, physical)
+    text = _marked(_TEXTS[physical.kind](raw, physical), raw, physical)
     own = valid_name(field.alias) if _has_valid(physical) else raw
     value = _value(field, physical, own, text) if holds(physical, field) else nothing
     return Expression(text, value, raw, column=raw)
@@ -377,6 +378,18 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
 def _has_valid(physical: Physical) -> bool:
     """Whether values that do not fit the file's own type have to be told apart from those that do."""
     return physical.kind is Kind.EXACT or physical.limits is not None
+
+
+def _marked(text: str, raw: str, physical: Physical) -> str:
+    """The text of a number, of one that does not fit the file's own type with a mark."""
+    if physical.limits is not None:
+        is_beyond = f"{raw} NOT BETWEEN {physical.limits[0]} AND {physical.limits[1]}"
+    elif physical.kind is Kind.EXACT:
+        digits = f"ltrim(regexp_replace(CAST({raw} AS VARCHAR), '[^0-9]', '', 'g'), '0')"
+        is_beyond = f"length({digits}) > {physical.digits[0]}"
+    else:
+        return text
+    return f"CASE WHEN {is_beyond} THEN concat({text}, '{BEYOND_TYPE}') ELSE {text} END"
 
 
 def is_binary(field: PlanField, physical: Physical) -> bool:

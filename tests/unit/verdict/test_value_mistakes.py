@@ -40,6 +40,11 @@ WRITTEN = {
         (LogicalType.DATE, "'2024-12-31"),
         (LogicalType.NUMBER, "\u20191.5"),
     ],
+    "beyond-type": [
+        (LogicalType.TIMESTAMP, "beyond all calendars"),
+        (LogicalType.DECIMAL, "9999.99, beyond its type"),
+        (LogicalType.TIME, "<value out of range: 90000000>"),
+    ],
     "boolean-word": [(LogicalType.BOOLEAN, "yes"), (LogicalType.BOOLEAN, "0"), (LogicalType.BOOLEAN, "Ja")],
     "dotted-date": [(LogicalType.DATE, "31.12.2024"), (LogicalType.TIMESTAMP, "1.2.24 10:00")],
     "slashed-date": [(LogicalType.DATE, "12/31/2024"), (LogicalType.DATE, "2024/12/31")],
