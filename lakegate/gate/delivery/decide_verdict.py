@@ -39,7 +39,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import APPROVAL_EXPIRED, DUPLICATE
-from lakegate.verdict.verdict import ACCEPTING, Verdict, broken_rules, counts_of, judge, reason_texts
+from lakegate.verdict.verdict import ACCEPTING, Judgement, Verdict, broken_rules, counts_of, judge, reason_texts
 
 # ---- The decision of a person ----
 # While a person is asked, the decision is only a candidate: nothing is claimed, and nothing is visible.
@@ -179,7 +179,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
     assert workload.pin is not None
     judgement = judge(compiled, measured)
     decision = Decision(
-        *warned(judgement.verdict, reason_texts(judgement.reasons), workload.pin.warning),
+        *warned(judgement.verdict, _reasons(judgement, measured, workload), workload.pin.warning),
         hashlib.sha256(result).hexdigest(),
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
@@ -190,6 +190,16 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         for each in publishers:
             decision = each.decided(compiled, measured, workload, decision)
     return DecisionAndCost(decision, measured.cost)
+
+
+def _reasons(judgement: Judgement, result: Result, workload: Workload) -> tuple[str, ...]:
+    """The reasons as texts; of several objects the one that cannot be read is told by its place, as its key may be long."""
+    part = result.unreadable.part if result.unreadable is not None and workload.parts is not None else None
+    outcomes = judgement.reasons
+    if part is not None:
+        place = f"object {part + 1:,} of the delivery, by the order of keys"
+        outcomes = tuple(replace(each, message=f"{place}: {each.message}") for each in outcomes)
+    return reason_texts(outcomes)
 
 
 def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:

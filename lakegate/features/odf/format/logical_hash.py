@@ -282,6 +282,7 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
             raise InputError("a common column has a null")
         if not batch.num_rows:
             continue
+        # Whole numbers alone: what wraps, as numbers beyond 63 bits do, is below 0, and refused as such.
         offsets, operations = (np.asarray(each.cast("int64", safe=False)) for each in columns[:2])
         first = int(offsets[0]) if first is None else first
         follows = following in {None, int(offsets[0])}
@@ -290,7 +291,7 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
         following = int(offsets[-1]) + 1
         pending = _paired(operations, is_pending=pending)
         counts += np.bincount(operations, minlength=len(OPERATIONS))
-        known = np.asarray(columns[2].cast("int64", safe=False))
+        known = np.asarray(columns[2].cast("int64"))
         if (np.diff(known) < 0).any() or (times[0] and _moment(columns[2][0]) < times[0][-1]):
             raise InputError("the system times go back")
         for found, each in zip(times, columns[2:], strict=True):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from lakegate.errors import InputError
 from lakegate.gate.delivery.advance import advance, completion, observe
+from lakegate.gate.delivery.attempts import result_of
+from lakegate.gate.delivery.decide_verdict import judged
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address, JobRun, JobState
 from lakegate.plan.plan import Plan
-from lakegate.plan.result import Result
+from lakegate.plan.result import Result, Unreadable
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.gate.scenarios import (
     answered,
@@ -105,3 +108,20 @@ def test_a_result_that_comes_before_the_cancel_counts() -> None:
     assert left == row
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
     assert env.dependencies.workloads.get(row.id).attempt == 1
+
+
+def test_the_object_that_cannot_be_read_is_told_in_the_reason() -> None:
+    """Of several objects its place; of one alone there is nothing to tell."""
+    env, row = answered()
+    plan, body = env.dependencies.plan(row), result_of(env.dependencies, row)
+    assert body is not None
+    result = replace(
+        Result.from_bytes(body), rows=0, measurements=(), unreadable=Unreadable("footer", "its end is missing", part=1)
+    ).to_bytes()
+    alone = judged(plan, result, row).decision
+    several = judged(plan, result, row._replace(parts=row.source)).decision
+    assert alone is not None
+    assert several is not None
+
+    assert alone.reasons == ("file/readable: its end is missing",)
+    assert several.reasons == ("file/readable: object 2 of the delivery, by the order of keys: its end is missing",)
