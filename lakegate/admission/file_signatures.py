@@ -214,7 +214,7 @@ def signature_of(head: bytes) -> tuple[str, str]:
         return Compression.ZSTD.value, f"{Compression.ZSTD.value}-compressed"
     known = {spec.signature: (each.value, f"{each.value}-compressed") for each, spec in COMPRESSIONS.items()}
     known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
-    found = (kind for signature, kind in (FOREIGN | known).items() if signature and head.startswith(signature))
+    found = (kind for signature, kind in (known | FOREIGN | known).items() if signature and head.startswith(signature))
     return next(found, None) or _deeper(head) or (Compression.NONE.value, "")
 
 

@@ -454,7 +454,7 @@ JSON_LINES: dict[str, tuple[bytes, str]] = {
     "a line that breaks off": (b'{"a": 1}\n{"a": ', "it is the last line, was the upload cut off?"),
     "two objects in a line": (
         b'{"a": 1}\n{"a": 1} {"a": 2}\n',
-        "(first: row 2) is no JSON (RFC 8259), from character 10 on",
+        "(first: row 2) has several objects in one line: write each object on a line of its own",
     ),
     "half of a character": (b'{"a": "\\ud83d"}\n', "half of a character"),
     "all records in one line": (
