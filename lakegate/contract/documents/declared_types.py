@@ -57,7 +57,8 @@ def declared_type(each: Field, requirements: ExpressedRequirements) -> DeclaredT
             return DeclaredType(zone=zone, is_rule=bool(by_rules))
         case LogicalType.INTEGER:
             by_rule = next((bits for bits in (16, 32) if _is_bounded(each, requirements, bits)), None)
-            bits = by_rule or _BITS.get(type_word(each.physical_type))
+            by_word = None if requirements.has_wide_integers else _BITS.get(type_word(each.physical_type))
+            bits = by_rule or by_word
             return DeclaredType(bits=bits, is_rule=by_rule is not None)
         case LogicalType.STRING:
             rules = [rule.arguments.get("value") for rule in requirements.named(each.name, "maxLength")]

@@ -132,6 +132,8 @@ def _paths(each: Field) -> Iterable[str]:
 
 PLAIN = re.compile(r"[\w .-]+")
 """A name that stands between quotes of any language as it is."""
+WIDE_INTEGERS = frozenset(("bigquery", "oracle", "snowflake", "sqlite"))
+"""Systems in which every word for whole numbers means the same type, of 64 bits and more."""
 BY_TYPES = ("type", "nested")
 """Kinds of rules that every target expresses by its own types."""
 
@@ -150,7 +152,15 @@ class ExpressedRequirements:
     """The rules of a dataset; those that a target asks for are expressed by it."""
 
     dataset: Dataset
+    has_wide_integers: bool = False
+    """Whether the words `int` and `smallint` mean 64 bits and more: those of the contract's servers do."""
     _expressed: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def in_contract(contract: Contract, dataset: Dataset) -> ExpressedRequirements:
+        """The rules of a dataset of a contract, whose servers say what its physical types mean."""
+        types = {each.type.strip().lower() for each in contract.about.servers}
+        return ExpressedRequirements(dataset, not types.isdisjoint(WIDE_INTEGERS))
 
     def of(self, path: str, kind: str) -> Iterator[Rule]:
         """The rules of a kind about one field alone."""

@@ -45,9 +45,9 @@ TYPES: dict[LogicalType, Any] = {
 }
 
 
-def avro(_contract: Contract, dataset: Dataset) -> Converted:
+def avro(contract: Contract, dataset: Dataset) -> Converted:
     """The schema as JSON. InputError for a name that Avro does not have."""
-    writer = AvroWriter(ExpressedRequirements(dataset))
+    writer = AvroWriter(ExpressedRequirements.in_contract(contract, dataset))
     record = writer.record(dataset.name, dataset.fields, None)
     namespace = dataset.native.get("avroNamespace")
     if namespace is not None and NAMESPACE.fullmatch(namespace) is None:

@@ -36,7 +36,7 @@ _TAG = re.compile(r"\{[{%#]")
 
 def dbt(contract: Contract, dataset: Dataset) -> Converted:
     """`sources` of a dbt project, of version 1.8 or later (`data_tests`)."""
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     name = contract.name or contract.id
     key = (
         requirements.key() if sum(len(each.fields) for each in dataset.rules if each.kind == "primaryKey") == 1 else ()

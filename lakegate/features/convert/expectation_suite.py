@@ -19,7 +19,7 @@ Expectation = dict[str, object]
 
 def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     """The document of an `ExpectationSuite` of Great Expectations 1."""
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     columns = [{"name": each.name, "type": _word(each)} for each in dataset.fields]
     schema = {"columns": columns, "contract": f"{contract.id}@{contract.version}", "dataset": dataset.name}
     found = [_expectation(SCHEMA, schema) | {"severity": "critical"}]

@@ -315,7 +315,7 @@ _TEXT = {"type": "string"}
 
 def json_schema(contract: Contract, dataset: Dataset) -> Converted:
     """The schema of a record; null is allowed where a field is not required."""
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     lost = list(_lost(dataset.fields, requirements))
     about = {"$schema": DIALECT, "title": dataset.name, "$comment": f"{contract.id} {contract.version}"}
     body = about | _record(requirements, dataset.fields, None)

@@ -23,7 +23,7 @@ from lakegate.contract.documents.imported_schema import (
 )
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.contract.physical_types import PHYSICAL, type_word
+from lakegate.contract.physical_types import PHYSICAL
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.features.convert.sql_script import (
@@ -34,6 +34,7 @@ from lakegate.features.convert.sql_script import (
     reader_of,
     statements,
     with_types_of,
+    words_of,
 )
 from lakegate.text import dataset_name, shown
 
@@ -248,9 +249,9 @@ ATHENA = DdlDialect(
 )
 
 
-def duckdb(_contract: Contract, dataset: Dataset) -> Converted:
+def duckdb(contract: Contract, dataset: Dataset) -> Converted:
     """A table with NOT NULL, UNIQUE and its primary key."""
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     lines = [_column(requirements, each) for each in dataset.fields]
     key = requirements.key()
     if key:
@@ -274,7 +275,7 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
         )
     common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
     fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
     columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
     place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
@@ -368,7 +369,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
         if unread is None:
             raise InputError("the text has no CREATE TABLE with columns")
         raise InputError(
-            f"the text is not SQL of this dialect: {shown(unread.words)} on line {unread.line} cannot be read; name another one"
+            f"the text is not SQL of this dialect: {shown(unread.words)} on line {unread.line} {unread.fault}; name another one"
             " with --dialect"
         )
     by_name = {each.key: each for each in reversed(tables)}
@@ -401,7 +402,7 @@ def _added(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str
             for action in tree.args["actions"]:
                 table.alter(action)
         case None:
-            yield f"line {statement.line}: {shown(statement.words)} cannot be read"
+            yield f"line {statement.line}: {shown(statement.words)} {statement.fault}"
         case _:
             yield f"line {statement.line}: {shown(statement.words)} creates no table with columns, and adds nothing to one"
 
@@ -428,9 +429,12 @@ def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description:
     return None if logical is None else _value(schema, path, kind, logical, description)
 
 
+_TYPE_ARGUMENTS = re.compile(r"\(.*\)")
+
+
 def _physical(kind: exp.DataType) -> LogicalType | None:
     """The logical type of a type that contracts name, such as RAW; a time of day with an offset is none."""
-    return None if kind.this is Type.TIMETZ else PHYSICAL.get(type_word(kind.sql()))
+    return None if kind.this is Type.TIMETZ else PHYSICAL.get(_TYPE_ARGUMENTS.sub("", words_of(kind)).lower())
 
 
 def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field | None:
@@ -444,7 +448,7 @@ def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field |
                 if not each.args.get("allow_null"):
                     schema.rule("required", inner)
             case _ if not _is_comment(each):
-                schema.lose(inner, f"{shown(each.sql())} has no equivalent")
+                schema.lose(inner, f"{shown(words_of(each))} has no equivalent")
     return found
 
 
@@ -478,7 +482,7 @@ def _value(
 ) -> Field:
     signed = SIGNED.get(kind.this, _MOMENTS.get(kind.this))
     plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
-    found = schema.value(path, logical, description, declared=plain.sql().lower())
+    found = schema.value(path, logical, description, declared=words_of(plain).lower())
     if kind.this in UNSIGNED:
         schema.rule("minimum", path, value=Decimal(0), exclusive=False)
     if kind.this in SERIALS:
@@ -534,11 +538,11 @@ class SqlTable:
     def _field(self, column: exp.ColumnDef) -> Field | None:
         kind = column.args.get("kind")
         if kind is None:
-            self.schema.lose(column.name, f"{_UNTYPED}: {shown(column.sql())}")
+            self.schema.lose(column.name, f"{_UNTYPED}: {shown(words_of(column))}")
             return None
         found = field_of(self.schema, column.name, kind, _comment(_constraints(column)))
         if found is None:
-            self.schema.lose(column.name, f"left out: no logical type has values of {shown(kind.sql())}")
+            self.schema.lose(column.name, f"left out: no logical type has values of {shown(words_of(kind))}")
         return found
 
     def describe(self, column: str | None, text: str) -> None:
@@ -606,7 +610,7 @@ class SqlTable:
         return known if known and len(known) == len(found) else None
 
     def _lose(self, place: str, each: exp.Expr) -> None:
-        self.schema.lose(place, f"{shown(each.sql())} has no equivalent")
+        self.schema.lose(place, f"{shown(words_of(each))} has no equivalent")
 
     def _refers(self, names: tuple[str, ...], each: exp.Expr) -> None:
         """A reference of columns; before one, a dialect may write the words FOREIGN KEY alone."""
@@ -625,7 +629,7 @@ class SqlTable:
             columns = table.targets(wanted) if table is not None else None
             if table is None or known is None or columns is None or len(columns) != len(known):
                 words = "has no equivalent: no table of the text has what it names"
-                self.schema.lose(", ".join(names), f"{shown(reference.sql())} {words}")
+                self.schema.lose(", ".join(names), f"{shown(words_of(reference))} {words}")
             else:
                 to = ",".join(f"{dataset_name(table.schema.name)}.{each}" for each in columns)
                 self.schema.rule("foreignKey", *known, to=to)

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lakegate.contract.documents.imported_schema import WIDE_INTEGERS
 from lakegate.errors import InputError
 from lakegate.sql.sql_parser import READ_BY, silence_sqlglot
 from lakegate.text import shown
@@ -32,8 +33,11 @@ MAX_CUTS: Final = 8
 """Attempts to find the line on which a quote is opened that is not closed."""
 MAX_PART_TOKENS: Final = 500
 """Tokens of a part that is repaired; longer ones are left out whole."""
-_BATCH = re.compile(r"^[ \t]*GO(?:[ \t]+[0-9]+)?[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-"""The end of a batch in scripts for SQL Server."""
+_BATCH = re.compile(r"^[ \t]*(?:GO(?:[ \t]+[0-9]+)?|/)[ \t]*;?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+"""The end of a batch in scripts for SQL Server, of a statement in those for Oracle."""
+_COPIED = re.compile(r"(?<=FROM stdin;\n).*?^\\\.[ \t]*$", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+"""The data behind COPY in dumps of PostgreSQL, up to its last line."""
+OPEN: Final = "cannot be read, nor what follows: a quote or comment is not closed"
 _BRACKETS = {
     TokenType.R_PAREN: TokenType.L_PAREN,
     TokenType.R_BRACKET: TokenType.L_BRACKET,
@@ -52,6 +56,7 @@ _CONSTRAINTS = frozenset(("CHECK", "CONSTRAINT", "FOREIGN", "PRIMARY", "UNIQUE")
 _NOT_COLUMNS = _CONSTRAINTS | frozenset(("EXCLUDE", "FULLTEXT", "INDEX", "KEY", "LIKE", "PERIOD", "SPATIAL"))
 """The words that begin a part of a table which is no column, unless a known type follows."""
 Type = exp.DataType.Type
+_INTEGERS = frozenset((Type.INT, Type.SMALLINT, Type.TINYINT, Type.MEDIUMINT))
 _LONGEST = "65535"
 """The length of a text of Redshift that has no other: it is no bound of the values."""
 _WITHOUT_OFFSET = frozenset(("athena", "bigquery", "oracle", "postgres", "redshift", "trino"))
@@ -79,6 +84,7 @@ class Statement:
     """Its first words."""
     tree: exp.Expr | None
     """None where it cannot be read."""
+    fault: str = "cannot be read"
     lost: tuple[LostClause, ...] = ()
 
 
@@ -89,7 +95,7 @@ def statements(text: bytes, dialect: str) -> list[Statement]:
     """
     silence_sqlglot()
     try:
-        decoded = _BATCH.sub(";", text.decode())
+        decoded = _COPIED.sub(lambda data: "\n" * data[0].count("\n"), _BATCH.sub(";", text.decode()))
     except UnicodeDecodeError:
         raise InputError("the text is not UTF-8") from None
     decoded, tokens, rest = _closed(decoded, dialect)
@@ -111,7 +117,7 @@ def _closed(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]
         words = " …".join(
             each.strip()[:SHOWN] if number == 0 else "" for number, each in enumerate(lines[last : last + 2])
         )
-        return kept, tokens, [Statement(last + 1, words, None)] if words else []
+        return kept, tokens, [Statement(last + 1, words, None, OPEN)] if words else []
     raise OpenQuoteError(last + 1)
 
 
@@ -144,13 +150,25 @@ def reader_of(dialect: str) -> str | type[Dialect] | None:
     return READ_BY.get(dialect, dialect) or None
 
 
+def words_of(tree: exp.Expr) -> str:
+    """A tree in words; the name of its kind where the parser cannot write what it has read."""
+    try:
+        return str(tree.sql())
+    except Exception:  # noqa: BLE001 - a foreign writer of a hostile text may raise anything
+        return type(tree).__name__.removesuffix("Property").upper()
+
+
 def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
-    """A tree whose types mean what they mean in the dialect: a DATE of Oracle has a time of day, a TIMESTAMP no offset."""
+    """A tree whose types mean what they mean in the dialect: a DATE of Oracle has a time of day, a LONG is a text."""
     for kind in tree.find_all(exp.DataType):
         if dialect == "oracle" and kind.this is Type.DATE:
             kind.set("this", Type.DATETIME)
+        elif dialect == "oracle" and kind.this is Type.BIGINT:
+            kind.set("this", Type.TEXT)
         elif dialect in _WITHOUT_OFFSET and kind.this is Type.TIMESTAMP:
             kind.set("this", Type.TIMESTAMPNTZ)
+        elif dialect in WIDE_INTEGERS and kind.this in _INTEGERS:
+            kind.set("this", Type.BIGINT)
         elif dialect == "redshift" and [each.name for each in kind.expressions] == [_LONGEST]:
             kind.set("expressions", [])
     return tree
@@ -201,7 +219,7 @@ class _Script:
         first, lost = tokens[0], tuple[LostClause, ...]()
         if (tree is None or isinstance(tree, exp.Command)) and _begins(tokens) and _word(first) == "CREATE":
             tree, lost = self._repaired(tokens) or (None, ())
-        return Statement(first.line, words[:SHOWN], None if isinstance(tree, exp.Command) else tree, lost)
+        return Statement(first.line, words[:SHOWN], None if isinstance(tree, exp.Command) else tree, lost=lost)
 
     def _words(self, tokens: Sequence[Token]) -> str:
         return self.text[tokens[0].start : tokens[-1].end + 1] if tokens else ""

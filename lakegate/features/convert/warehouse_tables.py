@@ -30,9 +30,9 @@ class Warehouse:
     has_keys: bool = False
     """Whether tables declare `UNIQUE` and `PRIMARY KEY` of columns of any type."""
 
-    def __call__(self, _contract: Contract, dataset: Dataset) -> Converted:
+    def __call__(self, contract: Contract, dataset: Dataset) -> Converted:
         """The table of a dataset."""
-        dialect, requirements = self.dialect, ExpressedRequirements(dataset)
+        dialect, requirements = self.dialect, ExpressedRequirements.in_contract(contract, dataset)
         lines = []
         for each in dataset.fields:
             null = " NOT NULL" if requirements.has(each.name, "required") else ""

@@ -26,12 +26,12 @@ from lakegate.text import shown
 # ---- `SetDataSchema` of a dataset (RFC-016) ----
 
 
-def odf(_contract: Contract, dataset: Dataset) -> Converted:
+def odf(contract: Contract, dataset: Dataset) -> Converted:
     """The logical types of the columns that a slice of the dataset has; InputError where a field has the name of a common one.
 
     ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
     """
-    requirements = ExpressedRequirements(dataset)
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
     taken = sorted({each.name for each in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")

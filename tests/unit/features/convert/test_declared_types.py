@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import sqlglot
 
-from lakegate.contract.contract_model import Contract
+from lakegate.contract.contract_model import Contract, Server
 from lakegate.contract.physical_types import length_of, zone_of
 from lakegate.diff.metadata_changes import read_version
 from lakegate.features.convert import sql_ddl
@@ -157,6 +158,19 @@ def test_a_target_with_types_of_its_own_lists_the_declared_ones(target: Target) 
     fields = {"exact", "zoned", "local", "small", "int"}
 
     assert {each.partition(" (")[0] for each in listed if "written as" in each} == fields
+
+
+@pytest.mark.parametrize(
+    ("server", "written_as"), [("snowflake", "BIGINT"), ("bigquery", "BIGINT"), ("postgres", "INTEGER")]
+)
+def test_a_word_for_whole_numbers_means_what_it_means_on_the_server(server: str, written_as: str) -> None:
+    """An INT of Snowflake, BigQuery or Oracle has more than 32 bits: no other system gets fewer."""
+    found = contract([PROPERTIES[6]])
+    found = replace(found, about=replace(found.about, servers=(Server("own", server, {}, found.datasets[0].origin),)))
+    tables = sql_ddl.read(b"CREATE TABLE t (a INT)", "shop", server)[0]
+
+    assert f'"int" {written_as}' in written(Target.POSTGRES, found)[0]
+    assert f'"a" {written_as}' in written(Target.POSTGRES, tables)[0]
 
 
 def test_parts_that_a_column_does_not_describe_are_listed() -> None:

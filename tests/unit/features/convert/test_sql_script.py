@@ -177,18 +177,53 @@ def test_a_key_with_a_condition_is_no_key_of_all_rows() -> None:
 
 
 def test_an_open_quote_costs_what_follows() -> None:
-    """The tables before it are read, and the line is named: of data behind COPY, too."""
-    text = "CREATE TABLE t (a INT);\nCOPY t FROM stdin;\n1\tit's\n\\.\nCREATE TABLE u (a INT);"
+    """The tables before it are read, and its line is named."""
+    text = "CREATE TABLE t (a INT);\nDROP THING 'it's';\nCREATE TABLE u (a INT);"
+    fault = "cannot be read, nor what follows: a quote or comment is not closed"
 
-    assert read(text) == (
-        {"t": {"a": "integer"}},
-        (
-            "line 2: `COPY t FROM stdin` creates no table with columns, and adds nothing to one",
-            "line 3: `1\tit's …` cannot be read",
-        ),
-    )
+    assert read(text) == ({"t": {"a": "integer"}}, (f"line 2: `DROP THING 'it's'; …` {fault}",))
     with pytest.raises(InputError, match="`CREATE TABLE u \\(a INT DEFAULT 'x\\)` on line 1 cannot be read"):
         read("CREATE TABLE u (a INT DEFAULT 'x)")
+
+
+def test_options_that_the_parser_cannot_write_again_are_named() -> None:
+    """What it reads of Redshift's BACKUP has no words of its own."""
+    found, lost = read(
+        "CREATE TABLE t (a BIGINT ENCODE az64 DISTKEY)\nDISTSTYLE KEY\nSORTKEY (a)\nBACKUP NO", "redshift"
+    )
+
+    assert found == {"t": {"a": "integer"}}
+    assert len(lost) > 1
+
+
+def test_a_script_of_oracle_has_types_and_ends_of_its_own() -> None:
+    """A line with a slash ends a statement, a LONG is a text, and ENABLE costs itself."""
+    text = 'CREATE TABLE "T" ("A" NUMBER(10,0) NOT NULL ENABLE, "L" LONG)\n/\nCOMMENT ON COLUMN "T"."A" IS \'key\''
+    contract, lost = sql_ddl.read(text.encode(), "s", "oracle")
+    (table,) = contract.datasets
+
+    assert [(each.name, each.type.value, each.description) for each in table.fields] == [
+        ("A", "decimal", "key"),
+        ("L", "string", None),
+    ]
+    assert lost == ("T.A: `ENABLE` (line 1) has no equivalent",)
+
+
+def test_the_data_of_a_dump_is_passed_over() -> None:
+    """It is no SQL, and what stands behind it is."""
+    text = "CREATE TABLE t (a INT);\nCOPY t FROM stdin;\n1\tit's\n\\.\nALTER TABLE t ADD PRIMARY KEY (a);\nX Y;"
+    contract, lost = sql_ddl.read(text.encode(), "s", "postgres")
+
+    assert [each.kind for each in contract.datasets[0].rules] == ["type", "primaryKey"]
+    assert [each.partition(":")[0] for each in lost] == ["line 2", "line 6"]
+
+
+def test_a_type_with_a_name_like_another_one_is_not_that() -> None:
+    """A range of whole numbers is no whole number."""
+    found, lost = read("CREATE TABLE t (a INT4RANGE, b TEXT, c TSVECTOR, d UUID[])", "postgres")
+
+    assert found["t"] == {"b": "string", "d": "string"}
+    assert [each.partition(":")[0] for each in lost] == ["t.a", "t.c"]
 
 
 def test_a_text_of_unknown_clauses_ends_soon() -> None:
@@ -215,6 +250,7 @@ _WORDS = st.sampled_from(
             "REFERENCES",
         ),
         *("(", ")", ",", "<", ">", "1", "'x'", "WEIRD", "UNIQUE", "COMMENT", "GENERATED", "=", ";", "CREATE TABLE"),
+        *("BACKUP", "NO", "SORTKEY", "ENCODE", "PARTITION", "BY", "WITH", "ON", "ENGINE", "CLUSTER", "USING", "LIKE"),
     )
 )
 
