@@ -110,15 +110,25 @@ _ISO = re.compile(
 _ISO_UNITS = (366 * _DAY, 31 * _DAY, 7 * _DAY, _DAY, _HOUR, MINUTE, 1)
 
 
+AMBIGUOUS = "M"
+"""A unit that is a minute by its small letter, and a month in ISO 8601."""
+
+
+def seconds_of(unit: str) -> int | None:
+    """The seconds of a unit of time, in any case; None if it is unknown or ambiguous."""
+    return None if unit == AMBIGUOUS else SECONDS.get(unit.casefold())
+
+
 def duration(value: object, unit: object) -> Decimal | None:
-    """A duration in seconds: a number and its unit, `25h`, `30 days` or `P1Y`; None for any other value."""
+    """A duration in seconds: a number from 0 and its unit, `25h`, `30 days` or `P1Y`; None for any other value."""
     number = number_of(value)
     if number is not None:
-        seconds = SECONDS.get(str(unit).casefold())
-        return None if seconds is None else number * seconds
+        seconds = seconds_of(str(unit))
+        return None if seconds is None or number < 0 else number * seconds
     simple, iso = _SIMPLE.fullmatch(str(value)), _ISO.fullmatch(str(value))
-    if simple and simple[2].casefold() in SECONDS:
-        return Decimal(simple[1]) * SECONDS[simple[2].casefold()]
+    seconds = seconds_of(simple[2]) if simple else None
+    if simple and seconds is not None:
+        return Decimal(simple[1]) * seconds
     if iso is None:
         return None
     return sum((Decimal(part or 0) * size for part, size in zip(iso.groups(), _ISO_UNITS, strict=True)), Decimal(0))

@@ -11,7 +11,7 @@ from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.lints.findings import Finding, extensions_of, settings_of
-from lakegate.text import listed, shown
+from lakegate.text import closest, listed, shown
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -32,6 +32,8 @@ def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
             yield csv.path, message
 
 
+ALIKE = 0.85
+"""The least similarity of a name to that of the extension: other tools have names of their own."""
 OWNERS = ("customProperties", "config", "specific")
 """The keys below which formats have what they do not define."""
 
@@ -42,8 +44,8 @@ def unread_extension(_contract: Contract, document: Document) -> Iterator[Findin
     for owner in document.named(*OWNERS):
         custom = ((each["property"].text or "", each["value"]) for each in owner.items)
         for name, place in (*custom, *owner.entries.items()):
-            first = name.partition(".")[0]
-            if first.casefold() != EXTENSION or place.path in read:
+            first = "".join(filter(str.isalpha, name.partition(".")[0].casefold()))
+            if place.path in read or closest(first, [EXTENSION], ALIKE) is None:
                 continue
             if name == EXTENSION:
                 words = "is read at the contract and at its datasets, not here: move it there"

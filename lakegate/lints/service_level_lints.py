@@ -9,6 +9,7 @@ from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of, notice_of, qualified_element
 from lakegate.contract.service_levels import (
+    AMBIGUOUS,
     DURATION_KEYS,
     HUNDRED,
     KIND,
@@ -82,7 +83,9 @@ def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
     """The unit of a level is one of time, or percent."""
     for place in document.top["slaProperties"].items:
         unit = place["unit"].text
-        if unit and unit.casefold() not in {*SECONDS, "percent", "%"}:
+        if unit == AMBIGUOUS:
+            yield f"{place.path}.unit", "`M` is a minute here, and a month in ISO 8601: write `min` or `months`."
+        elif unit and unit.casefold() not in {*SECONDS, "percent", "%"}:
             yield f"{place.path}.unit", f"{shown(unit)} is not a unit of time.{did_you_mean(unit, sorted(SECONDS))}"
 
 
@@ -113,6 +116,10 @@ def share(_contract: Contract, document: Document) -> Iterator[Finding]:
 
 def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A threshold, a period or a notice is a duration: `25h`, `1 year` or `P1Y`."""
+    for place in document.top["slaProperties"].items:
+        number = place["value"].number
+        if number is not None and number < 0 and level_of(place["property"].text or "") in LASTING:
+            yield f"{place.path}.value", f"{shown(place['value'].written)} is no length of time: write a number from 0."
     for level in document.top["servicelevels"].entries.values():
         for place in (level[key] for key in DURATION_KEYS):
             if place.text and duration(place.text, None) is None:
