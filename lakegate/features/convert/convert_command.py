@@ -125,12 +125,11 @@ class Target(StrEnum):
 
 WRITERS = {
     Target.JSON_SCHEMA: "lakegate.features.convert.json_schema:json_schema",
-    Target.DUCKDB: "lakegate.features.convert.sql_ddl:duckdb",
     Target.ATHENA: "lakegate.features.convert.sql_ddl:athena",
     **{
         each: f"lakegate.features.convert.warehouse_tables:{each.value}"
         for each in (
-            *(Target.POSTGRES, Target.SQLSERVER, Target.SNOWFLAKE),
+            *(Target.DUCKDB, Target.POSTGRES, Target.SQLSERVER, Target.SNOWFLAKE),
             *(Target.REDSHIFT, Target.BIGQUERY, Target.DATABRICKS),
         )
     },

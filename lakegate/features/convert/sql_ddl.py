@@ -53,6 +53,8 @@ _SERDES = {
 """The readers of columns of each format: by name, but for CSV. Of ORC, Athena otherwise reads them by position."""
 _SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
 """The columns that every slice has before its own (`publishAs: parquet`)."""
+LONGEST_COMMENT = 255
+"""The characters of a column's description in the Glue catalog."""
 LONGEST_TYPE = 500
 _OWN_TYPE = re.compile(
     r"[a-z][a-z0-9_]*(?: precision| varying)?(?P<parts>[(<][\w ,:<>()]*[)>])?(?: with(?:out)?(?: local)? time zone)?",
@@ -92,6 +94,12 @@ class DdlDialect:
     """The key of a field's own type in this system."""
     is_escaped: bool = False
     """Whether a backslash in a name escapes the next character."""
+    comment: str = ""
+    """The template of a description behind a column; empty where columns have none there."""
+    has_comments: bool = False
+    """Whether statements of their own (`COMMENT ON`) describe columns and tables."""
+    escape: str = ""
+    """What a backslash in a text is doubled by, and a quote begins with; empty where a quote is doubled."""
     digits: str = ""
     """The template of a decimal with a precision and a scale; empty: of a decimal only the scale is written."""
     small_digits: str = ""
@@ -113,6 +121,18 @@ class DdlDialect:
             text = text.replace("\\", "\\\\")
             return f"{self.quote}{text.replace(self.quote, chr(92) + self.quote)}{self.quote}"
         return f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}"
+
+    def literal(self, text: str) -> str:
+        """A quoted text."""
+        text = text.replace("\\", self.escape + "\\") if self.escape else text
+        return "'" + text.replace("'", (self.escape or "'") + "'").replace("\n", "\\n" if self.escape else "\n") + "'"
+
+    def undescribed(self, fields: Iterable[Field], *, is_part: bool = False) -> Iterator[str]:
+        """The fields whose descriptions are not written: parts of others, and all where the system has none."""
+        for each in fields:
+            if each.description and (is_part or not (self.comment or self.has_comments)):
+                yield f"{each.name} (its description)"
+            yield from self.undescribed(each.parts, is_part=True)
 
     def type(self, each: Field, requirements: ExpressedRequirements) -> str:
         """The type of a field with its parts; its own in this system, if the contract names one that can be read."""
@@ -226,6 +246,7 @@ DUCKDB = DdlDialect(
     digits="DECIMAL({0},{1})",
     moments={True: "TIMESTAMPTZ", False: "TIMESTAMP"},
     whole={16: "SMALLINT", 32: "INTEGER"},
+    has_comments=True,
 )
 """A length of its texts has no effect."""
 
@@ -246,19 +267,9 @@ ATHENA = DdlDialect(
     "struct<{}>",
     "{}: {}",
     "glueType",
+    comment=" COMMENT {}",
+    escape="\\",
 )
-
-
-def duckdb(contract: Contract, dataset: Dataset) -> Converted:
-    """A table with NOT NULL, UNIQUE and its primary key."""
-    requirements = ExpressedRequirements.in_contract(contract, dataset)
-    lines = [_column(requirements, each) for each in dataset.fields]
-    key = requirements.key()
-    if key:
-        lines.append(f"PRIMARY KEY ({', '.join(map(DUCKDB.name, key))})")
-    body = ",\n  ".join(lines)
-    lost = DUCKDB.lost(dataset.fields, requirements)
-    return Converted(f"CREATE TABLE {DUCKDB.name(dataset.name)} (\n  {body}\n);\n", (*lost, *requirements.omitted()))
 
 
 def athena(contract: Contract, dataset: Dataset) -> Converted:
@@ -277,7 +288,11 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
     requirements = ExpressedRequirements.in_contract(contract, dataset)
     types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
-    columns = [*common, *(f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))]
+    described = [each for each in fields if each.description and len(each.description) <= LONGEST_COMMENT]
+    comments = {each.name: ATHENA.comment.format(ATHENA.literal(each.description or "")) for each in described}
+    own = (f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))
+    columns = [*common, *(f"{text}{comments.get(each.name, '')}" for each, text in zip(fields, own, strict=True))]
+    silent = [f"{each.name} (its description)" for each in fields if each.description and each not in described]
     place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
     lines = [
         f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
@@ -290,13 +305,10 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
     unread = _unread(dataset) if form is Format.CSV else ()
     lost = () if form is Format.CSV else ATHENA.lost(fields, requirements)
-    return Converted("\n".join(lines) + ";\n", (*left_out, *lost, *unread, *requirements.omitted()))
-
-
-def _column(requirements: ExpressedRequirements, each: Field) -> str:
-    null = " NOT NULL" if requirements.has(each.name, "required") else ""
-    unique = " UNIQUE" if requirements.has(each.name, "unique") else ""
-    return f"{DUCKDB.name(each.name)} {DUCKDB.type(each, requirements)}{null}{unique}"
+    return Converted(
+        "\n".join(lines) + ";\n",
+        (*left_out, *lost, *silent, *ATHENA.undescribed(fields), *unread, *requirements.omitted()),
+    )
 
 
 def _csv_lines(dataset: Dataset) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.logical_types import LogicalType
-from lakegate.features.convert.sql_ddl import DdlDialect
+from lakegate.features.convert.sql_ddl import DUCKDB, DdlDialect
 
 _COMMON = {
     LogicalType.INTEGER: "BIGINT",
@@ -37,12 +37,25 @@ class Warehouse:
         for each in dataset.fields:
             null = " NOT NULL" if requirements.has(each.name, "required") else ""
             unique = " UNIQUE" if self.has_keys and requirements.has(each.name, "unique") else ""
-            lines.append(f"{dialect.name(each.name)} {dialect.type(each, requirements)}{null}{unique}")
+            comment = dialect.comment.format(dialect.literal(each.description)) if each.description else ""
+            lines.append(f"{dialect.name(each.name)} {dialect.type(each, requirements)}{null}{unique}{comment}")
         if self.has_keys and (key := requirements.key()):
             lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
         body = ",\n  ".join(lines)
         text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
-        return Converted(text, (*dialect.lost(dataset.fields, requirements), *requirements.omitted()))
+        text += "".join(f"{each}\n" for each in self._comments(dataset))
+        lost = (*dialect.lost(dataset.fields, requirements), *dialect.undescribed(dataset.fields))
+        of_table = ("the description of the table",) if dataset.description and not dialect.has_comments else ()
+        return Converted(text, (*lost, *of_table, *requirements.omitted()))
+
+    def _comments(self, dataset: Dataset) -> Iterator[str]:
+        """The statements that describe the table and its columns, where these are statements."""
+        dialect, table = self.dialect, self.dialect.name(dataset.name)
+        if dialect.has_comments and dataset.description:
+            yield f"COMMENT ON TABLE {table} IS {dialect.literal(dataset.description)};"
+        for each in dataset.fields if dialect.has_comments else ():
+            if each.description:
+                yield f"COMMENT ON COLUMN {table}.{dialect.name(each.name)} IS {dialect.literal(each.description)};"
 
 
 _WIDTHS = {16: "SMALLINT", 32: "INTEGER"}
@@ -54,6 +67,8 @@ def _of_scalars(types: Mapping[LogicalType, str], text: str, parts: str, **finer
     return DdlDialect('"', {**_COMMON, **types}, text, parts, parts, parts, "", digits=_EXACT, **finer)
 
 
+duckdb = Warehouse(DUCKDB, has_keys=True)
+"""Values with parts have their types."""
 postgres = Warehouse(
     _of_scalars(
         {LogicalType.BINARY: "BYTEA"},
@@ -63,6 +78,7 @@ postgres = Warehouse(
         moments={True: "TIMESTAMPTZ", False: "TIMESTAMP"},
         sized="VARCHAR({0})",
         longest=10_485_760,
+        has_comments=True,
     ),
     has_keys=True,
 )
@@ -78,6 +94,8 @@ redshift = Warehouse(
         sized="VARCHAR({0})",
         longest=65_535,
         bytes_each=4,
+        has_comments=True,
+        escape="\\",
     ),
     has_keys=True,
 )
@@ -91,6 +109,8 @@ snowflake = Warehouse(
         moments={True: "TIMESTAMP_TZ", False: "TIMESTAMP_NTZ"},
         sized="VARCHAR({0})",
         longest=16_777_216,
+        comment=" COMMENT {}",
+        escape="\\",
     ),
     has_keys=True,
 )
@@ -134,6 +154,8 @@ bigquery = Warehouse(
         digits="BIGNUMERIC({0},{1})",
         small_digits="NUMERIC({0},{1})",
         moments={True: "TIMESTAMP", False: "DATETIME"},
+        comment=" OPTIONS(description={})",
+        escape="\\",
         sized="STRING({0})",
         longest=10_485_760,
     )
@@ -149,6 +171,8 @@ databricks = Warehouse(
         "STRUCT<{}>",
         "{}: {}",
         "databricksType",
+        comment=" COMMENT {}",
+        escape="\\",
         digits=_EXACT,
         moments={True: "TIMESTAMP", False: "TIMESTAMP_NTZ"},
         whole={16: "SMALLINT", 32: "INT"},

@@ -23,10 +23,11 @@ from lakegate.extension_points import ROOT
 from lakegate.features.convert.avro_schema import avro
 from lakegate.features.convert.dbt_manifest import dbt, text_of
 from lakegate.features.convert.json_schema import json_schema
-from lakegate.features.convert.sql_ddl import athena, duckdb
+from lakegate.features.convert.sql_ddl import athena
 from lakegate.features.convert.warehouse_tables import (
     bigquery,
     databricks,
+    duckdb,
     postgres,
     redshift,
     snowflake,
@@ -251,7 +252,9 @@ def test_a_warehouse_gets_a_table_with_the_types_that_the_contract_names_for_it(
     ids = replace(found.datasets[0].fields[0], native={key: written, "otherType": "x"} if key else {"glueType": "int"})
     converted_one = converted(convert, contract(fields=(ids, *found.datasets[0].fields[1:])))
     dialect = {"sqlserver": "tsql"}.get(name, name)
-    statement = sqlglot.parse_one(converted_one.text, read=dialect)
+    statement, *comments = sqlglot.parse(converted_one.text, read=dialect)
+    assert isinstance(statement, sqlglot.exp.Create)
+    assert {type(each).__name__ for each in comments if each is not None} <= {"Comment"}
     columns = {each.name: each for each in statement.find_all(sqlglot.exp.ColumnDef) if each.parent is statement.this}
 
     assert list(columns) == [each.name for each in found.datasets[0].fields]
@@ -454,7 +457,7 @@ def test_athena_reads_no_column_by_position_that_the_gate_accepts_by_name() -> N
         "`op` int",
         "`system_time` timestamp",
         "`event_time` timestamp",
-        "`id` bigint",
+        "`id` bigint COMMENT 'the number'",
     ]
     assert sliced.omitted[0] == "clock (left out: Athena reads no time of day)"
 

@@ -277,3 +277,37 @@ def test_a_physical_type_says_whether_moments_have_an_offset(text: str | None, z
 def test_a_physical_type_has_a_length(text: str | None, length: int | None) -> None:
     """In brackets, also with the unit of Oracle."""
     assert length_of(text) == length
+
+
+TEXT = "it's \\ a 'text'; DROP TABLE x; --\nof {0} two lines"
+
+
+@pytest.mark.parametrize("name", [*TYPES, "athena"])
+def test_descriptions_are_part_of_a_table_or_listed(name: str) -> None:
+    """Of its columns, as texts that the parser of the system reads as they are; of parts they are listed."""
+    record = {
+        "name": "who",
+        "logicalType": "object",
+        "description": "r",
+        "properties": [PROPERTIES[0] | {"description": "p"}],
+    }
+    found = contract([PROPERTIES[1] | {"description": TEXT}, record])
+    text, listed = written(Target(name), found)
+    described = {each for each in listed if "description" in each}
+
+    if name == "sqlserver":
+        assert described == {f"{each} (its description)" for each in ("plain", "who", "who.exact")}
+        return
+    again, _ = sql_ddl.read(text.encode(), "orders", name)
+    assert described == {"who.exact (its description)"}
+    assert {each.name: each.description for each in again.datasets[0].fields if each.name == "plain"} == {"plain": TEXT}
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres", "redshift"])
+def test_the_description_of_a_table_is_one_again(name: str) -> None:
+    """Of those that were read from a table; it is listed where a system has no statement for it."""
+    table, _ = sql_ddl.read(b"CREATE TABLE orders (a INT); COMMENT ON TABLE orders IS 'it''s'", "orders", name)
+    text, listed = written(Target(name), table)
+
+    assert (sql_ddl.read(text.encode(), "orders", name)[0].datasets[0].description, listed) == ("it's", set())
+    assert "the description of the table" in written(Target.SNOWFLAKE, table)[1]
