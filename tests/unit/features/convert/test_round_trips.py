@@ -84,7 +84,14 @@ NESTED = st.one_of(
     SCALARS.map(lambda each: {"logicalType": "array", "items": each}),
     SCALARS.map(lambda each: {"logicalType": "map", "map": {"key": {"logicalType": "string"}, "value": each}}),
 )
-FLAGS = st.fixed_dictionaries({}, optional={"required": st.just(True), "unique": st.just(True)})
+FLAGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "required": st.just(True),
+        "unique": st.just(True),
+        "description": st.sampled_from(["d", 'it\'s \\ "x"']),
+    },
+)
 
 
 @st.composite
@@ -154,6 +161,7 @@ def words_of(each: Field) -> dict[str, object]:
         "length": int(length[1]) if length else None,
         "bits": bits,
         "zone": zone,
+        "description": each.description,
     }
 
 
@@ -209,7 +217,7 @@ def unlisted(old: Dataset, new: Dataset, listed: tuple[str, ...]) -> list[str]:
         by_rule = {said(rule) for rule in (*old.rules, *new.rules) if rule.fields == (path,)}
         found += [
             f"{path} {key}: {was[key]} -> {now[key]}"
-            for key in ("shape", "digits", "bits", "zone")
+            for key in ("shape", "digits", "bits", "zone", "description")
             if was[key] is not None and was[key] != now[key] and not (key == "zone" and ("offset", "True") in by_rule)
         ]
     for side, other, fields in ((old, new, after), (new, old, before)):
