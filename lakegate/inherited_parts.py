@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, Origin, Rule
@@ -144,7 +144,7 @@ def _filled(given: Field, own: Field) -> Field:
 
 
 def _missing_rules(
-    parent: Contract, template: Dataset, child: Contract, own: Dataset, known: set[str]
+    parent: Contract, template: Dataset, child: Contract, own: Dataset, known: Collection[str]
 ) -> Iterator[Rule]:
     """The rules of a template that the dataset has neither by id nor by what they measure."""
     levels = {level_name(each) for each in own.rules if each.kind == SERVICE_LEVEL}
@@ -228,7 +228,12 @@ def _view(template: Dataset, dataset: Dataset) -> Dataset:
     }
     rules = tuple(rule for each in template.rules for rule in _level_views(each, dataset))
     notice_days = (template if "notice_days" in template.declared else dataset).notice_days
-    return replace(dataset, fields=template.fields, rules=rules, notice_days=notice_days, **parts)
+    return replace(dataset, fields=_without_ids(template.fields), rules=rules, notice_days=notice_days, **parts)
+
+
+def _without_ids(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields without their ids, which are those of another contract."""
+    return tuple(replace(each, stable_id=None, parts=_without_ids(each.parts)) for each in fields)
 
 
 def _level_views(rule: Rule, dataset: Dataset) -> Iterator[Rule]:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from lakegate.admission.file_signatures import (
 )
 from lakegate.admission.value_masks import mask
 from lakegate.contract.file_formats import ENCODING_TITLES, Csv, Storage
+from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns
 from lakegate.text import closest, counted, limited_hints
 
@@ -341,6 +343,15 @@ def columns_of(
         absent=tuple(name for name in declared if name not in found),
         extra=tuple(name for name in found if name not in declared),
         reordered=known != [name for name in declared if name in found],
+    )
+
+
+def header_of(line: str, plan: Plan, head: bytes = b"") -> Columns:
+    """The header's columns against those of a plan (`columns_of`), by their paths."""
+    declared = {each.column: each.physical for each in plan.columns}
+    found = columns_of(line, plan.csv, tuple(declared), head, {name: each for name, each in declared.items() if each})
+    return replace(
+        found, found=plan.paths_of(found.found), absent=plan.paths_of(found.absent), extra=plan.paths_of(found.extra)
     )
 
 

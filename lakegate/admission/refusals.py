@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.admission.header import columns_of, first_line, text_of
+from lakegate.admission.header import first_line, header_of, text_of
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.file_formats import Format
 from lakegate.plan.plan import Plan
@@ -140,6 +140,4 @@ def _columns(plan: Plan, size: int, first: bytes) -> Columns | None:
     if text is None or storage.format is not Format.CSV or (b"\n" not in text and len(first) < size):
         return None
     line = first_line(text, csv)
-    declared = tuple(each.name for each in plan.fields)
-    physical = {each.name: each.physical for each in plan.fields if each.physical}
-    return columns_of(line, csv, declared, text, physical) if csv.header else None
+    return header_of(line, plan, text) if csv.header else None

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.field_paths import FieldPath, column_name, column_path, own_name, path_of, steps_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.errors import InputError
@@ -149,7 +150,7 @@ class Rule:
     id: str
     kind: str
     origin: Origin
-    fields: tuple[str, ...] = ()
+    fields: tuple[FieldPath, ...] = ()
     """Paths of the rule's fields; empty for a rule of the whole dataset."""
     arguments: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     comparison: Comparison | None = None
@@ -173,7 +174,7 @@ class Example:
 class Field:
     """One column of a dataset, or a nested field."""
 
-    name: str
+    name: FieldPath
     """Its path: `address`, and of nested fields `address.street`, `lines[].sku`, `prices.key`, `prices.value`."""
     type: LogicalType
     origin: Origin
@@ -197,6 +198,13 @@ class Field:
     """The type that it declares beside the logical one, e.g. `decimal(12,2)`, `timestamptz`, `varchar(30)`."""
     native: Mapping[str, str] = field(default_factory=dict)
     """Its types in systems (`glueType`, `avroType`, …), which conversions write."""
+    stable_id: str | None = None
+    """The id that the document gives it (ODCS `id`), which stays when the name changes."""
+
+    @property
+    def own_name(self) -> str:
+        """Its name without its path, as data has it: `street` of `address.street`, `[]` of the elements of a list."""
+        return own_name(self.name)
 
 
 @dataclass(frozen=True)
@@ -220,6 +228,8 @@ class Dataset:
     """Of a table that was read from a schema of another tool; documents keep theirs as they are."""
     native: Mapping[str, str] = field(default_factory=dict)
     """Its names in systems (`avroNamespace`)."""
+    stable_id: str | None = None
+    """The id that the document gives it (ODCS `id`), which stays when the name changes."""
 
     @property
     def is_whole_document(self) -> bool:
@@ -228,18 +238,32 @@ class Dataset:
 
     def field(self, path: str) -> Field | None:
         """The field at a path, which may be nested, or None."""
-        return self._by_path.get(path)
+        return self._by_path.get(FieldPath(path))
+
+    def named(self, text: str) -> tuple[Field, ...]:
+        """The fields that a text of a document can mean: a path, in which any name may be quoted, or the name of a column.
+
+        Two, where a column has a name that is also the path of a nested field: the quoted forms of both are unambiguous.
+        """
+        paths = (text, path_of(steps_of(text) or (f".{text}",)), column_path(text))
+        return tuple(found for each in dict.fromkeys(paths) if (found := self.field(each)) is not None)
 
     @cached_property
-    def _by_path(self) -> dict[str, Field]:
+    def _by_path(self) -> dict[FieldPath, Field]:
         """The fields, nested ones included; of two with one path the first."""
-        found: dict[str, Field] = {}
+        found: dict[FieldPath, Field] = {}
         open_fields = list(reversed(self.fields))
         while open_fields:
             each = open_fields.pop()
             found.setdefault(each.name, each)
             open_fields += reversed(each.parts)
         return found
+
+
+def by_written_name(fields: Iterable[Field]) -> dict[str, Field]:
+    """Some fields by the texts with which a document names them: their paths, and of columns also the plain names."""
+    found = tuple(fields)
+    return {column_name(each.name): each for each in found} | {each.name: each for each in found}
 
 
 @dataclass(frozen=True, slots=True)

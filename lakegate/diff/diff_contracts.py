@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from lakegate.contract.contract_model import About, Contract, Dataset, Field, Server
 from lakegate.contract.documents.document_root import DEPRECATION_KEYS
+from lakegate.contract.field_paths import FieldPath, steps_of
 from lakegate.diff.change_kinds import Change, Pairs, VersionComparison, meaning, paired, text_of
-from lakegate.diff.field_changes import FieldPairs, Side, compare_fields, pair_fields
+from lakegate.diff.field_changes import FieldPairs, Side, compare_fields, pair_fields, stable_id, unique
 from lakegate.diff.metadata_changes import ALIASES, ContractVersion, compare_settings
 from lakegate.diff.rule_changes import compare_requirements, demanded_fields, match, requirements
 from lakegate.diff.service_level_changes import compare_levels, pair_levels
@@ -114,8 +115,9 @@ def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
 
 
 def _paired_datasets(old: Contract, new: Contract) -> tuple[Pairs[Dataset], list[Dataset], list[Dataset]]:
-    """The datasets by name; the only other one of each version is renamed if most of its fields are the same."""
-    pairs, removed, added = paired(old.datasets, new.datasets, lambda each: each.name)
+    """The datasets by stable id and name; the only other one of each version is renamed if most of its fields are the same."""
+    by_id = unique(stable_id, old.datasets, new.datasets)
+    pairs, removed, added = paired(old.datasets, new.datasets, by_id, lambda each: each.name)
     if len(removed) == len(added) == 1:
         before, after = ({field.name for field in each.fields} for each in (removed[0], added[0]))
         if 2 * len(before & after) > max(len(before), len(after)):
@@ -156,7 +158,7 @@ def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
     if all(old == new for old, new in paths.items()):
         return dataset
     taken = set(paths.values()) - _all_names(dataset.fields)
-    names = {**{name: f"{name} (undeclared)" for name in taken}, **paths}
+    names = {**{name: FieldPath(f"{name} (undeclared)") for name in taken}, **paths}
     away = {old.name for old, _ in found.moved}
     fields = _renamed_fields(dataset.fields, paths, away)
     for old, new in sorted(found.moved, key=lambda pair: pair[1].name):
@@ -170,7 +172,9 @@ def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
     )
 
 
-def _renamed_fields(fields: tuple[Field, ...], paths: Mapping[str, str], away: Collection[str]) -> tuple[Field, ...]:
+def _renamed_fields(
+    fields: tuple[Field, ...], paths: Mapping[FieldPath, FieldPath], away: Collection[str]
+) -> tuple[Field, ...]:
     """The fields that are still where they were, by their new paths."""
     return tuple(
         replace(each, name=paths.get(each.name, each.name), parts=_renamed_fields(each.parts, paths, away))
@@ -182,6 +186,7 @@ def _renamed_fields(fields: tuple[Field, ...], paths: Mapping[str, str], away: C
 def _placed(fields: tuple[Field, ...], field: Field) -> tuple[Field, ...]:
     """The fields with another one, inside the one whose path its own begins with."""
     for place, each in enumerate(fields):
-        if field.name.startswith((f"{each.name}.", f"{each.name}[")):
+        steps = steps_of(each.name) or ()
+        if (steps_of(field.name) or ())[: len(steps)] == steps:
             return (*fields[:place], replace(each, parts=_placed(each.parts, field)), *fields[place + 1 :])
     return (*fields, field)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lakegate.contract.contract_model import Dataset, Field, Shape, shape_of
+from lakegate.contract.field_paths import ELEMENTS, FieldPath, step_to, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, SCALE
 from lakegate.diff.change_kinds import Change, paired, text_of
@@ -15,11 +16,11 @@ from lakegate.rules.compile_plan import with_parts
 
 if TYPE_CHECKING:
     Key = Callable[[Field], Hashable | None]
+Element = TypeVar("Element", Field, Dataset)
 
 # ---- Pairs of fields ----
 
 
-ITEMS = "[]"
 Typed = frozenset[str]
 """The paths of the fields whose values have a grammar."""
 
@@ -38,7 +39,7 @@ class FieldPairs:
     added: list[Field] = field(default_factory=list)
 
     @property
-    def paths(self) -> Mapping[str, str]:
+    def paths(self) -> Mapping[FieldPath, FieldPath]:
         """The new path of each old one."""
         return {old.name: new.name for old, new in self.same}
 
@@ -58,9 +59,9 @@ def type_of(each: Field, typed: Typed) -> str:
 
 
 def pair_fields(old: Dataset, new: Dataset) -> FieldPairs:
-    """The fields of two datasets by name, then renamed and moved ones."""
+    """The fields of two datasets by their stable ids and by name, then renamed and moved ones."""
     pairing = _Pairing(typed_fields(old), typed_fields(new))
-    pairing.pair(old.fields, new.fields, "", "")
+    pairing.pair(old.fields, new.fields)
     pairing.pair_moved()
     return pairing.found
 
@@ -73,17 +74,13 @@ class _Pairing:
     new_typed: Typed
     found: FieldPairs = field(default_factory=FieldPairs)
 
-    def pair(self, old: tuple[Field, ...], new: tuple[Field, ...], old_parent: str, new_parent: str) -> None:
+    def pair(self, old: tuple[Field, ...], new: tuple[Field, ...]) -> None:
         """Pair the fields of one level, and of all levels inside it."""
-        by_name, removed, added = paired(
-            [(each, each.name.removeprefix(old_parent)) for each in old],
-            [(each, each.name.removeprefix(new_parent)) for each in new],
-            lambda pair: pair[1],
-        )
-        for (before, _), (after, _) in by_name:
+        same, removed, added = paired(old, new, unique(stable_id, old, new), _step)
+        self.found.renamed += [(before, after) for before, after in same if _step(before) != _step(after)]
+        for before, after in same:
             self._add(before, after)
-        left = ([each for each, _ in removed], [each for each, _ in added])
-        renamed, gone, come = self._renamed(old, new, *left)
+        renamed, gone, come = self._renamed(old, new, removed, added)
         for before, after in renamed:
             self.found.renamed.append((before, after))
             self._add(before, after)
@@ -105,7 +102,7 @@ class _Pairing:
 
     def _add(self, before: Field, after: Field) -> None:
         self.found.same.append((before, after))
-        self.pair(before.parts, after.parts, before.name, after.name)
+        self.pair(before.parts, after.parts)
 
     def _renamed(
         self, old: tuple[Field, ...], new: tuple[Field, ...], removed: list[Field], added: list[Field]
@@ -114,7 +111,7 @@ class _Pairing:
         places = {id(each): place for fields in (old, new) for place, each in enumerate(fields)}
 
         def signature(each: Field) -> tuple[Hashable, ...]:
-            return self._kind(each), tuple(part.name.removeprefix(each.name) for part in each.parts)
+            return self._kind(each), tuple(map(_step, each.parts))
 
         def by_physical(each: Field) -> Hashable | None:
             return each.physical and (signature(each), each.physical)
@@ -125,16 +122,18 @@ class _Pairing:
         def by_place(each: Field) -> Hashable:
             return signature(each), each.description, places[id(each)]
 
-        keys = [_unique(key, removed, added) for key in (by_physical, by_description, by_place)]
+        keys = [unique(key, removed, added) for key in (by_physical, by_description, by_place)]
         return paired(removed, added, *keys)
 
     def _moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
         def key(each: Field) -> Hashable | None:
-            leaf = _leaf(each)
-            return None if leaf == ITEMS else (leaf, self._kind(each), tuple(map(_leaf, each.parts)))
+            step = _step(each)
+            return None if step == ELEMENTS else (step, self._kind(each), tuple(map(_step, each.parts)))
 
-        pairs, _, _ = paired(before, after, _unique(key, before, after))
-        return min(pairs, key=lambda pair: (sum(each.name.count(".") for each in pair), *_names(pair)), default=None)
+        pairs, _, _ = paired(before, after, *(unique(each, before, after) for each in (stable_id, key)))
+        return min(
+            pairs, key=lambda pair: (sum(len(steps_of(each.name) or ()) for each in pair), *_names(pair)), default=None
+        )
 
     def _kind(self, each: Field) -> str:
         return type_of(each, self.old_typed | self.new_typed)
@@ -145,20 +144,27 @@ def _names(pair: tuple[Field, Field]) -> list[str]:
     return sorted(each.name for each in pair)
 
 
-def _leaf(each: Field) -> str:
-    """The last part of a path."""
-    return ITEMS if each.name.endswith(ITEMS) else each.name.rpartition(".")[2]
+def _step(each: Field) -> str:
+    """The last step of a path."""
+    return step_to(each.name)
 
 
-def _unique(key: Key, *sides: Iterable[Field]) -> Key:
-    """The key, or None if it is not that of exactly one field on each side."""
+def stable_id(each: Field | Dataset) -> Hashable | None:
+    """The id that an element keeps when its name changes."""
+    return each.stable_id
+
+
+def unique(
+    key: Callable[[Element], Hashable | None], *sides: Iterable[Element]
+) -> Callable[[Element], Hashable | None]:
+    """The key, or None if it is not that of exactly one element on each side."""
     counts = [Counter(map(key, side)) for side in sides]
 
-    def unique(each: Field) -> Hashable | None:
+    def of_one(each: Element) -> Hashable | None:
         found = key(each)
         return found if all(count[found] == 1 for count in counts) else None
 
-    return unique
+    return of_one
 
 
 # ---- Changes of fields ----

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lakegate.admission.file_signatures import UnreadableError, readable_in
 from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed, why_no_keys
 from lakegate.admission.value_masks import cut, hexadecimal, mask
+from lakegate.contract.field_paths import steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 
 
 MAX_NAMED = 20
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\[\])?\.[A-Za-z_][A-Za-z0-9_]{0,39}){0,8}")
+MOST_STEPS = 9
+_NAME = re.compile(r"\[\]|\.[A-Za-z_][A-Za-z0-9_]{0,39}(?:\.[A-Za-z_][A-Za-z0-9_]{0,39}){0,8}")
 _LOOKED_AT = 20
 """Records whose form is looked at, where they have none of the declared keys."""
 
@@ -59,43 +61,53 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
 
     UnreadableError where no record of an object has a declared key: that is another dataset.
     """
-    declared = {(f".{field.name}",) for field in plan.columns}
+    declared = {field.place for field in plan.columns}
+    physical = {field.column: field.physical for field in plan.columns if field.physical}
     for part in dict.fromkeys(share.part for share in source.shares):
         own = [each for each in partials if source.shares[each.number].part == part]
         keys = {key for each in own for key in each.keys}
         if (OBJECT,) in keys and declared and not keys & declared:
             with of_object(part):
                 raise UnreadableError(
-                    "header", why_no_keys(_first_records(source, own), _names(plan), plan.physical_names)
+                    "header",
+                    why_no_keys(_first_records(source, own), tuple(each.column for each in plan.columns), physical),
                 )
     seen = {key for each in partials for key in each.keys}
     absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))
-    extra = undeclared({key for each in partials for key in each.extra}, absent, plan.physical_names)
-    found = (*(each for each in _names(plan) if each not in absent), *(each for each in extra if "." not in each))
+    there = [field.name for field in plan.fields if field.name not in absent]
+    extra = undeclared({key for each in partials for key in each.extra}, absent, plan.physical_names, there)
+    columns = {field.name for field in plan.columns}
+    found = (
+        *(each for each in there if each in columns),
+        *(each for each in extra if not (steps_of(each) or ())[1:]),
+    )
     return Columns(found, absent, extra)
 
 
 def undeclared(
-    keys: Iterable[str], absent: Iterable[str] = (), physical: Mapping[str, str] = NO_NAMES
+    keys: Iterable[str],
+    absent: Iterable[str] = (),
+    physical: Mapping[str, str] = NO_NAMES,
+    there: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Undeclared keys of records: those that are absent ones in another spelling, and the first others, sorted.
+    """Undeclared keys of records, by their paths: declared ones in another spelling, and the first others, sorted.
 
-    Keys of objects can be data themselves: what neither looks like a name nor is spelled like an absent one is masked.
+    Keys of objects can be data themselves: what neither looks like a name nor is spelled like a declared one is masked. Of the
+    declared ones, which are `absent` or `there`, the latter differ in capitals only.
     """
-    every = sorted({re.sub(r"\[[0-9]+\]", "[]", key) for key in keys})
+    folded = {each.lower() for each in there}
+    every = sorted(set(keys), key=lambda key: (key.lower() not in folded, key))
     pairs = renamed(every, absent, physical)
     first = islice((key for key in every if key not in pairs.values()), MAX_NAMED)
-    known = {plain(name) for name in pairs}
+    known = {plain(name) for name in (*pairs, *folded)}
     found = sorted({*pairs.values(), *first})
     return tuple(dict.fromkeys(key if _is_name(key, known) else mask(key) for key in found))
 
 
-def _is_name(key: str, absent: set[str]) -> bool:
-    return bool(_NAME.fullmatch(key)) or (len(key) <= LONGEST_COMPARED and plain(key) in absent)
-
-
-def _names(plan: Plan) -> tuple[str, ...]:
-    return tuple(field.name for field in plan.columns)
+def _is_name(key: str, declared: set[str]) -> bool:
+    steps = steps_of(key) or ("",)
+    is_plain = len(steps) <= MOST_STEPS and all(map(_NAME.fullmatch, steps))
+    return is_plain or (len(key) <= LONGEST_COMPARED and plain(key) in declared)
 
 
 def _is_absent(field: PlanField, seen: set[json_Place]) -> bool:

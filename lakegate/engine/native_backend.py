@@ -29,7 +29,7 @@ from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Pa
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.plan.check import Check, Keys, QueryColumn
-from lakegate.plan.plan import Plan
+from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.verdict.measured_values import QueryResult
@@ -178,12 +178,11 @@ class Process:
         name = f"accepted{number}"
         described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))
         self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
-        names = [column.field for column in columns]
         for plan, source in accepted_sources(reference, self.store):
-            own = program(plan, (), (), [each for each in names if each in {field.name for field in plan.columns}])
+            known = plan.columns_by_path
+            own = program(plan, (), (), [known[each.field].name for each in columns if each.field in known])
 
-            def keep(_: Program, bits: pa.Table, __: int, plan: Plan = plan) -> None:
-                known = {each.name: each for each in plan.columns}
+            def keep(_: Program, bits: pa.Table, __: int, known: Mapping[str, PlanField] = known) -> None:
                 found = (accepted_value(known[each.field], each) if each.field in known else "NULL" for each in columns)
                 values = ", ".join(found) or "0"
                 self.connection.register(BITS, bits)

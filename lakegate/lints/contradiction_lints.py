@@ -71,7 +71,7 @@ def example_breaks_field(contract: Contract, document: Document) -> Iterator[Fin
                     if example.written is not None:
                         message = f"The example {shown(example.written)} breaks its own field: {broken}."
                         yield example.origin.path, message
-        fields = {field.name: field for field in dataset.fields}
+        fields = {field.own_name: field for field in dataset.fields}
         for place in document.at(dataset.origin.path)["examples"].items if contract.format.startswith("DCS") else ():
             for name, value in _first_broken(place, checks, fields).items():
                 yield place.path, f"In this example {shown(value)} breaks the field {shown(name)}."
@@ -90,7 +90,7 @@ def _first_broken(example: Place, checks: Mapping[str, Iterable[Check]], fields:
     with suppress(csv.Error):  # what is no CSV is no example of rows
         for row in rows:
             for name in fields.keys() & row.keys() - found.keys():
-                if row[name] and any(_broken(checks.get(name, ()), fields[name], row[name])):
+                if row[name] and any(_broken(checks.get(fields[name].name, ()), fields[name], row[name])):
                     found[name] = row[name]
     return {name: found[name] for name in fields if name in found}
 

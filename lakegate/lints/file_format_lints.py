@@ -87,7 +87,7 @@ def csv_beside_format(contract: Contract, document: Document) -> Iterator[Findin
 
 def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
     """`nullValuesByColumn` names columns."""
-    columns = {field.name for dataset in contract.datasets for field in dataset.fields}
+    columns = {field.own_name for dataset in contract.datasets for field in dataset.fields}
     for place in extensions_of(document):
         for name, words in place["csv"]["nullValuesByColumn"].entries.items():
             if name not in columns:

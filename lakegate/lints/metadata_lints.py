@@ -140,7 +140,7 @@ def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
     if contract.format.startswith("DCM"):
         return
     for each in fields_of(contract):
-        sounds = each.personal is None and PERSONAL.search(each.name.rpartition(".")[2]) is not None
+        sounds = each.personal is None and PERSONAL.search(each.own_name) is not None
         if (each.personal or sounds) and not each.classification and not each.parts:
             message = f"{shown(each.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
             yield each.origin.path, message

@@ -170,7 +170,7 @@ def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]
 def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A name is not blank, and has no surrounding space and no invisible character."""
     for dataset in contract.datasets:
-        named = [(dataset.name, dataset.origin), *((each.name, each.origin) for each in dataset.fields)]
+        named = [(dataset.name, dataset.origin), *((each.own_name, each.origin) for each in dataset.fields)]
         for name, origin in named:
             if name and (name != name.strip() or not name.isprintable()):
                 yield f"{origin.path}.name", "The name begins or ends with a space, or holds what nobody sees."

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs import ANCHOR, qualified
+from lakegate.contract.field_paths import ELEMENTS, FieldPath, column_name, path_of, steps_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.findings import Finding, is_odcs
 from lakegate.rules.compile_plan import with_parts
@@ -92,11 +93,16 @@ def _target(text: str, known: dict[str, Field], document: Document) -> Field | N
 def fields_by_path(contract: Contract) -> dict[str, Field]:
     """Every field by its dataset and its path; the items of an array have no step of their own."""
     return {
-        f"{dataset.name}.{part.name.replace('[]', '')}": part
+        f"{dataset.name}.{text}": part
         for dataset in contract.datasets
         for field in dataset.fields
         for part in reversed(list(with_parts((field,))))
+        for text in {_without_elements(part.name), column_name(part.name)}
     }
+
+
+def _without_elements(path: FieldPath) -> FieldPath:
+    return path_of(each for each in steps_of(path) or () if each != ELEMENTS)
 
 
 def _family(logical: LogicalType) -> LogicalType:

@@ -6,13 +6,14 @@ contract becomes an identifier in an engine.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
+from lakegate.contract.field_paths import column_path, path_of
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.service_levels import ServiceLevel
@@ -36,12 +37,16 @@ class PlanField:
     """One declared column or nested field: its path and its type."""
 
     name: Name
+    """Its path as a text (`lakegate.contract.field_paths`); in plans of before, of a column just its name."""
     alias: Annotated[str, Pattern("c[0-9]{1,5}")]
     type: LogicalType
     classification: Annotated[str, Bounds(most=1024)] | None = None
     shape: Shape = Shape.VALUE
     path: Annotated[tuple[Annotated[str, Bounds(1, 1025)], ...], Bounds(most=64)] = ()
-    """Steps to a nested field: `.name` of a record, `[]` of a list, `{key}` and `{value}` of a map; empty for a column."""
+    """Steps to the field: `.name` to a column or a member, `[]` of a list, `{key}` and `{value}` of a map.
+
+    Empty for a column whose path is its name.
+    """
     physical: Annotated[str, Bounds(most=1 << 20)] | None = None
     """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
     scale: Scale = field(default=SCALE, metadata={OMITTED: True})
@@ -60,6 +65,16 @@ class PlanField:
     def place(self) -> tuple[str, ...]:
         """The steps to the field from its row; for a column only its name."""
         return self.path or (f".{self.name}",)
+
+    @property
+    def column(self) -> str:
+        """The name of its column, as deliveries have it."""
+        return self.place[0][1:]
+
+    @property
+    def is_column(self) -> bool:
+        """Whether it is no nested field."""
+        return not self.path[1:]
 
     @property
     def level(self) -> tuple[str, ...]:
@@ -136,12 +151,28 @@ class Plan(VersionedDocument):
     @property
     def columns(self) -> tuple[PlanField, ...]:
         """The declared columns, without nested fields."""
-        return tuple(each for each in self.fields if not each.path)
+        return tuple(each for each in self.fields if each.is_column)
 
     @property
     def physical_names(self) -> dict[str, str]:
-        """The physical names of columns that have one, by their names."""
-        return {each.name: each.physical for each in self.columns if each.physical}
+        """The physical names of columns that have one, by their paths."""
+        return {each.name: column_path(each.physical) for each in self.columns if each.physical}
+
+    @property
+    def columns_by_path(self) -> dict[str, PlanField]:
+        """The columns by their paths, which plans of before do not have, and by the names in this plan."""
+        return {each.name: each for each in self.columns} | {path_of(each.place): each for each in self.columns}
+
+    def named(self, text: str) -> tuple[PlanField, ...]:
+        """The fields that a person can mean: by path, or the column of that name; two where one is also the other."""
+        return tuple(
+            each for each in self.fields if text in ((each.name, each.column) if each.is_column else (each.name,))
+        )
+
+    def paths_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns of a file by their paths: of declared ones as the plan names them."""
+        declared = {each.column: each.name for each in self.columns}
+        return tuple(declared.get(name, column_path(name)) for name in names)
 
     def field(self, name: str) -> PlanField:
         """The declared field of that name; KeyError if there is none."""

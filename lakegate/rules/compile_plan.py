@@ -17,6 +17,8 @@ from lakegate.contract.contract_model import (
     Shape,
     shape_of,
 )
+from lakegate.contract.documents.named_fields import AMBIGUOUS, ambiguous
+from lakegate.contract.field_paths import column_name, step_to
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import service_levels_of
 from lakegate.errors import ContractError, Problem
@@ -57,7 +59,7 @@ def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
 
 def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, ...]:
     """The fields of a plan, columns first; nested fields only if the file format supports them."""
-    columns = [(field, (f".{field.name}",)) for field in fields]
+    columns = [(field, (f".{column_name(field.name)}",)) for field in fields]
     inner = [each for field, path in columns for each in _inner(field, path)] if with_inner else []
     return tuple(
         PlanField(
@@ -66,8 +68,8 @@ def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, 
             field.type,
             field.classification,
             shape_of(field) if with_inner else Shape.VALUE,
-            path if len(path) > 1 else (),
-            field.physical if len(path) == 1 and field.physical != field.name else None,
+            path if path != (f".{field.name}",) else (),
+            field.physical if len(path) == 1 and field.physical != field.own_name else None,
             field.scale,
         )
         for ordinal, (field, path) in enumerate([*columns, *inner])
@@ -76,7 +78,7 @@ def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, 
 
 def _inner(field: Field, path: tuple[str, ...]) -> Iterator[tuple[Field, tuple[str, ...]]]:
     for part in field.parts:
-        step = part.name.removeprefix(field.name)
+        step = step_to(part.name)
         place = (*path, f"{{{step[1:]}}}" if shape_of(field) is Shape.MAP else step)
         yield part, place
         yield from _inner(part, place)
@@ -234,18 +236,28 @@ def _each_rule(
 
 def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
     """The fields of a rule, and those in its arguments."""
-    named = (*rule.fields, *(columns_of(rule) if rule.kind == "custom" else ()))
-    optional = optional_columns_of(rule) if rule.kind == "custom" else ()
-    found = {name: dataset.field(name) for name in named}
-    unknown = [name for name, field in found.items() if field is None]
+    required, optional = (columns_of(rule), optional_columns_of(rule)) if rule.kind == "custom" else ((), ())
+    own = {name: dataset.field(name) for name in rule.fields}
+    called = {name: _named(dataset, rule, name) for name in (*required, *optional)}
+    unknown: list[str] = [name for name, field in own.items() if field is None]
+    unknown += [name for name in dict.fromkeys(required) if called[name] is None]
     if unknown:
         is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
         hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MAX_HINTS])
         message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
-    found |= {name: dataset.field(name) for name in optional}
-    return tuple(field for field in found.values() if field is not None)
+    found = (field for field in (*own.values(), *called.values()) if field is not None)
+    return tuple({field.name: field for field in found}.values())
+
+
+def _named(dataset: Dataset, rule: Rule, text: str) -> Field | None:
+    """The field that a call names; ContractError where that may be one of two."""
+    fields = dataset.named(text)
+    if len(fields) > 1:
+        message = ambiguous(text, (each.name for each in fields))
+        raise ContractError((Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, message),))
+    return fields[0] if fields else None
 
 
 def names_by_arguments(rule: Rule) -> bool:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, full_dataset_name, shape_of
+from lakegate.contract.field_paths import column_name, column_path
 from lakegate.contract.semantic_versions import major
 from lakegate.errors import InputError
 from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier, Unit
@@ -85,10 +86,14 @@ def _one(contract: Contract, to: str, own: Field) -> tuple[str, str, QueryColumn
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
         line = full_dataset_name(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
-        return elsewhere["dataset"], line, QueryColumn(elsewhere["field"], own.type, own.scale)
+        return (
+            elsewhere["dataset"],
+            line,
+            QueryColumn(column_path(column_name(elsewhere["field"])), own.type, own.scale),
+        )
     for dataset in contract.datasets:
-        field = dataset.field(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else None
-        if field is not None and _is_plain(dataset, field):
+        named = dataset.named(to.removeprefix(f"{dataset.name}.")) if to.startswith(f"{dataset.name}.") else ()
+        for field in (each for each in named if _is_plain(dataset, each)):
             return dataset.name, _line(contract, dataset.name), QueryColumn(field.name, field.type, field.scale)
     raise LookupError(
         f"{brief(to)} is not a field of this contract; a field of another contract is written {form_elsewhere(contract)}"

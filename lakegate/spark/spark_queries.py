@@ -220,8 +220,8 @@ class AcceptedRecords:
         return next((each for each in self.request.references if each.line == line), None)
 
     def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
-        known = {field.name: field for field in plan.fields}
-        own = program(plan, (), (), [column.field for column in columns if column.field in known])
+        known = plan.columns_by_path
+        own = program(plan, (), (), [known[column.field].name for column in columns if column.field in known])
         passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
         values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
         return passed.rows(own).select(*values, F.lit(1).alias("row"))

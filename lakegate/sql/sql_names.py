@@ -86,7 +86,7 @@ class QueryNames:
         """The field that an identifier refers to, by its name or its physical name; None if there is none."""
         known = self._fields.get(dataset.name)
         if known is None:
-            known = {each.name: each for each in dataset.fields}
+            known = {each.own_name: each for each in dataset.fields}
             known |= {each.physical: each for each in dataset.fields if each.physical and each.physical not in known}
             self._fields[dataset.name] = known
         return find_by_name(known, name)
@@ -255,7 +255,9 @@ class Scope:
                 found += [(each.name, _output(source, at)) for at, each in enumerate(source.columns)]
             else:
                 fields = source.dataset.fields
-                found += [(each.name, self._of_field(source, source.dataset, each)) for each in fields[:MAX_COLUMNS]]
+                found += [
+                    (each.own_name, self._of_field(source, source.dataset, each)) for each in fields[:MAX_COLUMNS]
+                ]
             if len(found) >= MAX_COLUMNS:
                 message = f"A SELECT has fewer than {MAX_COLUMNS:,} columns: name those that it needs."
                 raise RefusedError("query-too-large", message, place)
@@ -302,7 +304,7 @@ class Scope:
             return RefusedError("query-unknown-table", f"{shown(table)} names no table of the SELECT.", place)
         if placeholder(name) in OF_FIELD:
             return RefusedError("placeholder-without-field", "The rule stands at no field of this table.", place)
-        known = [each.name for source in self.sources.values() if source.dataset for each in source.dataset.fields]
+        known = [each.own_name for source in self.sources.values() if source.dataset for each in source.dataset.fields]
         hint = did_you_mean(name, known)
         return RefusedError(
             "query-unknown-column", f"{shown(name)} is not a column of the tables that are read.{hint}", place

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakegate.contract.contract_model import Contract, Dataset, Rule
+from lakegate.contract.field_paths import column_name
 from lakegate.plan.check import Query
 from lakegate.sql import sql_casts, sql_dates, sql_functions, sql_operators
 from lakegate.sql.sql_names import (
@@ -493,7 +494,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     _check_windows(tree)
     if not set(rule.fields) <= {field.name for field in dataset.fields}:
         raise UntranslatedError("it stands at a part of a value")
-    names = QueryNames(contract, dataset, rule.fields[0] if len(rule.fields) == 1 else None)
+    names = QueryNames(contract, dataset, column_name(rule.fields[0]) if len(rule.fields) == 1 else None)
     translator = Translator(dialect, names, FORMS, translate_query)
     try:
         subquery = translator.translate_query(tree, Scope(names, {}))

@@ -7,6 +7,7 @@ from enum import Enum
 
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import FieldTreatment
+from lakegate.contract.field_paths import column_name
 from lakegate.plan.check import Check, HeaderRequirement, Tier
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
@@ -27,7 +28,7 @@ from lakegate.verdict.measured_values import (
 
 def of_header(check: Check, columns: Columns) -> Measured:
     """The measurement of a check of the header."""
-    found = columns.found
+    found = tuple(map(column_name, columns.found))
     if check.metric is Metric.COLUMN_COUNT:
         return Measured(len(found))
     assert check.header is not None

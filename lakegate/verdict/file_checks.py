@@ -8,6 +8,7 @@ from dataclasses import replace
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.admission.header import named
 from lakegate.contract.delivery_policy import FieldTreatment, Treatment
+from lakegate.contract.field_paths import steps_of
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, MalformedRecords, Result, Sample
@@ -225,14 +226,16 @@ def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
 
 
 def _alike(plan: Plan, columns: Columns) -> list[list[str]]:
-    """Names of the file that differ in capitals only, but for those that the contract has so.
+    """Names of the file, or of members of one record, that differ in capitals only, but for those that the contract has so.
 
     Other keys of JSON may be masked: they are compared with declared ones only.
     """
-    spellings: dict[str, list[str]] = {}
-    for name in columns.found:
-        spellings.setdefault(name.lower(), []).append(name)
-    extra = set(columns.extra)
+    absent, extra = set(columns.absent), set(columns.extra)
+    members = (field.name for field in plan.fields if not field.is_column and field.name not in absent)
+    spellings: dict[tuple[str, ...], list[str]] = {}
+    for name in dict.fromkeys((*columns.found, *members, *columns.extra)):
+        *record, own = steps_of(name) or (name,)
+        spellings.setdefault((*record, own.lower()), []).append(name)
     pairs = [names for names in spellings.values() if len(names) > 1 and not extra.isdisjoint(names)]
     return [names for names in pairs if not (plan.storage.format.is_json and extra.issuperset(names))]
 

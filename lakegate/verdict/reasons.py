@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pairs
+from lakegate.contract.field_paths import column_name
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measurement, Result, Sample
 from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
@@ -47,7 +48,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
             where = "no record has the" if plan.storage.format.is_json else "the file has no"
             message = f"{where} {noun} {named(lacking)}{remedy}"
             yield "missing-columns", message, (), (*_reading(readers, lacking), MISSING)
-    index = [each for each in columns.extra if INDEX.fullmatch(each)]
+    index = [each for each in columns.extra if INDEX.fullmatch(column_name(each))]
     if index and columns.found[:1] == (index[0],):
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
         yield "index-column", words, (), ("file/additional-columns",) if len(columns.extra) == 1 else ()
@@ -56,7 +57,8 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
 
 def _readers(plan: Plan, columns: Columns, bad: dict[str, CheckOutcome]) -> dict[str, frozenset[str]]:
     """The bad outcomes of checks that read absent fields, each with the columns of these."""
-    owners, absent = {field.name: field.place[0].removeprefix(".") for field in plan.fields}, columns.lacking
+    own, absent = plan.paths_of(field.column for field in plan.fields), columns.lacking
+    owners = {field.name: path for field, path in zip(plan.fields, own, strict=True)}
     found = ((check.id, check.reads & absent) for check in plan.checks if check.id in bad)
     return {name: frozenset(owners[each] for each in lacking) for name, lacking in found if lacking}
 

@@ -16,12 +16,14 @@ from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import DOES_NOT_APPLY, FIELD, TEXTS, identified, texts_at
+from lakegate.contract.documents.named_fields import with_paths, written_names
 from lakegate.contract.documents.odcs_fields import RANGES
 from lakegate.contract.documents.odcs_quality import OPERATORS, schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import key_rules
 from lakegate.contract.documents.unknown_keys import warn_unknown_keys
+from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import Problem
 from lakegate.patterns.ecma_patterns import PatternError
@@ -114,12 +116,14 @@ def _as_warning(problem: Problem) -> Problem:
 def _dataset(top: Place, notes: Notes) -> Dataset:
     place, extension = top["dataset"], Extension([_extension(top)], notes)
     columns = place["schema"].items
+    fields = tuple(_field(column, column_path(_name(column)), notes) for column in columns)
+    named = Dataset(place["name"].text or "", fields, (), place.origin)
     rules = [*_column_rules(columns), *(_quality_rule(each) for each in top["quality"].items)]
     rules += key_rules(top["serviceLevelAgreements"])
     return Dataset(
-        name=place["name"].text or "",
-        fields=tuple(_field(column, notes) for column in columns),
-        rules=extension.graded(rules),
+        name=named.name,
+        fields=fields,
+        rules=extension.graded(list(with_paths(rules, named, notes))),
         origin=place.origin,
         policy=replace(extension.policy, file_names=_file_names(top["access"], notes)),
         notice_days=extension.notice_days,
@@ -163,9 +167,9 @@ def _extension(top: Place) -> Place:
     return top["specific"][EXTENSION]
 
 
-def _field(column: Place, notes: Notes, around: str = "") -> Field:
+def _field(column: Place, path: FieldPath, notes: Notes) -> Field:
     """A column or nested field."""
-    declared, path = column["dataType"].text, around + (column["name"].text or "")
+    declared = column["dataType"].text
     if declared is not None and declared.lower() not in {*TYPES, *NESTED}:
         message = f"{shown(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
@@ -179,10 +183,10 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
         )
         notes.warning(UNNAMED_TARGET, key, message)
     items = column["arrayDataType"]
-    children = [_field(each, notes, f"{path}.") for each in column["children"].items]
+    children = [_field(each, member_path(path, _name(each)), notes) for each in column["children"].items]
     if items.text:
         logical = TYPES.get(items.text.lower(), LogicalType.STRING)
-        children.append(Field(f"{path}[]", logical, items.origin, declared=items.text))
+        children.append(Field(element_path(path), logical, items.origin, declared=items.text))
     return Field(
         name=path,
         type=TYPES.get(_declared(column), LogicalType.STRING),
@@ -193,6 +197,10 @@ def _field(column: Place, notes: Notes, around: str = "") -> Field:
     )
 
 
+def _name(column: Place) -> str:
+    return column["name"].text or ""
+
+
 def _declared(column: Place) -> str:
     return (column["dataType"].text or "").lower()
 
@@ -201,32 +209,35 @@ def _column_rules(columns: list[Place]) -> Iterator[Rule]:
     """The type rules of all columns, the primary key as one rule, then the other rules of each column."""
     ordinals: Counter[str] = Counter()
     for column in columns:
-        yield from _type_rules(column, column["name"].text or "", ordinals)
+        yield from _type_rules(column, column_path(_name(column)), ordinals)
     key = [column for column in columns if _constraint(column) == PRIMARY_KEY]
     if key:
-        names = tuple(column["name"].text or "" for column in key)
+        names = tuple(column_path(_name(column)) for column in key)
         yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0]["constraint"].origin, names)
     for column in columns:
-        yield from _own_rules(column, column["name"].text or "", ordinals, CONSTRAINTS)
+        yield from _own_rules(column, column_path(_name(column)), ordinals, CONSTRAINTS)
 
 
-def _type_rules(column: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
+def _type_rules(column: Place, path: FieldPath, ordinals: Counter[str]) -> Iterator[Rule]:
     """The type rule of a column, and all rules of its nested fields."""
     yield _rule(column["dataType"], path, _kind(column["dataType"]), ordinals)
     for child in column["children"].items:
-        inner = f"{path}.{child['name'].text or ''}"
+        inner = member_path(path, _name(child))
         yield from _type_rules(child, inner, ordinals)
         yield from _own_rules(child, inner, ordinals, INNER_CONSTRAINTS)
     if column["arrayDataType"].present:
-        yield _rule(column["arrayDataType"], f"{path}[]", _kind(column["arrayDataType"]), ordinals)
-        yield from _value_rules(column["arrayDataType"], f"{path}[]", ordinals)
+        inner = element_path(path)
+        yield _rule(column["arrayDataType"], inner, _kind(column["arrayDataType"]), ordinals)
+        yield from _value_rules(column["arrayDataType"], inner, ordinals)
 
 
 def _kind(declared: Place) -> str:
     return NESTED_KIND if (declared.text or "").lower() in NESTED else "type"
 
 
-def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Mapping[str, str]) -> Iterator[Rule]:
+def _own_rules(
+    column: Place, path: FieldPath, ordinals: Counter[str], constraints: Mapping[str, str]
+) -> Iterator[Rule]:
     yield from _value_rules(column["dataType"], path, ordinals)
     kind = constraints.get(_constraint(column))
     if kind is not None:
@@ -237,7 +248,7 @@ def _own_rules(column: Place, path: str, ordinals: Counter[str], constraints: Ma
         yield _rule(column["dataLength"], path, "maxLength", ordinals, value=column["dataLength"].number)
 
 
-def _value_rules(declared: Place, path: str, ordinals: Counter[str]) -> Iterator[Rule]:
+def _value_rules(declared: Place, path: FieldPath, ordinals: Counter[str]) -> Iterator[Rule]:
     """The rules that a data type is besides: a range of whole numbers, or a form of texts."""
     name = (declared.text or "").lower()
     if name in WIDTHS:
@@ -252,7 +263,7 @@ def _constraint(column: Place) -> str:
     return (column["constraint"].text or "").upper()
 
 
-def _rule(at: Place, path: str, kind: str, ordinals: Counter[str], **arguments: object) -> Rule:
+def _rule(at: Place, path: FieldPath, kind: str, ordinals: Counter[str], **arguments: object) -> Rule:
     return Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
 
 
@@ -263,7 +274,7 @@ def _quality_rule(place: Place) -> Rule:
         id=place["id"].text or "",
         kind=KINDS.get(rule_type, rule_type),
         origin=place.origin,
-        fields=tuple(each.text or "" for each in place["columns"].items),
+        fields=written_names(each.text or "" for each in place["columns"].items),
         arguments=_arguments(rule_type, place),
         tolerance=Tolerance(severity["warn"]["tolerance"].number, severity["fail"]["tolerance"].number),
         name=place["name"].text,

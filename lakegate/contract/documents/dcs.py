@@ -36,6 +36,7 @@ from lakegate.contract.documents.key_table import (
     native,
     texts_at,
 )
+from lakegate.contract.documents.named_fields import with_paths
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
@@ -48,6 +49,7 @@ from lakegate.contract.documents.ref_definitions import Definitions, Layers, is_
 from lakegate.contract.documents.schema_validation import schema_problems
 from lakegate.contract.documents.service_level_keys import named_rules, notice_of
 from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
+from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
 from lakegate.contract.physical_types import digit_bounds
 from lakegate.errors import ContractError, Problem
@@ -79,7 +81,9 @@ MAX_LONG = 18
 """The most digits that bounds of whole numbers are made of; a wider precision has no effect."""
 
 
-def read_field(layers: Layers, path: str, definitions: Definitions, ordinals: Counter[str]) -> tuple[Field, list[Rule]]:
+def read_field(
+    layers: Layers, path: FieldPath, definitions: Definitions, ordinals: Counter[str]
+) -> tuple[Field, list[Rule]]:
     """A field with all its rules, including those of nested fields."""
     notes = definitions.notes
     inner = [read_field(each, name, definitions, ordinals) for name, each in _inner(layers, path, definitions)]
@@ -141,7 +145,7 @@ def _declared_digits(layers: Layers) -> tuple[int, int]:
 
 
 def _rules(
-    layers: Layers, path: str, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
+    layers: Layers, path: FieldPath, logical: LogicalType | None, ordinals: Counter[str], notes: Notes
 ) -> Iterator[Rule]:
     for at, (kind, arguments) in _declared_rules(layers, logical):
         yield Rule(rule_id(ordinals, path, kind), kind, at.origin, (path,), arguments)
@@ -225,12 +229,11 @@ def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[t
         yield precision, ("maximum", {"value": bound, "exclusive": False})
 
 
-def _inner(layers: Layers, path: str, definitions: Definitions) -> Iterator[tuple[str, Layers]]:
+def _inner(layers: Layers, path: FieldPath, definitions: Definitions) -> Iterator[tuple[FieldPath, Layers]]:
     """The nested fields: of a record, of an array's items, of a map's keys and values."""
-    parts = [(f"{path}.{name}", each) for name, each in layers["fields"].entries.items()]
-    for suffix, key in (("[]", "items"), (".key", "keys"), (".value", "values")):
-        if layers[key].entries:
-            parts.append((path + suffix, layers[key]))
+    own = {"items": element_path(path), "keys": member_path(path, KEY), "values": member_path(path, VALUE)}
+    parts = [(member_path(path, name), each) for name, each in layers["fields"].entries.items()]
+    parts += [(inner, layers[key]) for key, inner in own.items() if layers[key].entries]
     for name, place in parts:
         inner = definitions.layers(place, layers)
         if inner is not None:
@@ -368,9 +371,10 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     places = [top["config"][EXTENSION], place["config"][EXTENSION]]
     extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
     notice_days = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
-    layered = {path: definitions.layers(each) for path, each in place["fields"].entries.items()}
+    layered = {column_path(key): definitions.layers(each) for key, each in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}
     fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
+    named = Dataset(name, tuple(field for field, _ in fields), (), place.origin)
     rules = [
         *(rule for _, field_rules in fields for rule in field_rules),
         *_primary_key(place["primaryKey"], found, ordinals, definitions.notes),
@@ -380,8 +384,8 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     ]
     return Dataset(
         name=name,
-        fields=tuple(field for field, _ in fields),
-        rules=extension.graded(rules),
+        fields=named.fields,
+        rules=extension.graded(list(with_paths(rules, named, definitions.notes))),
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
         notice_days=extension.notice_days if notice_days is None else notice_days,
@@ -394,10 +398,12 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     )
 
 
-def _primary_key(declared: Place, fields: Mapping[str, Layers], ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+def _primary_key(
+    declared: Place, fields: Mapping[FieldPath, Layers], ordinals: Counter[str], notes: Notes
+) -> Iterator[Rule]:
     """One rule for the whole key: the model's `primaryKey`, else the flagged fields in document order."""
     flagged = {name: key for name, layers in fields.items() if (key := _flagged(layers)) is not None}
-    names = texts(declared) or tuple(flagged)
+    names = tuple(map(column_path, texts(declared))) or tuple(flagged)
     if declared.items and flagged and set(flagged) != set(names):
         message = f"The fields declare another primary key ({', '.join(flagged)}): keep one of the two."
         notes.error("two-primary-keys", declared, message)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from lakegate.contract.contract_model import NESTED_KIND, Comparison, Contract, Dataset, Field, Origin, Rule, Severity
 from lakegate.contract.documents.document_tree import rule_id
 from lakegate.contract.documents.odcs_quality import NO_ROW
+from lakegate.contract.field_paths import FieldPath, steps_of
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.physical_types import scale_of
@@ -41,20 +42,22 @@ class ImportedSchema:
     _ordinals: Counter[str] = field(default_factory=Counter)
     _fields: int = 0
 
-    def value(self, path: str, kind: LogicalType, description: str | None = None, declared: str | None = None) -> Field:
+    def value(
+        self, path: FieldPath, kind: LogicalType, description: str | None = None, declared: str | None = None
+    ) -> Field:
         """A field with values of a type."""
         self._count(path)
         self.rule("type", path)
         scale = scale_of(declared) if kind is LogicalType.DECIMAL else SCALE
         return Field(path, kind, Origin(path), description, declared=declared, scale=scale, physical_type=declared)
 
-    def nested(self, path: str, declared: str, parts: Iterable[Field], description: str | None = None) -> Field:
+    def nested(self, path: FieldPath, declared: str, parts: Iterable[Field], description: str | None = None) -> Field:
         """A record (`object`), a list (`array`) or a map with its parts."""
         self._count(path)
         self.rule(NESTED_KIND, path)
         return Field(path, LogicalType.STRING, Origin(path), description, declared=declared, parts=tuple(parts))
 
-    def rule(self, kind: str, *paths: str, **arguments: object) -> None:
+    def rule(self, kind: str, *paths: FieldPath, **arguments: object) -> None:
         """A constraint of fields."""
         subject = ",".join(paths)
         self.rules.append(Rule(rule_id(self._ordinals, subject, kind), kind, Origin(subject), paths, arguments))
@@ -62,7 +65,7 @@ class ImportedSchema:
     def metric(
         self,
         kind: str,
-        *paths: str,
+        *paths: FieldPath,
         severity: Severity = Severity.FAIL,
         good: Comparison = NO_ROW,
         **arguments: object,
@@ -98,16 +101,18 @@ class ImportedSchema:
     def _nameable(self, fields: tuple[Field, ...]) -> Iterable[Field]:
         seen: set[str] = set()
         for each in fields:
-            own = each.name
+            own = each.own_name
             if not own.strip() or own != own.strip() or not own.isprintable() or own.casefold() in seen:
-                self.lose(own, "its name is blank, has invisible characters, or differs from another only in capitals")
+                self.lose(
+                    each.name, "its name is blank, has invisible characters, or differs from another only in capitals"
+                )
                 continue
             seen.add(own.casefold())
             yield replace(each, parts=tuple(self._nameable(each.parts)))
 
     def _count(self, path: str) -> None:
         self._fields += 1
-        if self._fields > MAX_FIELDS or path.count(".") + path.count("[]") > DEEPEST:
+        if self._fields > MAX_FIELDS or len(steps_of(path) or ()) > DEEPEST + 1:
             raise InputError(f"{self.name} has more than {MAX_FIELDS:,} fields, or more than {DEEPEST} levels of them")
 
 
@@ -226,7 +231,7 @@ def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
     for each in dataset.fields:
         if each.type.numeric:
             found += [f"{each.name}: csv.{name}" for name, is_set in separators.items() if is_set]
-        if each.name in own:
+        if each.own_name in own:
             found.append(f"{each.name}: csv.nullValuesByColumn")
     return tuple(found)
 
@@ -246,8 +251,3 @@ def _is_list(rule: Rule) -> bool:
 def part(parent: Field, suffix: str) -> Field | None:
     """The items of a list (`[]`), the keys (`.key`) or values (`.value`) of a map; None if they are not described."""
     return next((each for each in parent.parts if each.name == f"{parent.name}{suffix}"), None)
-
-
-def own_name(each: Field, parent: Field | None) -> str:
-    """The name of a field without the path of its record."""
-    return each.name if parent is None else each.name.removeprefix(f"{parent.name}.")

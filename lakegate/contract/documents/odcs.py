@@ -21,6 +21,7 @@ from lakegate.contract.documents.document_root import DEPRECATION, about, delimi
 from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import DATASET, identified, native, texts_at
+from lakegate.contract.documents.named_fields import with_paths
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.documents.read_document import MOST_CHARACTERS, too_long
@@ -33,6 +34,7 @@ from lakegate.contract.documents.unknown_keys import (
     merge_by_owner,
     warn_unknown_keys,
 )
+from lakegate.contract.field_paths import path_of
 from lakegate.errors import ContractError, Problem
 from lakegate.text import shown
 
@@ -52,7 +54,10 @@ def qualified(top: Place, text: str) -> str:
             return ""
         place = found
         names.append(found["name"].text or "")
-    return ".".join(names)
+    if not names:
+        return ""
+    table, *path = names
+    return f"{table}.{path_of(f'.{each}' for each in path)}" if path else table
 
 
 def by_names(top: Place, to: str) -> str:
@@ -186,6 +191,7 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
     columns = [each for each in place["properties"].items if is_column(each, notes)]
     dates = DATES if (top["apiVersion"].text or "") in WITHOUT_MOMENTS else frozenset()
     properties = [read_property(each, ordinals, notes, dates) for each in columns]
+    named = Dataset(name, tuple(each.field for each in properties), (), place.origin)
     rules = [
         *(rule for each in properties for rule in each.rules),
         *_primary_key(properties, ordinals),
@@ -198,10 +204,10 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
             [each["name"].text or "" for each in top["schema"].items],
         ),
     ]
-    rules = [_by_names(rule, top) for rule in rules]
+    rules = [_by_names(rule, top) for rule in with_paths(rules, named, notes)]
     return Dataset(
         name=name,
-        fields=tuple(each.field for each in properties),
+        fields=named.fields,
         rules=extension.graded(rules),
         origin=place.origin,
         policy=extension.policy,
@@ -210,6 +216,7 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
         storage=extension.storage,
         declared=extension.declared,
         native=native(place["customProperties"]),
+        stable_id=place["id"].text or None,
         **texts_at(place, DATASET, "odcs"),
     )
 

@@ -23,6 +23,7 @@ from lakegate.contract.documents.key_table import (
     texts_at,
 )
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
+from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
 from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, element_of, scale_of, type_word
 from lakegate.patterns.date_formats import compile_java_format
@@ -162,16 +163,16 @@ def read_property(place: Place, ordinals: Counter[str], notes: Notes, dates: Dat
 
     `dates` are the types that a `date` may be by its physical type (`DATES`).
     """
-    name, position = place["name"].text or "", place["primaryKeyPosition"].number
+    path, position = column_path(place["name"].text or ""), place["primaryKeyPosition"].number
     return Property(
-        field=_field(place, name, dates),
-        rules=tuple(_rules(place, name, dates, ordinals, notes)),
+        field=_field(place, path, dates),
+        rules=tuple(_rules(place, path, dates, ordinals, notes)),
         key_position=(int(position) if position and position > 0 else LAST) if place["primaryKey"].flag else None,
         key_origin=place["primaryKey"].origin,
     )
 
 
-def _field(place: Place, path: str, dates: Dates) -> Field:
+def _field(place: Place, path: FieldPath, dates: Dates) -> Field:
     logical = _logical(place, dates)
     return Field(
         name=path,
@@ -187,6 +188,7 @@ def _field(place: Place, path: str, dates: Dates) -> Field:
         scale=scale_of(place["physicalType"].text) if logical is LogicalType.DECIMAL else SCALE,
         physical_type=place["physicalType"].text,
         native=native(place["customProperties"]),
+        stable_id=place["id"].text or None,
         **texts_at(place, FIELD, "odcs"),
     )
 
@@ -196,30 +198,30 @@ def _element(place: Place) -> str | None:
     return None if place["logicalType"].present else element_of(place["physicalType"].text)
 
 
-def _elements(element: str | None, path: str, origin: Origin) -> tuple[Field, ...]:
+def _elements(element: str | None, path: FieldPath, origin: Origin) -> tuple[Field, ...]:
     """The field of an array's elements."""
     if element is None:
         return ()
     logical, inner = PHYSICAL.get(type_word(element)), element_of(element)
     return (
         Field(
-            f"{path}[]",
+            element_path(path),
             logical or LogicalType.STRING,
             origin,
             declared="array" if inner else element,
-            parts=_elements(inner, f"{path}[]", origin),
+            parts=_elements(inner, element_path(path), origin),
             scale=scale_of(element) if logical is LogicalType.DECIMAL else SCALE,
         ),
     )
 
 
-def _rules_of_elements(element: str | None, path: str, origin: Origin, ordinals: Counter[str]) -> Iterator[Rule]:
+def _rules_of_elements(element: str | None, path: FieldPath, origin: Origin, ordinals: Counter[str]) -> Iterator[Rule]:
     """The rules that an array by its physical type is: of its shape, and of the type of its elements."""
     if element is not None:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, origin, (path,))
-        yield from _rules_of_elements(element_of(element), f"{path}[]", origin, ordinals)
+        yield from _rules_of_elements(element_of(element), element_path(path), origin, ordinals)
         if type_word(element) in PHYSICAL:
-            yield Rule(rule_id(ordinals, f"{path}[]", "type"), "type", origin, (f"{path}[]",))
+            yield Rule(rule_id(ordinals, element_path(path), "type"), "type", origin, (element_path(path),))
 
 
 def _personal(place: Place) -> bool | None:
@@ -245,7 +247,7 @@ def _logical(place: Place, dates: Dates) -> LogicalType | None:
     return PHYSICAL.get(physical) if declared is None else logical
 
 
-def _rules(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+def _rules(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
     declared, options, logical = place["logicalType"], place["logicalTypeOptions"], _logical(place, dates)
 
     def rule(kind: str, at: Place, arguments: dict[str, object]) -> Rule:
@@ -279,7 +281,7 @@ def _readable(place: Place, logical: LogicalType | None) -> bool:
     return logical is not None or TYPES.get(place["logicalType"].text or "") not in MOMENTS
 
 
-def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
+def _nested(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
     """The rules of nested values and of each nested property."""
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
@@ -288,13 +290,15 @@ def _nested(place: Place, path: str, dates: Dates, ordinals: Counter[str], notes
         yield from _rules(each, inner, dates, ordinals, notes)
 
 
-def _inner(place: Place, path: str) -> Iterator[tuple[str, Place]]:
+def _inner(place: Place, path: FieldPath) -> Iterator[tuple[FieldPath, Place]]:
     """The nested properties: of a record, of an array's items, of a map's keys and values."""
     for each in place["properties"].items:
-        yield f"{path}.{each['name'].text or ''}", each
-    for suffix, each in (("[]", place["items"]), (".key", place["map"]["key"]), (".value", place["map"]["value"])):
-        if each.entries:
-            yield f"{path}{suffix}", each
+        yield member_path(path, each["name"].text or ""), each
+    if place["items"].entries:
+        yield element_path(path), place["items"]
+    for part in (KEY, VALUE):
+        if place["map"][part].entries:
+            yield member_path(path, part), place["map"][part]
 
 
 def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes) -> None:
@@ -351,11 +355,13 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 
 
-def _resolved(place: Place, properties: Place, notes: Notes) -> str | None:
-    last = re.split(r"[./]", place.text or "")[-1]
-    for each in properties.items:
-        if last in {each["name"].text, each["id"].text}:
-            return each["name"].text
+def _resolved(place: Place, properties: Place, notes: Notes) -> FieldPath | None:
+    text = place.text or ""
+    last = re.split(r"[./]", text)[-1]
+    for wanted in (text, text.partition(".")[2], last):
+        for each in properties.items:
+            if wanted and wanted in {each["name"].text, each["id"].text}:
+                return column_path(each["name"].text or "")
     known = [name for each in properties.items if (name := each["name"].text)]
     message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
     notes.warning("dangling-relationship", place, message)

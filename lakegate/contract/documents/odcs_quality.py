@@ -10,7 +10,9 @@ from typing import Final
 
 from lakegate.contract.contract_model import Comparison, Rule, Severity
 from lakegate.contract.documents.document_tree import Notes, Place, exact, rule_id, texts
+from lakegate.contract.documents.named_fields import written_names
 from lakegate.contract.documents.read_document import parse
+from lakegate.contract.field_paths import FieldPath
 from lakegate.contract.schedules import CRON, ScheduleError, of_cron, of_quartz, schedule
 from lakegate.errors import ContractError
 from lakegate.plan.check import Interval
@@ -133,7 +135,7 @@ class Owner:
     place: Place
     subject: str
     """The prefix of generated rule ids."""
-    field: str | None = None
+    field: FieldPath | None = None
     """The path of the field; None for rules of the dataset."""
     graded: bool = True
     """Whether the format has `severity`."""
@@ -221,8 +223,8 @@ def _metric(place: Place) -> str | None:
     return place["metric"].text or place["rule"].text
 
 
-def _fields(kind: str, place: Place, field: str | None) -> tuple[str, ...]:
-    named = texts(place["arguments"]["properties"])
+def _fields(kind: str, place: Place, field: FieldPath | None) -> tuple[FieldPath, ...]:
+    named = written_names(texts(place["arguments"]["properties"]))
     if kind == "rowCount":
         return ()
     return named or (() if field is None else (field,))

@@ -8,6 +8,7 @@ from math import ceil
 
 from lakegate.contract.contract_model import Rule
 from lakegate.contract.documents.document_tree import Place, exact
+from lakegate.contract.documents.named_fields import in_dataset, written_names
 from lakegate.contract.service_levels import KIND, KNOWN, duration
 
 _STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
@@ -40,25 +41,25 @@ def element_rules(levels: Place, default: Place, dataset: str, known: Collection
     for ordinal, place in enumerate(levels.items, start=1):
         written = (place["element"].text or default.text or "").split(",")
         elements = [qualified_element(each.strip(), known) for each in written]
-        tables = {each.partition(".")[0] for each in elements}
+        tables = {in_dataset(each, known)[0] for each in elements}
         if dataset in tables or tables.isdisjoint(known):
             name = level_of(place["property"].text or "")
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
-            fields = element_fields(elements, dataset)
+            fields = written_names(element_fields(elements, dataset, known))
             yield Rule(f"{name}:{KIND}:{ordinal}", KIND, place.origin, fields, arguments, name=name)
 
 
 def qualified_element(element: str, datasets: Collection[str]) -> str:
     """An element with its dataset, which may be left out where there is only one."""
     first, *others = datasets or ("",)
-    is_field = element and not others and element.partition(".")[0] != first
+    is_field = element and not others and in_dataset(element, (first,))[0] != first
     return f"{first}.{element}" if is_field else element
 
 
-def element_fields(elements: Iterable[str], dataset: str) -> tuple[str, ...]:
+def element_fields(elements: Iterable[str], dataset: str, known: Collection[str]) -> tuple[str, ...]:
     """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
-    parts = (each.partition(".") for each in elements)
-    return tuple(dict.fromkeys(field for table, _, field in parts if table == dataset and field))
+    parts = (in_dataset(each, known) for each in elements)
+    return tuple(dict.fromkeys(field for table, field in parts if table == dataset and field))
 
 
 def notice_of(period: Place) -> int | None:
@@ -99,10 +100,10 @@ def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator
     for written, place in levels.entries.items():
         name = level_of(written)
         timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
-        tables = {each.partition(".")[0] for each in timestamps.values()}
+        tables = {in_dataset(each, known)[0] for each in timestamps.values()}
         if dataset in tables or tables.isdisjoint(known):
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
             main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main
             arguments = {"property": name, "value": exact(main), "unit": None}
-            fields = element_fields(timestamps.values(), dataset)
+            fields = written_names(element_fields(timestamps.values(), dataset, known))
             yield Rule(f"{name}:{KIND}:1", KIND, place.origin, fields, arguments | timestamps, name=name)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
-from lakegate.admission.header import columns_of, first_line, header_end, refuse_header, refuse_other_header
+from lakegate.admission.header import first_line, header_end, header_of, refuse_header, refuse_other_header
 from lakegate.contract.file_formats import Compression, Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
@@ -476,12 +476,11 @@ def _first_line(number: int, head: bytes, plan: Plan) -> str:
 
 def _columns(plan: Plan, header: str | None, number: int, head: bytes) -> Columns:
     """The columns that the header line of an object names; without one, the declared ones."""
-    declared = tuple(field.name for field in plan.fields)
     with of_object(number):
         if header is not None:
-            return columns_of(header, plan.csv, declared, head, plan.physical_names)
-        refuse_header(first_line(head, plan.csv), plan.csv, declared)
-        return Columns(declared)
+            return header_of(header, plan, head)
+        refuse_header(first_line(head, plan.csv), plan.csv, tuple(field.column for field in plan.columns))
+        return Columns(tuple(field.name for field in plan.columns))
 
 
 def _is_whole(plan: Plan) -> bool:
@@ -492,7 +491,7 @@ def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
     if not is_found:
         text = "NULL::VARCHAR"
         return Expression(text, typed_value(field, text))
-    words, text = plan.csv.null_words(field.name), field.alias
+    words, text = plan.csv.null_words(field.column), field.alias
     if words:
         nulls = ", ".join(text_literal(each) for each in words)
         text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"

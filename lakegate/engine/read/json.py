@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from lakegate.admission.file_signatures import BOM, has_mark
 from lakegate.admission.header import MAX_COMPARED, plain
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.field_paths import FieldPath, column_path, member_path, member_step, path_of
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
@@ -255,7 +256,7 @@ class RowColumns:
             for place in levels(fields)
         }
         self.extra: set[str] = set()
-        """Undeclared keys, the first `MAX_EXTRA` of each row, and no more than a bounded number of all rows."""
+        """Paths of undeclared keys, the first `MAX_EXTRA` of each row, and no more than a bounded number of all rows."""
         self.keys: set[Place] = set()
         """Places of declared keys that occur, with any value; of objects, whatever their keys, the place with `OBJECT`."""
         self._extra_of_row = 0
@@ -265,11 +266,11 @@ class RowColumns:
         self.rows.rows += 1
         self._extra_of_row = 0
 
-    def add_extra(self, key: str) -> None:
-        """An undeclared key of the row."""
+    def add_extra(self, record: FieldPath, key: str) -> None:
+        """An undeclared key of the row, or of a record in it."""
         if self._extra_of_row < MAX_EXTRA and len(self.extra) < _MAX_EXTRA_OF_ROWS:
             self._extra_of_row += 1
-            self.extra.add(key)
+            self.extra.add(member_path(record, key) if record else column_path(key))
 
 
 class RowReader:
@@ -321,6 +322,11 @@ class _Node:
     """Its steps."""
     declared: PlanField | None = None
     steps: dict[str, _Node] = dataclasses.field(default_factory=dict)
+
+    @property
+    def path(self) -> FieldPath:
+        """Its path; of the row an empty text."""
+        return path_of(self.key) if self.key else FieldPath("")
 
 
 def _tree(fields: tuple[PlanField, ...], reading: RowColumns) -> Fill:
@@ -422,8 +428,11 @@ def _number_once(text: str) -> str:
 
 
 def _members(node: _Node, reading: RowColumns) -> Fill:
-    inner = {step[1:]: _filler(each, reading) for step, each in node.steps.items()}
-    named = any(_has_places(each) for each in node.steps.values())
+    named, path = any(_has_places(each) for each in node.steps.values()), node.path
+    inner = {
+        step[1:]: (_filler(each, reading), member_step(step[1:]) if path else column_path(step[1:]))
+        for step, each in node.steps.items()
+    }
     unseen = {None: (*node.key, OBJECT)} | {step[1:]: each.key for step, each in node.steps.items()}
 
     def fill(value: Value, at: str) -> None:
@@ -432,11 +441,11 @@ def _members(node: _Node, reading: RowColumns) -> Fill:
         if unseen and (None in unseen or not unseen.keys().isdisjoint(value)):
             reading.keys.update(unseen.pop(each) for each in (None, *value) if each in unseen)
         for key, each in value.items():
-            into = inner.get(key)
-            if into is not None:
-                into(each, f"{at}.{key}" if at and named else key)
-            else:
-                reading.add_extra(f"{at}.{key}" if at else key)
+            if key not in inner:
+                reading.add_extra(path, key)
+                continue
+            into, step = inner[key]
+            into(each, at + step if named else at)
 
     return fill
 
@@ -564,18 +573,18 @@ class Flat:
         keys = {key for key, column in by_key.items() if pc.any(pc.not_equal(column, "")).as_py()}
         texts, own = {}, {}
         for field in self.fields:
-            column = by_key.get(field.name)
+            column = by_key.get(field.column)
             if column is None:
                 texts[field.alias], own[field.alias] = pa.nulls(len(tokens), pa.string()), _falses(len(tokens))
             else:
                 texts[field.alias], own[field.alias] = _judged(column, field)
-        declared = {field.name for field in self.fields}
+        declared = {field.column for field in self.fields}
         return texts, own, keys & declared, keys - declared
 
 
 def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
     """The expressions for objects like the first ones; None if they, or the declared fields, are nested or very many."""
-    if len(fields) > MAX_KEYS or any(field.path for field in fields):
+    if len(fields) > MAX_KEYS or not all(field.is_column for field in fields):
         return None
     keys: list[str] = []
     for text, _ in zip(texts, range(LEARNED), strict=False):
@@ -586,7 +595,7 @@ def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
         if len(value) > MAX_KEYS or any(isinstance(each, (dict, list)) for each in value.values()):
             return None
         _merge(keys, value)
-    extra = set(keys) - {field.name for field in fields}
+    extra = set(keys) - {field.column for field in fields}
     if not keys or len(extra) > MAX_EXTRA or not all(map(_PLAIN_KEY.fullmatch, keys)):
         return None
     pairs = [f"{re.escape(json.dumps(key, ensure_ascii=False))}: ?+{_WRITTEN}" for key in keys]
@@ -641,7 +650,6 @@ SHARE_BYTES = 4 << 20
 MAX_CELLS = 1 << 20
 """Records of a chunk times declared fields: what is absent costs memory too."""
 _SPACE = b" \t\r\n"
-_PLACE = re.compile(r"\[[0-9]+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -721,7 +729,7 @@ class JsonSource:
             found = {ROW: _places(rows, first).take(parents), AT: pa.array(level.places, pa.string())}
             levels[place] = pa.table(found | _arrays(level.cells))
         records = pa.table({ROW: _places(rows, first)} | _arrays(reading.rows))
-        keys, extra = reading.keys, {_PLACE.sub("[]", key) for key in reading.extra}
+        keys, extra = reading.keys, set(reading.extra)
         if flat and tokens:
             columns, own, declared, more = flat.columns(tokens)
             others = set(rest)
@@ -732,7 +740,7 @@ class JsonSource:
             short = pa.table({ROW: places} | columns | kinds)
             records = pa.concat_tables([short, records.select(short.column_names)]).sort_by(ROW) if rows else short
             keys |= {(OBJECT,), *((f".{key}",) for key in declared)}
-            extra |= more
+            extra |= set(map(column_path, more))
         malformed = tuple(bad[reason] for reason in sorted(bad))
         return Chunk(
             records, lines, size, malformed, levels, frozenset(bounded_keys(extra, self.plan.fields)), frozenset(keys)

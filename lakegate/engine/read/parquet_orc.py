@@ -300,8 +300,10 @@ def open_orc(file: AddressedFile) -> Opened:
 
     def read(file: AddressedFile, stripes: range, names: list[str]) -> Iterator[Any]:
         opened = ORCFile(file)
+        # Arrow takes a name with points for the path of a part: then all columns are read.
+        chosen = None if any("." in each for each in names) else names or None
         for at in stripes:
-            yield opened.read_stripe(at, columns=names or None)
+            yield opened.read_stripe(at, columns=chosen)
 
     opened = ORCFile(file)
     try:

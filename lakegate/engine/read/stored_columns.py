@@ -15,6 +15,7 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import differences, named, named_twice, other_names
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
+from lakegate.contract.field_paths import column_path, member_path, member_step, path_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import exact_type, repeats_name, size_name, sql_type, typed_value
 from lakegate.engine.read.compression import (
@@ -84,7 +85,7 @@ class Elements:
                 elements, words = elements._opened(here, words, depth), ""
                 here = elements.parts[part]
             else:
-                words += step if depth else step[1:]
+                words += member_step(step[1:]) if depth else column_path(step[1:])
                 here = _member(here, step) if depth else here
         return elements
 
@@ -254,7 +255,8 @@ def names_of(schema: Physical, plan: Plan) -> list[str]:
     """The columns that are read: the declared ones, and all of them where rows may have to be written again."""
     names = [name for name, _ in schema.parts]
     if plan.policy.on_reject is not OnReject.ROWS:
-        return [name for name in names if name in {field.name for field in plan.columns}]
+        declared = {field.column for field in plan.columns}
+        return [name for name in names if name in declared]
     for name, column in schema.parts:
         if {leaf.kind for leaf in column.leaves()} & UNWRITTEN:
             words = f"the column {name} has a type that cannot be written to split files"
@@ -270,13 +272,13 @@ def found_in(schema: Physical, plan: Plan) -> list[Found]:
 def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
     """The file's columns against the declared fields; UnreadableError where it has none of them."""
     names = [name for name, _ in schema.parts]
-    declared = [field.name for field in plan.columns]
-    if not set(names) & set(declared):
-        words = other_names(names, declared, plan.physical_names)
+    declared = {field.column: field.physical for field in plan.columns}
+    if not set(names) & declared.keys():
+        words = other_names(names, declared, {name: each for name, each in declared.items() if each})
         raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")
     foreign = [(field, each) for field, each in found if each is not None and not holds(each, field)]
     return Columns(
-        found=tuple(names),
+        found=plan.paths_of(names),
         absent=tuple(field.name for field, each in found if each is None and not _is_in_foreign(field, foreign)),
         extra=tuple(_extra(schema, plan, found)),
         foreign=tuple(IncompatibleType(field.name, each.words) for field, each in foreign),
@@ -298,12 +300,11 @@ def _is_in_foreign(field: PlanField, foreign: list[tuple[PlanField, Physical]]) 
 def _extra(schema: Physical, plan: Plan, found: list[Found]) -> list[str]:
     """Undeclared columns and members of records."""
     declared = {field.place for field in plan.fields}
-    extra = [name for name, _ in schema.parts if (f".{name}",) not in declared]
+    extra: list[str] = [column_path(name) for name, _ in schema.parts if (f".{name}",) not in declared]
     for field, physical in found:
         if physical is not None and physical.kind is Kind.RECORD and field.shape.value == "record":
-            extra += [
-                f"{field.name}.{name}" for name, _ in physical.parts if (*field.place, f".{name}") not in declared
-            ]
+            inner = (name for name, _ in physical.parts if (*field.place, f".{name}") not in declared)
+            extra += [member_path(path_of(field.place), name) for name in inner]
     return extra
 
 

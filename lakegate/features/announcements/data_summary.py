@@ -73,18 +73,27 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
         raise InputError("the summary has a column with more nulls than rows")
     judged = Plan.from_bytes(plan)
     found += _of_storage(judged.storage, summary)
-    at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(summary.columns)}
-    found += [_located(each, at) for each in certain_failures(judged, _certain(judged, summary))]
+    named = _by_paths(judged, summary)
+    at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(named.columns)}
+    found += [_located(each, at) for each in certain_failures(judged, _certain(judged, named))]
     return tuple(found)
 
 
 def kept(plan: bytes, summary: DataSummary) -> DataSummary:
     """The summary without the values of columns that the contract classifies, which nobody is to read in it."""
-    classified = {each.name for each in Plan.from_bytes(plan).columns if each.classification and not each.public}
+    classified = {each.column for each in Plan.from_bytes(plan).columns if each.classification and not each.public}
     columns = tuple(
         replace(each, minimum=None, maximum=None) if each.name in classified else each for each in summary.columns
     )
     examples = tuple({name: value for name, value in row.items() if name not in classified} for row in summary.examples)
+    return replace(summary, columns=columns, examples=examples)
+
+
+def _by_paths(plan: Plan, summary: DataSummary) -> DataSummary:
+    """The summary, in which columns have their names in the data, with the paths of the plan in their place."""
+    paths = plan.paths_of(each.name for each in summary.columns)
+    columns = tuple(replace(each, name=path) for each, path in zip(summary.columns, paths, strict=True))
+    examples = tuple(dict(zip(plan.paths_of(row), row.values(), strict=True)) for row in summary.examples)
     return replace(summary, columns=columns, examples=examples)
 
 
@@ -119,9 +128,10 @@ def _certain(plan: Plan, summary: DataSummary) -> Result:
         for field in plan.columns
         if (each := stated.get(field.name)) is not None and each.type is not None and not _fits(each.type, field)
     ]
+    own = plan.paths_of(field.column for field in plan.fields)
     columns = Columns(
         found=tuple(stated),
-        absent=tuple(field.name for field in plan.fields if field.place[0].removeprefix(".") not in stated),
+        absent=tuple(field.name for field, path in zip(plan.fields, own, strict=True) if path not in stated),
         extra=tuple(name for name in stated if name not in {field.name for field in plan.columns}),
         foreign=tuple(foreign),
     )

@@ -15,6 +15,7 @@ from lakegate.cli.command_runner import CommandResult, command, interruptible_fo
 from lakegate.cli.options import ApiUrl, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.field_paths import column_name
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract_files import ParentPlaces, plan_of
@@ -86,7 +87,7 @@ def _summary(plan: Plan, result: Result, file: Path) -> DataSummary:
     if result.unreadable is not None or result.columns is None:
         reason = result.unreadable.message if result.unreadable is not None else "it has no columns"
         raise InputError(f"{shown(printable(str(file)))} cannot be read: {reason}")
-    columns = tuple(_column(plan, result, name) for name in result.columns.found)
+    columns = tuple(_column(plan, result, each) for each in result.columns.found)
     storage = plan.storage
     return DataSummary(
         rows=result.rows,
@@ -98,12 +99,12 @@ def _summary(plan: Plan, result: Result, file: Path) -> DataSummary:
     )
 
 
-def _column(plan: Plan, result: Result, name: str) -> ColumnSummary:
+def _column(plan: Plan, result: Result, path: str) -> ColumnSummary:
     """A column of the file; of one that the contract does not name, the name alone."""
-    field = next((each for each in plan.columns if each.name == name), None)
+    field = next((each for each in plan.columns if each.name == path), None)
     known = {each.check: each for each in result.measurements}
     nulls = known.get(f"nulls/{field.alias}") if field else None
-    stated = ColumnSummary(name, nulls=nulls.accept.failing if nulls and nulls.accept else None)
+    stated = ColumnSummary(column_name(path), nulls=nulls.accept.failing if nulls and nulls.accept else None)
     seen = known.get(f"extremes/{field.alias}") if field else None
     if field is None or seen is None or seen.observed is None or (field.classification and not field.public):
         return stated

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, express, lost_type
-from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, own_name, part
+from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, part
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
 from lakegate.text import shown
@@ -74,13 +74,13 @@ class AvroWriter:
         stem = _named(re.sub(r"[^A-Za-z0-9_]+", "_", name) if parent else name)
         own = next(each for at in count(1) if (each := stem if at == 1 else f"{stem}_{at}") not in self.names)
         self.names.add(own)
-        return {"type": "record", "name": own, "fields": [self._member(each, parent) for each in fields]}
+        return {"type": "record", "name": own, "fields": [self._member(each) for each in fields]}
 
-    def _member(self, each: Field, parent: Field | None) -> dict[str, Any]:
+    def _member(self, each: Field) -> dict[str, Any]:
         kind = self._with_null(each)
         optional = {"default": None} if isinstance(kind, list) else {}
         doc = {"doc": each.description} if each.description else {}
-        return {"name": _named(own_name(each, parent)), "type": kind, **optional, **doc}
+        return {"name": _named(each.own_name), "type": kind, **optional, **doc}
 
     def _with_null(self, each: Field) -> Any:  # noqa: ANN401 - JSON
         kind = self._type(each)

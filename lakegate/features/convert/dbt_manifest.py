@@ -20,6 +20,7 @@ from lakegate.contract.documents.imported_schema import (
 )
 from lakegate.contract.documents.odcs_quality import NO_ROW
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
+from lakegate.contract.field_paths import column_path
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_test_config import AllowedFailures, UnreadConfigError, allowed_failures
 from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
@@ -54,7 +55,7 @@ def text_of(text: str) -> str:
 
 
 def _column(requirements: ExpressedRequirements, source: str, each: Field, key: tuple[str, ...]) -> Iterator[YamlEntry]:
-    yield YamlEntry("name", text_of(each.name))
+    yield YamlEntry("name", text_of(each.own_name))
     if each.description:
         yield YamlEntry("description", text_of(each.description))
     yield YamlEntry("data_type", text_of(DUCKDB.type(each, requirements)))
@@ -339,7 +340,7 @@ def _contract(
         raise InputError(
             "no resource of the manifest has columns with `data_type`: add them, or run `dbt docs generate`"
         )
-    targets = {dataset_name(schema.name): {each.name for each in fields} for _, schema, fields in tables}
+    targets = {dataset_name(schema.name): {each.own_name for each in fields} for _, schema, fields in tables}
     others = dict(_other_names(nodes, is_by_alias=is_named_by_alias))
     for resource, schema, _ in tables:
         found = [_with_target(each, targets, others) for each in schema.rules]
@@ -398,7 +399,7 @@ def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: s
         kind = data_type(declared, dialect) if isinstance(declared, str) else None
         description = column.get("description")
         text = description if isinstance(description, str) and description else None
-        found = field_of(schema, name, kind, text) if kind is not None else None
+        found = field_of(schema, column_path(name), kind, text) if kind is not None else None
         if found is None:
             what = f"no logical type has values of {shown(str(declared))}" if declared else "it has no `data_type`"
             schema.lose(name, f"left out: {what}")
@@ -418,11 +419,11 @@ def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tu
     kind = CONSTRAINTS.get(str(constraint.get("type")))
     columns = constraint.get("to_columns")
     if constraint.get("type") == "foreign_key" and isinstance(columns, list) and len(columns) == len(names) > 0:
-        schema.rule("foreignKey", *names, to=_to(constraint.get("to"), columns))
+        schema.rule("foreignKey", *map(column_path, names), to=_to(constraint.get("to"), columns))
     elif kind is not None and names and (len(names) == 1 or kind == "primaryKey"):
-        schema.rule(kind, *names)
+        schema.rule(kind, *map(column_path, names))
     elif kind == "unique" and names:
-        schema.metric("duplicateValues", *names)
+        schema.metric("duplicateValues", *map(column_path, names))
     else:
         schema.lose(", ".join(names) or "constraints", f"the constraint {shown(str(constraint.get('type')))}")
 
@@ -461,10 +462,10 @@ def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any
             return False
         arguments = {"values": tuple(map(str, values))}
     if wanted == AllowedFailures(Severity.FAIL, NO_ROW, wanted.written):
-        schema.rule(kind, column, **arguments)
+        schema.rule(kind, column_path(column), **arguments)
     else:
         named = {"validValues": arguments["values"]} if arguments else {}
-        schema.metric(_METRICS[kind], column, severity=wanted.severity, good=wanted.good, **named)
+        schema.metric(_METRICS[kind], column_path(column), severity=wanted.severity, good=wanted.good, **named)
     return True
 
 

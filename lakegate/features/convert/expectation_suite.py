@@ -10,6 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, sh
 from lakegate.contract.documents.declared_types import unexpressed
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
+from lakegate.contract.field_paths import column_name
 from lakegate.contract.logical_types import LogicalType
 
 SCHEMA: Final = "expect_table_schema_to_match_data_contract_schema"
@@ -20,11 +21,11 @@ Expectation = dict[str, object]
 def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     """The document of an `ExpectationSuite` of Great Expectations 1."""
     requirements = ExpressedRequirements.in_contract(contract, dataset)
-    columns = [{"name": each.name, "type": _word(each)} for each in dataset.fields]
+    columns = [{"name": each.own_name, "type": _word(each)} for each in dataset.fields]
     schema = {"columns": columns, "contract": f"{contract.id}@{contract.version}", "dataset": dataset.name}
     found = [_expectation(SCHEMA, schema) | {"severity": "critical"}]
     found += (one for each in dataset.fields for one in _of_field(requirements, each))
-    if key := requirements.key():
+    if key := tuple(map(column_name, requirements.key())):
         unique = {"column": key[0]} if len(key) == 1 else {"column_list": list(key)}
         kind = "expect_column_values_to_be_unique" if len(key) == 1 else "expect_compound_columns_to_be_unique"
         found.append(_expectation(kind, unique))
@@ -43,12 +44,12 @@ def _word(each: Field) -> str:
 
 def _of_field(requirements: ExpressedRequirements, each: Field) -> Iterator[Expectation]:
     if requirements.is_present(each.name):
-        yield _expectation("expect_column_values_to_not_be_null", {"column": each.name})
+        yield _expectation("expect_column_values_to_not_be_null", {"column": each.own_name})
     if requirements.has(each.name, "unique"):
-        yield _expectation("expect_column_values_to_be_unique", {"column": each.name})
+        yield _expectation("expect_column_values_to_be_unique", {"column": each.own_name})
     words = requirements.words(each.name)
     if words:
-        yield _expectation("expect_column_values_to_be_in_set", {"column": each.name, "value_set": list(words)})
+        yield _expectation("expect_column_values_to_be_in_set", {"column": each.own_name, "value_set": list(words)})
 
 
 def _expectation(kind: str, arguments: Mapping[str, object]) -> Expectation:

@@ -15,12 +15,12 @@ from lakegate.contract.documents.imported_schema import (
     ExpressedRequirements,
     ImportedSchema,
     contract_of,
-    own_name,
     part,
 )
 from lakegate.contract.documents.key_table import OFFSET
 from lakegate.contract.documents.odcs_fields import TIMEZONE
 from lakegate.contract.documents.read_document import parse
+from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.errors import InputError
@@ -72,7 +72,7 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     ContractError if the text is no JSON within the limits of documents, InputError if it describes no record.
     """
     reader = _Reader(parse(text).top, ImportedSchema(name, storage=Format.ANY_JSON))
-    dataset = reader.schema.dataset(reader.members(reader.record(), "", ()))
+    dataset = reader.schema.dataset(reader.members(reader.record(), None, ()))
     return contract_of(name, [dataset], reader.schema.lost)
 
 
@@ -90,7 +90,7 @@ class _Reader:
         self._list_rest(self.top, (*READ, "items"))
         return self.top["items"]
 
-    def members(self, place: Place, path: str, trail: tuple[str, ...]) -> Iterator[Field]:
+    def members(self, place: Place, path: FieldPath | None, trail: tuple[str, ...]) -> Iterator[Field]:
         """The properties of an object."""
         place, trail = self._followed(place, trail)
         if not place["properties"].entries:
@@ -98,14 +98,14 @@ class _Reader:
         self._list_rest(place, (*READ, *NESTED["object"]) if path else (*READ, *_OF_RECORDS))
         required = {each.text for each in place["required"].items}
         for key, each in place["properties"].entries.items():
-            inner = f"{path}.{key}" if path else key
+            inner = member_path(path, key) if path else column_path(key)
             found = self._field(each, inner, trail)
             if found is not None:
                 yield found
                 if key in required:
                     self._require(each, inner, trail)
 
-    def _require(self, place: Place, path: str, trail: tuple[str, ...]) -> None:
+    def _require(self, place: Place, path: FieldPath, trail: tuple[str, ...]) -> None:
         """A required key has a value, unless its value may be null."""
         may_be_null = self._has_null(place)
         while (found := self._step(place, trail)) is not None:
@@ -118,7 +118,7 @@ class _Reader:
         else:
             self.schema.rule("required", path)
 
-    def _field(self, place: Place, path: str, trail: tuple[str, ...]) -> Field | None:
+    def _field(self, place: Place, path: FieldPath, trail: tuple[str, ...]) -> Field | None:
         """A field with its rules; None if it is left out."""
         own = place["description"].text or place["title"].text
         place, trail = self._followed(place, trail)
@@ -129,7 +129,7 @@ class _Reader:
                 return self._object(place, path, trail, description)
             case "array":
                 self._list_rest(place, (*READ, *NESTED["array"]))
-                items = self._field(place["items"], f"{path}[]", trail) if place["items"].entries else None
+                items = self._field(place["items"], element_path(path), trail) if place["items"].entries else None
                 if items is None:
                     self.schema.lose(path, "left out: the type of its items is not one that a field can have")
                     return None
@@ -141,7 +141,7 @@ class _Reader:
                 self.schema.lose(path, "left out: its values are of several types, or of none that is declared")
                 return None
 
-    def _object(self, place: Place, path: str, trail: tuple[str, ...], description: str | None) -> Field | None:
+    def _object(self, place: Place, path: FieldPath, trail: tuple[str, ...], description: str | None) -> Field | None:
         """A record, or a map where only `additionalProperties` describes the values."""
         if place["properties"].entries:
             parts = list(self.members(place, path, trail))
@@ -149,16 +149,16 @@ class _Reader:
             return self.schema.nested(path, "object", parts, description) if parts else None
         value = place["additionalProperties"]
         self._list_rest(place, (*READ, "additionalProperties", *WHOLE["object"]))
-        found = self._field(value, f"{path}.value", trail) if value.entries else None
+        found = self._field(value, member_path(path, VALUE), trail) if value.entries else None
         if found is None:
             self.schema.lose(path, "left out: an object without `properties`")
             return None
         self._whole(place, path, "object")
         return self.schema.nested(
-            path, "map", [self.schema.value(f"{path}.key", LogicalType.STRING), found], description
+            path, "map", [self.schema.value(member_path(path, KEY), LogicalType.STRING), found], description
         )
 
-    def _whole(self, place: Place, path: str, kind: str) -> None:
+    def _whole(self, place: Place, path: FieldPath, kind: str) -> None:
         """The rules of a list or an object as a whole."""
         for key in WHOLE[kind]:
             value = exact(place[key])
@@ -167,7 +167,7 @@ class _Reader:
             elif place[key].flag:
                 self.schema.rule(key, path)
 
-    def _value(self, place: Place, path: str, kind: LogicalType, description: str | None) -> Field:
+    def _value(self, place: Place, path: FieldPath, kind: LogicalType, description: str | None) -> Field:
         form = place["format"].text
         if kind is LogicalType.STRING and form == "date-time":
             self.schema.rule(TIMEZONE, path)
@@ -186,7 +186,7 @@ class _Reader:
         self._enum(place, path, own)
         return found
 
-    def _option(self, place: Place, path: str, key: str) -> None:
+    def _option(self, place: Place, path: FieldPath, key: str) -> None:
         value = exact(place)
         if key == "pattern" and isinstance(value, str):
             self.schema.rule("pattern", path, pattern=value)
@@ -199,7 +199,7 @@ class _Reader:
         else:
             self.schema.lose(path, f"`{key}`: it has another form than in draft 7 and later")
 
-    def _enum(self, place: Place, path: str, kind: LogicalType) -> None:
+    def _enum(self, place: Place, path: FieldPath, kind: LogicalType) -> None:
         """The closed list of values, if all of them are of the type."""
         places = place["enum"].items or ([place["const"]] if place["const"].present else [])
         values = [each for each in places if each.scalar is not None]
@@ -318,7 +318,7 @@ def json_schema(contract: Contract, dataset: Dataset) -> Converted:
     requirements = ExpressedRequirements.in_contract(contract, dataset)
     lost = list(_lost(dataset.fields, requirements))
     about = {"$schema": DIALECT, "title": dataset.name, "$comment": f"{contract.id} {contract.version}"}
-    body = about | _record(requirements, dataset.fields, None)
+    body = about | _record(requirements, dataset.fields)
     return Converted(json.dumps(body, indent=2) + "\n", (*lost, *requirements.omitted()))
 
 
@@ -342,12 +342,9 @@ def _lost(fields: tuple[Field, ...], requirements: ExpressedRequirements) -> Ite
         yield from _lost(each.parts, requirements)
 
 
-def _record(requirements: ExpressedRequirements, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
-    required = [own_name(each, parent) for each in fields if requirements.is_present(each.name)]
-    members = {
-        own_name(each, parent): _field(requirements, each, is_required=own_name(each, parent) in required)
-        for each in fields
-    }
+def _record(requirements: ExpressedRequirements, fields: tuple[Field, ...]) -> dict[str, Any]:
+    required = [each.own_name for each in fields if requirements.is_present(each.name)]
+    members = {each.own_name: _field(requirements, each, is_required=each.own_name in required) for each in fields}
     return {"type": "object", "properties": members, **({"required": required} if required else {})}
 
 
@@ -377,7 +374,7 @@ def _value(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
     return found
 
 
-def _text(requirements: ExpressedRequirements, path: str) -> dict[str, Any]:
+def _text(requirements: ExpressedRequirements, path: FieldPath) -> dict[str, Any]:
     patterns = [str(rule.arguments["pattern"]) for rule in requirements.of(path, "pattern")]
     lengths: dict[str, Any] = {
         kind: int(str(rule.arguments["value"]))
@@ -391,7 +388,7 @@ def _text(requirements: ExpressedRequirements, path: str) -> dict[str, Any]:
     return lengths | ({"pattern": patterns[0]} if patterns else {})
 
 
-def _bounds(requirements: ExpressedRequirements, path: str) -> dict[str, Any]:
+def _bounds(requirements: ExpressedRequirements, path: FieldPath) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind in ("minimum", "maximum", "multipleOf"):
         for rule in requirements.of(path, kind):
@@ -420,7 +417,7 @@ def _part(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
 
 
 _VALUES: dict[Shape, Convert] = {
-    Shape.RECORD: lambda requirements, each: _record(requirements, each.parts, each),
+    Shape.RECORD: lambda requirements, each: _record(requirements, each.parts),
     Shape.LIST: _list,
     Shape.MAP: _map,
     Shape.ANY: lambda _requirements, _each: {},

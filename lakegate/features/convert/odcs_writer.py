@@ -29,7 +29,7 @@ from lakegate.contract.delivery_policy import Pull
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.document_root import DEPRECATION, DEPRECATION_KEYS
 from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
-from lakegate.contract.documents.imported_schema import own_name, part
+from lakegate.contract.documents.imported_schema import part
 from lakegate.contract.documents.key_table import (
     ABOUT,
     CONSTRAINTS,
@@ -48,6 +48,7 @@ from lakegate.contract.documents.odcs_quality import BETWEEN, LISTS
 from lakegate.contract.documents.schema_validation import load
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry
 from lakegate.contract.documents.yaml_writer import written as written_yaml
+from lakegate.contract.field_paths import column_name
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.contract.physical_types import PHYSICAL, scale_of, type_word
@@ -221,7 +222,7 @@ def foreign_key(site: RuleSite) -> Quality:
     if len(rule.fields) == len(targets) == 1:
         site.found[rule.fields[0]].relationships.append({"to": targets[0]})
     else:
-        sources = [f"{site.dataset.name}.{each}" for each in rule.fields]
+        sources = [f"{site.dataset.name}.{column_name(each)}" for each in rule.fields]
         site.found[DATASET].relationships.append({"from": sources, "to": targets})
     yield from ()
 
@@ -250,7 +251,7 @@ OF_FIELDS: dict[str, Write] = {
 def properties_of(dataset: Dataset, found: Mapping[str, OwnKeys], rest: Rest) -> list[Plain]:
     """The properties of a dataset; `found` are the keys that its rules become."""
     typed = frozenset(each.fields[0] for each in dataset.rules if each.kind in {"type", NESTED_KIND} and each.fields)
-    return [{"name": each.name} | _content(each, typed, found, rest) for each in dataset.fields]
+    return [{"name": each.own_name} | _content(each, typed, found, rest) for each in dataset.fields]
 
 
 def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest) -> Plain:
@@ -302,7 +303,7 @@ def _parts(
         case Shape.RECORD:
             yield (
                 "properties",
-                [{"name": own_name(one, each)} | _content(one, typed, found, rest) for one in each.parts],
+                [{"name": one.own_name} | _content(one, typed, found, rest) for one in each.parts],
             )
         case Shape.LIST:
             items = part(each, "[]")
@@ -327,7 +328,7 @@ def metric(site: RuleSite) -> Quality:
     rule = site.rule
     is_of_one = len(rule.fields) == 1
     kind = site.type(rule.fields[0]) if is_of_one else LogicalType.STRING
-    arguments: Plain = {} if is_of_one or not rule.fields else {"properties": [*rule.fields]}
+    arguments: Plain = {} if is_of_one or not rule.fields else {"properties": [*map(column_name, rule.fields)]}
     for key, each in rule.arguments.items():
         arguments[key] = listed(each, kind) if key in LISTS else each
     if rule.comparison is not None:
@@ -367,7 +368,7 @@ def custom(site: RuleSite) -> Quality:
             own = {"id": f"{rule.id}_{at}"} if STABLE_ID.fullmatch(rule.id) else {}
             yield path, own | _call(site, call, arguments)
     else:
-        yield site.owner, _call(site, call, _columns(call, rule.fields) | arguments)
+        yield site.owner, _call(site, call, _columns(call, tuple(map(column_name, rule.fields))) | arguments)
 
 
 def _call(site: RuleSite, call: str, arguments: Mapping[str, object]) -> Plain:
@@ -469,7 +470,7 @@ def _written(write: Threshold, *, together: bool) -> Write:
         measured = [each for each in site.checks if each.skip is None]
         alike = measured[:1] if together else measured
         is_of_several = together and len(measured) > 1
-        paths = {"properties": [each.fields[0] for each in measured]} if is_of_several else {}
+        paths = {"properties": [column_name(each.fields[0]) for each in measured]} if is_of_several else {}
         for at, check in enumerate(alike, start=1):
             for tier, severity in thresholds(check):
                 plain = write(site, check, tier)

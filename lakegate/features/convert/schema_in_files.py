@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.imported_schema import ImportedSchema, contract_of
+from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.read.avro import MAGIC, header_of, physical
@@ -94,11 +95,11 @@ def _unread(document: object) -> Iterator[str]:
 
 def _contract(top: Physical, name: str, form: Format) -> Found:
     schema = ImportedSchema(name, storage=form)
-    fields = [_field(schema, each, part) for each, part in top.parts]
+    fields = [_field(schema, column_path(each), part) for each, part in top.parts]
     return contract_of(name, [schema.dataset([each for each in fields if each is not None])], schema.lost)
 
 
-def _field(schema: ImportedSchema, path: str, kind: Physical) -> Field | None:
+def _field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
     """A field; None for what no contract declares, such as a union of several types."""
     found = _described(schema, path, kind)
     if found is None:
@@ -108,17 +109,17 @@ def _field(schema: ImportedSchema, path: str, kind: Physical) -> Field | None:
     return found
 
 
-def _described(schema: ImportedSchema, path: str, kind: Physical) -> Field | None:
+def _described(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
     match kind.kind:
         case Kind.RECORD:
-            members = [_field(schema, f"{path}.{name}", part) for name, part in kind.parts]
+            members = [_field(schema, member_path(path, name), part) for name, part in kind.parts]
             known = [each for each in members if each is not None]
             return schema.nested(path, "object", known) if known else None
         case Kind.LIST:
-            items = _field(schema, f"{path}[]", kind.parts[0][1])
+            items = _field(schema, element_path(path), kind.parts[0][1])
             return None if items is None else schema.nested(path, "array", [items])
         case Kind.MAP:
-            key, value = (_described(schema, f"{path}.{name.strip('{}')}", part) for name, part in kind.parts)
+            key, value = (_described(schema, member_path(path, name.strip("{}")), part) for name, part in kind.parts)
             return None if key is None or value is None else schema.nested(path, "map", [key, value])
         case Kind.EXACT:
             return schema.value(path, LogicalType.DECIMAL, declared="decimal({},{})".format(*kind.digits))

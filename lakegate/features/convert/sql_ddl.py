@@ -17,10 +17,10 @@ from lakegate.contract.documents.imported_schema import (
     ExpressedRequirements,
     ImportedSchema,
     contract_of,
-    own_name,
     part,
     unread_csv,
 )
+from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.physical_types import PHYSICAL
@@ -192,8 +192,7 @@ class DdlDialect:
                 return self.map_of.format(*inner)
             case Shape.RECORD:
                 members = (
-                    self.member.format(self.name(own_name(one, each)), self.type(one, requirements))
-                    for one in each.parts
+                    self.member.format(self.name(one.own_name), self.type(one, requirements)) for one in each.parts
                 )
                 return self.record_of.format(", ".join(members))
             case _:
@@ -290,7 +289,7 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
     types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
     described = [each for each in fields if each.description and len(each.description) <= LONGEST_COMMENT]
     comments = {each.name: ATHENA.comment.format(ATHENA.literal(each.description or "")) for each in described}
-    own = (f"{ATHENA.name(each.name)} {kind}" for each, kind in zip(fields, types, strict=True))
+    own = (f"{ATHENA.name(each.own_name)} {kind}" for each, kind in zip(fields, types, strict=True))
     columns = [*common, *(f"{text}{comments.get(each.name, '')}" for each, text in zip(fields, own, strict=True))]
     silent = [f"{each.name} (its description)" for each in fields if each.description and each not in described]
     place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
@@ -419,14 +418,16 @@ def _added(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str
             yield f"line {statement.line}: {shown(statement.words)} creates no table with columns, and adds nothing to one"
 
 
-def field_of(schema: ImportedSchema, path: str, kind: exp.DataType, description: str | None = None) -> Field | None:
+def field_of(
+    schema: ImportedSchema, path: FieldPath, kind: exp.DataType, description: str | None = None
+) -> Field | None:
     """A field of a type of SQL with the rules of the type; None if no logical type has its values."""
     if kind.this in {Type.ARRAY, Type.LIST} and len(kind.expressions) == 1:
-        items = field_of(schema, f"{path}[]", kind.expressions[0])
+        items = field_of(schema, element_path(path), kind.expressions[0])
         return None if items is None else schema.nested(path, "array", [items], description)
     if kind.this is Type.MAP and len(kind.expressions) == 2:  # noqa: PLR2004 - key and value
         inner = [
-            field_of(schema, f"{path}.{step}", each)
+            field_of(schema, member_path(path, step), each)
             for step, each in zip(("key", "value"), kind.expressions, strict=True)
         ]
         return None if None in inner else schema.nested(path, "map", [each for each in inner if each], description)
@@ -449,9 +450,9 @@ def _physical(kind: exp.DataType) -> LogicalType | None:
     return None if kind.this is Type.TIMETZ else PHYSICAL.get(_TYPE_ARGUMENTS.sub("", words_of(kind)).lower())
 
 
-def _member(schema: ImportedSchema, path: str, member: exp.ColumnDef) -> Field | None:
+def _member(schema: ImportedSchema, path: FieldPath, member: exp.ColumnDef) -> Field | None:
     """A field of a record, with its description, and whether it is required; other constraints are listed."""
-    kind, inner = member.args.get("kind"), f"{path}.{member.name}"
+    kind, inner = member.args.get("kind"), member_path(path, member.name)
     constraints = _constraints(member)
     found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
     for each in constraints if found is not None else ():
@@ -490,7 +491,7 @@ def _is_comment(each: exp.Expr) -> bool:
 
 
 def _value(
-    schema: ImportedSchema, path: str, kind: exp.DataType, logical: LogicalType, description: str | None
+    schema: ImportedSchema, path: FieldPath, kind: exp.DataType, logical: LogicalType, description: str | None
 ) -> Field:
     signed = SIGNED.get(kind.this, _MOMENTS.get(kind.this))
     plain = kind if signed is None else exp.DataType(this=signed, expressions=kind.expressions)
@@ -536,7 +537,7 @@ class SqlTable:
         self._references: list[tuple[tuple[str, ...], exp.Expr]] = []
         columns = [each for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
         self.fields = [found for each in columns if (found := self._field(each)) is not None]
-        self._names = {each.name.casefold(): each for each in self.fields}
+        self._names = {each.own_name.casefold(): each for each in self.fields}
         for each in columns:
             if each.name.casefold() in self._names:
                 for one in _constraints(each):
@@ -552,7 +553,7 @@ class SqlTable:
         if kind is None:
             self.schema.lose(column.name, f"{_UNTYPED}: {shown(words_of(column))}")
             return None
-        found = field_of(self.schema, column.name, kind, _comment(_constraints(column)))
+        found = field_of(self.schema, column_path(column.name), kind, _comment(_constraints(column)))
         if found is None:
             self.schema.lose(column.name, f"left out: no logical type has values of {shown(words_of(kind))}")
         return found
@@ -563,7 +564,7 @@ class SqlTable:
             self.schema.description = text
             return
         self.fields = [
-            replace(each, description=text) if each.name.casefold() == column.casefold() else each
+            replace(each, description=text) if each.own_name.casefold() == column.casefold() else each
             for each in self.fields
         ]
 
@@ -615,7 +616,7 @@ class SqlTable:
         else:
             self.schema.rule(kind, *known, **arguments)
 
-    def _known(self, names: Iterable[str]) -> tuple[str, ...] | None:
+    def _known(self, names: Iterable[str]) -> tuple[FieldPath, ...] | None:
         """The columns with the names, as they are declared; None if there are none, or one is not known."""
         found = [self._names.get(name.casefold()) for name in names]
         known = tuple(each.name for each in found if each is not None)
@@ -646,7 +647,7 @@ class SqlTable:
                 to = ",".join(f"{dataset_name(table.schema.name)}.{each}" for each in columns)
                 self.schema.rule("foreignKey", *known, to=to)
 
-    def targets(self, names: list[str]) -> tuple[str, ...] | None:
+    def targets(self, names: list[str]) -> tuple[FieldPath, ...] | None:
         """The columns that a reference names; where it names none, those of the primary key."""
         keys = (each.fields for each in self.schema.rules if each.kind == "primaryKey")
         return self._known(names) if names else next(keys, None)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
+from lakegate.contract.field_paths import column_name
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.convert.sql_ddl import DUCKDB, DdlDialect
 
@@ -38,9 +39,9 @@ class Warehouse:
             null = " NOT NULL" if requirements.has(each.name, "required") else ""
             unique = " UNIQUE" if self.has_keys and requirements.has(each.name, "unique") else ""
             comment = dialect.comment.format(dialect.literal(each.description)) if each.description else ""
-            lines.append(f"{dialect.name(each.name)} {dialect.type(each, requirements)}{null}{unique}{comment}")
+            lines.append(f"{dialect.name(each.own_name)} {dialect.type(each, requirements)}{null}{unique}{comment}")
         if self.has_keys and (key := requirements.key()):
-            lines.append(f"PRIMARY KEY ({', '.join(map(dialect.name, key))})")
+            lines.append(f"PRIMARY KEY ({', '.join(dialect.name(column_name(each)) for each in key)})")
         body = ",\n  ".join(lines)
         text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
         text += "".join(f"{each}\n" for each in self._comments(dataset))
@@ -55,7 +56,7 @@ class Warehouse:
             yield f"COMMENT ON TABLE {table} IS {dialect.literal(dataset.description)};"
         for each in dataset.fields if dialect.has_comments else ():
             if each.description:
-                yield f"COMMENT ON COLUMN {table}.{dialect.name(each.name)} IS {dialect.literal(each.description)};"
+                yield f"COMMENT ON COLUMN {table}.{dialect.name(each.own_name)} IS {dialect.literal(each.description)};"
 
 
 _WIDTHS = {16: "SMALLINT", 32: "INTEGER"}

@@ -172,11 +172,11 @@ class LevelTable:
                 if found and is_like:
                     kept.add(word)
             if kept:
-                yield NullWords(field.name, tuple(each for each in words if each not in kept))
+                yield NullWords(field.column, tuple(each for each in words if each not in kept))
 
     def text(self, field: PlanField) -> str:
         """The text of a field in SQL; null words are null, and numbers have the separators of the written grammar."""
-        words, found = self.csv.null_words(field.name), field.alias
+        words, found = self.csv.null_words(field.column), field.alias
         if words:
             found = f"CASE WHEN {found} NOT IN ({', '.join(map(text_literal, words))}) THEN {found} END"
         return plain_number(found, self.csv) if field in self.numbers else found
@@ -460,7 +460,7 @@ def unique_columns(
     """The columns that have a value in each of the rows, and none twice; moments only of a regular series, not by chance."""
     near = [each for each in measured if rows > 1 and each.present == rows and each.values.distinct >= NEAR * rows]
     return tuple(
-        each.field.name
+        each.field.column
         for each in near
         if _is_unique(connection, (each,), rows)
         and (each.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, each))
@@ -474,24 +474,24 @@ def unique_pairs(
     full = [
         each for each in measured if rows > 1 and each.present == rows and _may_be_part(each) and _is_part(each, rows)
     ]
-    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.name))[:MAX_COLUMNS]
+    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.column))[:MAX_COLUMNS]
     pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
-    pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.name) for each in pair), _combinations(pair)))
+    pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.column) for each in pair), _combinations(pair)))
     likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, UNIQUE_SAMPLE), UNIQUE_SAMPLE)][
         :MAX_PAIRS
     ]
-    order = {each.field.name: at for at, each in enumerate(measured)}
-    found = [tuple(each.field.name for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
+    order = {each.field.column: at for at, each in enumerate(measured)}
+    found = [tuple(each.field.column for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
 
 
 def _may_be_part(each: MeasuredField) -> bool:
-    return each.meaning is LogicalType.TIME or may_be_key(each.field.name, each.meaning)
+    return each.meaning is LogicalType.TIME or may_be_key(each.field.column, each.meaning)
 
 
 def _is_part(each: MeasuredField, rows: int) -> bool:
     """Whether a column may be part of a key: one that is nearly unique by itself has mistakes, which another column hides."""
-    return each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.name))
+    return each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.column))
 
 
 def _combinations(pair: tuple[MeasuredField, ...]) -> int:
@@ -553,7 +553,7 @@ def profile(
                 csv, by_place = other, again
         values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
         unique = unique_columns(connection, values, rows[()])
-        kinds = {each.field.name: each.meaning for each in values}
+        kinds = {each.field.column: each.meaning for each in values}
         has_key = any(may_be_key(name, kinds[name]) for name in unique)
         pairs = () if has_key else unique_pairs(connection, values, rows[()])
     return Profile(

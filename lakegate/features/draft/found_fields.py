@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Shape
+from lakegate.contract.field_paths import path_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.engine.read.compression import refuse_columns
@@ -134,7 +135,7 @@ def planned(fields: Iterable[FoundField]) -> dict[tuple[str, ...], PlanField]:
     columns = [((f".{each.name}",), each) for each in fields]
     inner = [found for place, each in columns for found in _inner(place, each)]
     return {
-        place: PlanField(_path(place), f"c{at}", each.type, None, each.shape, place if len(place) > 1 else ())
+        place: PlanField(path_of(place), f"c{at}", each.type, None, each.shape, place)
         for at, (place, each) in enumerate([*columns, *inner])
     }
 
@@ -151,10 +152,6 @@ def _inner(place: tuple[str, ...], each: FoundField) -> Iterator[tuple[tuple[str
         inner = (*place, step_of(part, each))
         yield inner, part
         yield from _inner(inner, part)
-
-
-def _path(place: tuple[str, ...]) -> str:
-    return "".join(place)[1:]
 
 
 def of_physical(name: str, physical: Physical) -> FoundField:

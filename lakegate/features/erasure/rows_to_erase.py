@@ -227,14 +227,15 @@ def _select(plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckd
 
 
 def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:
-    try:
-        field = plan.field(key.field)
-    except KeyError:
-        raise InputError(f"the contract has no field {key.field}") from None
+    fields = plan.named(key.field)
+    if len(fields) != 1:
+        words = "names a column and a nested field" if fields else "is no field of the contract"
+        raise InputError(f"{key.field} {words}: fields are written as `lakegate plan` shows them")
+    (field,) = fields
     if field.level or field.shape is not Shape.VALUE:
         raise InputError(f"the field {key.field} has no single value in each row")
-    if field.place[0].removeprefix(".") not in source.columns.found:
-        raise InputError(f"the file has no column {field.place[0].removeprefix('.')}")
+    if plan.paths_of([field.column])[0] not in source.columns.found:
+        raise InputError(f"the file has no column {field.column}")
     expression = source.expressions[field.alias]
     same = [f"{expression.text} = {text_literal(key.value)}"]
     with suppress(ValueError, ArithmeticError, duckdb.Error):  # no value of the type: only a text can be equal

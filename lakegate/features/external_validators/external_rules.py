@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
+from lakegate.contract.field_paths import column_name
 from lakegate.errors import InputError, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import (
     Validators,
@@ -110,7 +111,7 @@ def _as_dcm(check: Check, rule: Rule, technology: str) -> str:
         "dimension": rule.dimension,
         "ruleType": "custom",
         "technology": technology,
-        "columns": list(check.fields) or None,
+        "columns": list(map(column_name, check.fields)) or None,
         "call": _call(rule),
         "args": _plain(rule.arguments.get("args") or {}),
     }
@@ -223,7 +224,9 @@ def _version(results: list[dict[str, Any]]) -> str:
 def _measurement(check: Check, results: list[Mapping[str, Any]]) -> Measurement:
     """The measurement of a check: of one result for all its columns, which names none, or of one for each column."""
     columns = [each.get("column") for each in results]
-    is_for_each = bool(results) and sorted(map(repr, columns)) == sorted(map(repr, check.fields))
+    is_for_each = bool(results) and sorted(map(repr, columns)) == sorted(
+        repr(column_name(each)) for each in check.fields
+    )
     if columns != [None] and not is_for_each:
         _refuse("the answer has no result of a rule, or several")
     kept = [_kept(each) for each in results]

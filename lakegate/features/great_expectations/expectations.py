@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Field, Rule, Severity
+from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.logical_types import text_of
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.patterns.date_formats import compile_format
@@ -476,7 +476,7 @@ def _runtime_parameter(arguments: Arguments) -> str | None:
 
 def _subjects(rule: Rule, fields: tuple[Field, ...], named: tuple[str, ...]) -> tuple[Field, ...]:
     """The fields of the rule, unless the call names several itself."""
-    known = {field.name: field for field in fields}
+    known = by_written_name(fields)
     names = named if len(named) > 1 else rule.fields or named
     return tuple(known[name] for name in names if name in known)
 
@@ -523,7 +523,7 @@ def _condition(rule: Rule, fields: tuple[Field, ...], arguments: Arguments) -> P
     if condition is None:
         return None
     is_sql = arguments.get("condition_parser") == "spark"
-    return condition_of(rule, str(condition), {field.name: field for field in fields}, is_sql=is_sql)
+    return condition_of(rule, str(condition), by_written_name(fields), is_sql=is_sql)
 
 
 def _mostly(rule: Rule, expectation: Expectation, base: Check, arguments: Arguments) -> Check:

@@ -105,9 +105,9 @@ TIMES = {LogicalType.DATE, LogicalType.TIMESTAMP}
 def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """The fields that no slice can have, each with the reason and the remedy."""
     fields = planned(dataset.fields, with_inner=True)
-    opened = {each.path[:-1] for each in fields if each.path}
+    opened = {each.path[:-1] for each in fields if not each.is_column}
     for each in fields:
-        if not each.path and each.name.lower() in COMMON:
+        if each.is_column and each.column.lower() in COMMON:
             yield each.name, "every slice has a column of this name: rename the field"
         elif each.shape is not Shape.VALUE and dataset.storage.format is Format.CSV:
             yield each.name, "a CSV file has no parts of values: declare a text, or say which `format` is delivered"
@@ -122,15 +122,14 @@ def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def merge_key(dataset: Dataset) -> tuple[str, ...]:
     """The columns by which rows are merged: those of the primary key; none where parts of values are in it."""
     keys = [rule.fields for rule in dataset.rules if rule.kind == "primaryKey"]
-    names = {
-        each.name for each in planned(dataset.fields, with_inner=True) if not each.path and each.shape is Shape.VALUE
-    }
-    return keys[0] if len(keys) == 1 and set(keys[0]) <= names else ()
+    columns = (each for each in planned(dataset.fields, with_inner=True) if each.is_column)
+    names = {each.name: each.column for each in columns if each.shape is Shape.VALUE}
+    return tuple(names[each] for each in keys[0]) if len(keys) == 1 and set(keys[0]) <= names.keys() else ()
 
 
 def event_time_misfit(fields: tuple[PlanField, ...], name: str) -> str | None:
     """The reason why a column has no times of events; None if it has."""
-    found = next((each for each in fields if each.name == name and not each.path), None)
+    found = next((each for each in fields if each.is_column and each.column == name), None)
     if found is None:
         return "the contract has no such column"
     if found.type not in TIMES or found.shape is not Shape.VALUE:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.contract.contract_model import Field, Rule, Severity
+from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.features.soda.soda_formats import FORMATS
 from lakegate.features.soda.soda_syntax import (
@@ -416,7 +416,7 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
         return (skipped(rule, fields, elsewhere),)
     try:
         parsed = read(call, arguments)
-        known = {field.name: field for field in fields}
+        known = by_written_name(fields)
         if parsed.metric == "schema":
             return tuple(named_check(check, rule, part) for part, check in schema(rule, known, parsed))
         names = subjects_of(call, arguments) or rule.fields

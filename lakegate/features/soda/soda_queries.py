@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule
+from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, by_written_name
 from lakegate.contract.logical_types import text_of
 from lakegate.errors import ContractError
 from lakegate.features.soda.soda_checks import named_check, optional_subjects, soda, subjects_of
@@ -95,7 +95,7 @@ class ReferencedData:
 
 
 def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> ReferencedData | None:
-    known = {each.name: each for each in fields}
+    known = by_written_name(fields)
     found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST else None
     if found:
         parsed = replace(read("values", arguments), metric=call)
@@ -152,7 +152,7 @@ def _declared_columns(dataset: Dataset, rule: Rule, parsed: SodaCheck) -> Check:
     closed, ordered = (
         text_of(settings.get(name)).casefold() != "true" for name in ("allow extra columns", "allow other column order")
     )
-    names = tuple(each.physical or each.name for each in dataset.fields)
+    names = tuple(each.physical or each.own_name for each in dataset.fields)
     order = " in this order" if ordered else ""
     others = " and no others" if closed else ""
     found = of_header(

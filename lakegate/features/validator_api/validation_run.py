@@ -17,6 +17,7 @@ from typing import Final
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
+from lakegate.contract.field_paths import column_name, path_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
 from lakegate.features.validator_api.wanted_validation import ValidationRule
@@ -173,23 +174,24 @@ def plan_of(base: Plan, rules: Sequence[ValidationRule]) -> Plan:
     assert contract is not None
     (dataset,) = contract.datasets
     own = tuple(each for each in dataset.rules if OF_RULE.match(each.origin.path))
-    scales = {each.name: each.scale for each in base.columns}
+    scales = {path_of(each.place): each.scale for each in base.columns}
     fields = tuple(replace(each, scale=scales.get(each.name, each.scale)) for each in dataset.fields)
     dataset = replace(dataset, fields=fields, rules=own, csv=base.csv, storage=base.storage)
     compiled = compile_plan(replace(contract, datasets=(dataset,)), dataset)
     policy = Policy(samples=False, allow_empty=True)
+    own_fields = tuple(replace(each, name=path_of(each.place), path=each.place) for each in base.fields)
     return replace(
-        compiled, contract=base.contract, contract_version=base.contract_version, fields=base.fields, policy=policy
+        compiled, contract=base.contract, contract_version=base.contract_version, fields=own_fields, policy=policy
     )
 
 
 def _columns(base: Plan, rules: Sequence[ValidationRule]) -> Iterator[dict[str, str]]:
     """The declared columns that rules name, in DCM's form; all of them where a rule may have some in its arguments."""
-    named = {column for each in rules for column in each.columns or ()}
+    named = {column_name(column) for each in rules for column in each.columns or ()}
     every = any(each.type == "custom" for each in rules)
     for each in base.columns:
-        if each.shape is Shape.VALUE and (every or each.name in named):
-            yield {"name": each.name, "dataType": TYPES[each.type]}
+        if each.shape is Shape.VALUE and (every or each.column in named):
+            yield {"name": each.column, "dataType": TYPES[each.type]}
 
 
 def _in_document(rule: ValidationRule) -> dict[str, object]:

@@ -12,12 +12,12 @@ from lakegate.contract.documents.imported_schema import (
     ExpressedRequirements,
     ImportedSchema,
     contract_of,
-    own_name,
     part,
     unread_csv,
 )
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.yaml_writer import Items, Mapping, Scalar, YamlEntry, written
+from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.errors import InputError
@@ -32,11 +32,11 @@ def odf(contract: Contract, dataset: Dataset) -> Converted:
     ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
     """
     requirements = ExpressedRequirements.in_contract(contract, dataset)
-    taken = sorted({each.name for each in dataset.fields} & set(COMMON))
+    taken = sorted({each.own_name for each in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
     common = [_named(name, kind) for name, kind in COMMON.items()]
-    fields = Items([*common, *(_field(requirements, each, None) for each in dataset.fields)])
+    fields = Items([*common, *(_field(requirements, each) for each in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
     types = unexpressed(dataset.fields, requirements, "the type that slices have")
     return Converted(written(Mapping(event)), (*types, *unread_csv(dataset, 1), *requirements.omitted()))
@@ -73,8 +73,8 @@ def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
     return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
 
 
-def _field(requirements: ExpressedRequirements, each: Field, parent: Field | None) -> Mapping:
-    return _named(own_name(each, parent), _optional(requirements, each), each.description)
+def _field(requirements: ExpressedRequirements, each: Field) -> Mapping:
+    return _named(each.own_name, _optional(requirements, each), each.description)
 
 
 def _optional(requirements: ExpressedRequirements, each: Field | None) -> Mapping:
@@ -94,7 +94,7 @@ def _value(_requirements: ExpressedRequirements, each: Field) -> Mapping:
 def _record(requirements: ExpressedRequirements, each: Field) -> Mapping:
     if not each.parts:
         return _TEXT
-    return _kind("Struct", fields=Items([_field(requirements, one, each) for one in each.parts]))
+    return _kind("Struct", fields=Items([_field(requirements, one) for one in each.parts]))
 
 
 def _list(requirements: ExpressedRequirements, each: Field) -> Mapping:
@@ -153,7 +153,7 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     schema = _schema_of(parse(text).top, name)
     reader = _Reader(ImportedSchema(name, storage=Format.PARQUET))
     own = [each for each in schema["fields"].items if each["name"].text not in COMMON]
-    dataset = reader.schema.dataset(reader.fields(own, ""))
+    dataset = reader.schema.dataset(reader.fields(own, None))
     reader.list_rest(schema, ("fields",), "$.schema")
     return contract_of(name, [dataset], reader.schema.lost)
 
@@ -185,13 +185,13 @@ class _Reader:
     def __init__(self, schema: ImportedSchema) -> None:
         self.schema = schema
 
-    def fields(self, places: list[Place], within: str) -> Iterator[Field]:
+    def fields(self, places: list[Place], within: FieldPath | None) -> Iterator[Field]:
         """The fields of a schema or of a record."""
         for each in places:
             name = each["name"].text
             if name is None:
                 raise InputError(f"{each.path} has no `name`: every field of a schema has one")
-            path = f"{within}.{name}" if within else name
+            path = member_path(within, name) if within else column_path(name)
             self.list_rest(each, ("name", "type", "extra"), path)
             self.list_rest(each["extra"], (DESCRIPTION,), path)
             found = self._value(each["type"], path, each["extra"][DESCRIPTION].text)
@@ -204,7 +204,9 @@ class _Reader:
             if key not in read:
                 self.schema.lose(path, f"{shown(key)} has no equivalent")
 
-    def _value(self, place: Place, path: str, description: str | None = None, *, is_key: bool = False) -> Field | None:
+    def _value(
+        self, place: Place, path: FieldPath, description: str | None = None, *, is_key: bool = False
+    ) -> Field | None:
         """A field, which is required unless its type is an option; None for values that no logical type has."""
         inner = place
         while _kind_at(inner) == "option":
@@ -220,19 +222,19 @@ class _Reader:
             self.schema.rule("required", path)
         return found
 
-    def _nested(self, kind: str, place: Place, path: str, description: str | None) -> Field | None:
+    def _nested(self, kind: str, place: Place, path: FieldPath, description: str | None) -> Field | None:
         if kind == "struct":
             parts = list(self.fields(place["fields"].items, path))
             return self.schema.nested(path, "object", parts, description) if parts else None
         if kind == "list":
-            declared, found = "array", [self._value(place["itemType"], f"{path}[]")]
+            declared, found = "array", [self._value(place["itemType"], element_path(path))]
         else:
-            key = self._value(place["keyType"], f"{path}.key", is_key=True)
-            declared, found = "map", [key, self._value(place["valueType"], f"{path}.value")]
+            key = self._value(place["keyType"], member_path(path, KEY), is_key=True)
+            declared, found = "map", [key, self._value(place["valueType"], member_path(path, VALUE))]
         known = [each for each in found if each is not None]
         return self.schema.nested(path, declared, known, description) if len(known) == len(found) else None
 
-    def _scalar(self, place: Place, path: str, description: str | None) -> Field | None:
+    def _scalar(self, place: Place, path: FieldPath, description: str | None) -> Field | None:
         kind = TYPES.get(_kind_at(place))
         if kind is None:
             return None

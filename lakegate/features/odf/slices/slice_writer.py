@@ -77,7 +77,7 @@ class PlanColumns:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a slice after the common ones."""
-        return pa.schema([(each.name, self._type(each)) for each in self.plan.columns])
+        return pa.schema([(each.column, self._type(each)) for each in self.plan.columns])
 
     def parts(self, field: PlanField) -> list[PlanField]:
         """The fields of a record, or what a list consists of."""
@@ -87,7 +87,7 @@ class PlanColumns:
     def _parts(self) -> dict[tuple[str, ...], list[PlanField]]:
         found: dict[tuple[str, ...], list[PlanField]] = {}
         for each in self.plan.fields:
-            if each.path:
+            if not each.is_column:
                 found.setdefault(each.path[:-1], []).append(each)
         return found
 

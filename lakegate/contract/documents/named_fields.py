@@ -1,0 +1,58 @@
+"""Fields that texts of a document name: rules of the dataset, service levels, references."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from lakegate.contract.contract_model import Dataset, Rule
+from lakegate.contract.documents.document_tree import Notes
+from lakegate.contract.field_paths import FieldPath, spelled_out
+from lakegate.errors import Problem
+from lakegate.text import shown
+
+AMBIGUOUS = "ambiguous-field"
+
+
+class _WrittenName(str):
+    """A text with which a rule names a field, until `with_paths` has found the field."""
+
+    __slots__ = ()
+
+
+def written_names(texts: Iterable[str]) -> tuple[FieldPath, ...]:
+    """The fields of a rule as its document names them: by path or, of columns, by name."""
+    return tuple(FieldPath(_WrittenName(each)) for each in texts)
+
+
+def with_paths(rules: Iterable[Rule], dataset: Dataset, notes: Notes) -> Iterator[Rule]:
+    """The rules of a dataset with the paths of the fields that they name; what names no field is kept, which lints refuse.
+
+    A text that names two fields is an error in `notes`.
+    """
+    for rule in rules:
+        if not any(isinstance(each, _WrittenName) for each in rule.fields):
+            yield rule
+            continue
+        paths = []
+        for text in rule.fields:
+            found = [each.name for each in dataset.named(text)] if isinstance(text, _WrittenName) else [text]
+            if len(found) > 1:
+                notes.errors.append(Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, ambiguous(text, found)))
+            paths.append(found[0] if found else FieldPath(str(text)))
+        yield replace(rule, fields=tuple(paths))
+
+
+def ambiguous(text: str, paths: Iterable[FieldPath]) -> str:
+    """The message for a text that names several fields."""
+    return f"{shown(text)} names a column and a nested field: write {' or '.join(shown(spelled_out(each)) for each in paths)}."
+
+
+def in_dataset(element: str, datasets: Collection[str]) -> tuple[str, str]:
+    """Dataset and field of `orders.placed_at`; the field is empty where there is none. Names of datasets may have points."""
+    known = [each for each in datasets if element == each or element.startswith(f"{each}.")]
+    if not known:
+        table, _, field = element.partition(".")
+        return table, field
+    table = max(known, key=len)
+    return table, element.removeprefix(table).removeprefix(".")
