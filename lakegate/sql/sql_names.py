@@ -91,6 +91,10 @@ class QueryNames:
             self._fields[dataset.name] = known
         return find_by_name(known, name)
 
+    def in_full(self, name: str) -> str:
+        """The name of the rule's field for a placeholder of it, as if the query had it; any other name as it is."""
+        return self.own if self.own is not None and placeholder(name) in OF_FIELD else name
+
     def relations(self) -> tuple[QueryRelation, ...]:
         """The relations that the query reads, in the order of their generated names."""
         return tuple(self._relation(name, tuple(columns.values())) for name, columns in self._read.items())
@@ -274,12 +278,11 @@ class Scope:
     def _in(self, source: FromItem, name: str) -> TypedSql | None:
         if source.dataset is not None:
             return self._of_dataset(source, source.dataset, name)
-        at = find_by_name({each.name: number for number, each in enumerate(source.columns)}, name)
+        at = find_by_name({each.name: number for number, each in enumerate(source.columns)}, self.names.in_full(name))
         return None if at is None else _output(source, at)
 
     def _of_dataset(self, source: FromItem, dataset: Dataset, name: str) -> TypedSql | None:
-        own = self.names.own if placeholder(name) in OF_FIELD and dataset is self.names.dataset else None
-        found = self.names.find_field(dataset, own or name)
+        found = self.names.find_field(dataset, self.names.in_full(name) if dataset is self.names.dataset else name)
         if found is None:
             return None
         sql = self._of_field(source, dataset, found)

@@ -381,7 +381,7 @@ def _columns(t: Translator, node: exp.Select, scope: Scope) -> list[tuple[str, T
             found += scope.every_column(one_word(table) if table else None, place_of(each))
         else:
             name = one_word(each.args["alias"]) if isinstance(each, exp.Alias) else each.output_name
-            found.append((name, t.translate(inner, scope)))
+            found.append((t.names.in_full(name), t.translate(inner, scope)))
     if not found:
         raise UntranslatedError("a SELECT in it has no columns")
     return found
@@ -413,7 +413,11 @@ def _key(t: Translator, node: exp.Expr, columns: list[tuple[str, TypedSql]], sco
         return t.translate(node, scope)
     except RefusedError:
         named = {name: sql for name, sql in columns if name}
-        found = find_by_name(named, node.name) if isinstance(node, exp.Column) and not node.args.get("table") else None
+        found = (
+            find_by_name(named, t.names.in_full(node.name))
+            if isinstance(node, exp.Column) and not node.args.get("table")
+            else None
+        )
         if found is None:
             raise
         return found
