@@ -21,7 +21,7 @@ ELEMENTS: Final = "[]"
 KEY: Final = "key"
 VALUE: Final = "value"
 _BEFORE_NAME: Final = r"\.(?=[^\s.\[])"
-_PLAIN: Final = rf"(?:(?!{_BEFORE_NAME}|\[\]).)+"
+_PLAIN: Final = rf"(?!\[\]).(?:(?!{_BEFORE_NAME}|\[\]).)*"
 _QUOTED: Final = r'"(?:[^"]|"")*"'
 _COLUMN: Final = re.compile(rf'{_QUOTED}|(?!"){_PLAIN}|\Z', re.DOTALL)
 _STEP: Final = re.compile(rf'\[\]|\.(?:{_QUOTED}|(?![\s.\["]){_PLAIN})', re.DOTALL)

@@ -218,6 +218,7 @@ READING = {
     "circular-reference": (ERROR, "A definition does not refer to itself."),
     "too-many-fields": (ERROR, "References lead to at most 5,000 fields and 32 levels."),
     "unused-definition": (WARNING, "Every definition is referred to."),
+    "ambiguous-field": (ERROR, "A rule names one field: a name that is also the path of another one is in quotes."),
     "two-primary-keys": (ERROR, "A model and its fields name one primary key."),
     "unknown-model": (WARNING, "Checks at the root name models of the contract."),
     "unread-checks": (WARNING, "Checks that are written in a text can be read."),

@@ -53,14 +53,9 @@ class Hostile:
 
     def plan(self, form: Format, *without: str) -> Plan:
         """The plan of a contract of ODCS for files of a format; some columns of the file are not declared."""
-        value = {"format": form.value, "onReject": "file"}
-        dataset = {"name": "d", "customProperties": [{"property": "lakegate", "value": value}]}
-        properties = [{"name": name} | _written(node) for name, node in self.columns if name not in without]
-        about = {"apiVersion": "v3.2.0", "kind": "DataContract", "id": "names", "version": "1.0.0", "status": "active"}
-        examined = examine(json.dumps(about | {"schema": [dataset | {"properties": properties}]}).encode())
-        assert examined.errors == ()
-        assert examined.contract is not None
-        return compile_plan(examined.contract, examined.contract.datasets[0])
+        return plan_of_properties(
+            [{"name": name} | _written(node) for name, node in self.columns if name not in without], form
+        )
 
     def file(self, form: Format) -> bytes:
         """The rows as a file of a format."""
@@ -71,6 +66,17 @@ class Hostile:
             return ("\n".join(records) if form is Format.JSONL else f"[{', '.join(records)}]").encode()
         schema = pa.schema([(name, _arrow(node)) for name, node in self.columns])
         return written(pa.Table.from_pylist(list(self.rows), schema=schema), Storage(form))
+
+
+def plan_of_properties(properties: list[dict[str, Any]], form: Format) -> Plan:
+    """The plan of a contract of ODCS with these properties, for files of a format."""
+    extension = {"property": "lakegate", "value": {"format": form.value}}
+    dataset = {"name": "d", "customProperties": [extension], "properties": properties}
+    about = {"apiVersion": "v3.2.0", "kind": "DataContract", "id": "names", "version": "1.0.0", "status": "active"}
+    examined = examine(json.dumps(about | {"schema": [dataset]}).encode())
+    assert examined.errors == ()
+    assert examined.contract is not None
+    return compile_plan(examined.contract, examined.contract.datasets[0])
 
 
 def of_bounds(plan: Plan, result: Result) -> dict[tuple[str, ...], tuple[int, int]]:

@@ -45,7 +45,8 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, notes: Notes) -> Iterato
 
 def ambiguous(text: str, paths: Iterable[FieldPath]) -> str:
     """The message for a text that names several fields."""
-    return f"{shown(text)} names a column and a nested field: write {' or '.join(shown(spelled_out(each)) for each in paths)}."
+    ways = " or ".join(shown(spelled_out(each)) for each in paths)
+    return f"The name {shown(text)} is that of a column and the path of a nested field: write {ways}."
 
 
 def in_dataset(element: str, datasets: Collection[str]) -> tuple[str, str]:
