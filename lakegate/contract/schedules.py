@@ -86,6 +86,10 @@ class ScheduleError(ValueError):
     """A text is no schedule; the message says what to write."""
 
 
+class NeverDueError(ScheduleError):
+    """A schedule has no time at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """Every so many minutes."""
@@ -219,13 +223,13 @@ def _cron(words: list[str]) -> Cron:
     if (day == "?") is (weekday == "?"):
         raise ScheduleError("write `?` as the day of month or as the day of week, and not as both")
     minutes, hours = (tuple(sorted(_numbers(at, words[at]))) for at in (0, 1))
-    gaps = [later - earlier for earlier, later in zip(minutes, (*minutes[1:], minutes[0] + 60), strict=True)]
-    if min(gaps) < MIN_MINUTES:
-        raise ScheduleError(f"times are at least {MIN_MINUTES} minutes apart")
     is_day = _of_month(day) if weekday == "?" else _of_week(weekday)
     cron = Cron(minutes, hours, frozenset(_numbers(3, words[3])), frozenset(_numbers(5, words[5])), is_day)
     if cron.next_after(datetime(2000, 1, 1, tzinfo=UTC)) is None:
-        raise ScheduleError("no day has such a date")
+        raise NeverDueError("no day has such a date")
+    gaps = [later - earlier for earlier, later in zip(minutes, (*minutes[1:], minutes[0] + 60), strict=True)]
+    if min(gaps) < MIN_MINUTES:
+        raise ScheduleError(f"times are at least {MIN_MINUTES} minutes apart")
     return cron
 
 

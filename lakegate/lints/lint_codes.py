@@ -40,6 +40,7 @@ def _of_features() -> dict[str, Lint]:
 LINTS = {
     "version-not-semantic": Lint(ERROR, name_lints.version),
     "versioned-id": Lint(ERROR, name_lints.versioned_id),
+    "no-id": Lint(ERROR, name_lints.no_id),
     "no-dataset": Lint(WARNING, name_lints.no_dataset),
     "no-field": Lint(WARNING, name_lints.no_field),
     "duplicate-dataset": Lint(ERROR, name_lints.duplicate_dataset),
@@ -97,6 +98,7 @@ LINTS = {
     "cron-dialect": Lint(ERROR, schedule_lints.other_dialect),
     "cron-value": Lint(ERROR, schedule_lints.impossible),
     "schedule-of-rule": Lint(WARNING, schedule_lints.of_rule),
+    "scheduler-alone": Lint(WARNING, schedule_lints.scheduler_alone),
     "unknown-level": Lint(WARNING, service_level_lints.unknown_level),
     "unknown-level-unit": Lint(WARNING, service_level_lints.unknown_unit),
     "level-without-unit": Lint(WARNING, service_level_lints.without_unit),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
@@ -10,9 +10,10 @@ from types import MappingProxyType
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.dcm import UNNAMED_TARGET
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
-from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
+from lakegate.contract.documents.document_tree import Document, Notes, Place, Step, steps_of
 from lakegate.contract.documents.key_table import DOES_NOT_APPLY
 from lakegate.contract.documents.read_document import LARGEST_BYTES
+from lakegate.contract.documents.schema_validation import WRONG_TYPE
 from lakegate.errors import ContractError, Problem
 from lakegate.json_codec import OMITTED
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
@@ -77,8 +78,13 @@ QUIET = ("text", "serviceLevel")
 """Kinds that are never measured, or about which another check warns."""
 NAMED_BY_READERS = ("date-format", DOES_NOT_APPLY, UNNAMED_TARGET)
 """Codes with which readers warn of rules that mean nothing, or that are not compared: they refuse no publication."""
-OF_ONE_VALUE = ("unquoted-surprise",)
+OF_ONE_VALUE = ("unquoted-surprise", "schedule-of-rule", "pattern-unanchored", "pattern-not-linear")
 """Warnings about a value that are redundant if the value is refused."""
+OF_WHAT_LACKS = ("no-dataset", "no-field", "no-type", "parts-missing", "enum-without-values")
+"""Warnings that a part is missing, which is there where it is refused."""
+MISSING_KEY, NAME = "missing-key", "name"
+NAMED_PARTS = ("schema", "properties", "children")
+"""Keys of lists whose elements have names: datasets and fields."""
 DESCRIBING = (None, "distanceMetric", "embeddingModel")
 """Options of nested values that describe them; None is the kind itself, of values that the contract leaves open."""
 OF_ALL_FIELDS = ("custom", "sql", "requiredMember")
@@ -86,23 +92,50 @@ OF_ALL_FIELDS = ("custom", "sql", "requiredMember")
 
 
 def lint(contract: Contract, document: Document, notes: Notes) -> None:
-    """Add semantic errors and warnings of a contract to `notes`."""
-    found = list(_found(contract, document))
+    """Add semantic errors and warnings of a contract to `notes`; of a part that is refused nothing more is said."""
     blamed = {problem.path for problem in notes.errors}
+    parts = frozenset(_refused_parts(document, notes.errors))
     unknown = [
         each
-        for code, each in found
+        for code, each in _found(contract, document)
         if not _is_refused_rule(document.at(each.path), notes)
-        and each.path not in (blamed if LINTS[code].level is LintLevel.ERROR or code in OF_ONE_VALUE else ())
+        and not (LINTS[code].level is LintLevel.ERROR and each.path in blamed)
         and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
     ]
     errors = [each for each in unknown if LINTS[each.code].level is LintLevel.ERROR]
     refused, named = _compiled(contract, document)
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
-    notes.errors.extend(errors)
-    notes.errors.extend(_unblamed(notes.errors, refused))
+    notes.errors.extend(_outside(parts, errors))
+    notes.errors.extend(_outside(parts, _unblamed(notes.errors, refused)))
     never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
+    wrong, lacking = {problem.path for problem in notes.errors}, {each[:-1] for each in parts}
+    notes.warnings[:] = [
+        each
+        for each in _outside(parts, notes.warnings)
+        if not (each.code in OF_ONE_VALUE and each.path in wrong)
+        and not (each.code in OF_WHAT_LACKS and steps_of(each.path) in lacking)
+    ]
+
+
+def _refused_parts(document: Document, errors: Iterable[Problem]) -> Iterator[tuple[Step, ...]]:
+    """The places of values of a wrong type, and of fields and datasets without a name that can be read."""
+    for each in errors:
+        steps = steps_of(each.path)
+        owner = steps[:-1] if each.code == WRONG_TYPE and steps[-1:] == (NAME,) else steps
+        if each.code == WRONG_TYPE:
+            yield steps
+        is_of_name = each.code in {WRONG_TYPE, MISSING_KEY} and document.at(each.path)[NAME].text is None
+        if is_of_name and len(owner) > 1 and owner[-2] in NAMED_PARTS:
+            yield owner
+
+
+def _outside(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> list[Problem]:
+    """The problems that lie in none of some parts."""
+    if not parts:
+        return list(found)
+    steps = ((each, steps_of(each.path)) for each in found)
+    return [each for each, own in steps if not any(own[:length] in parts for length in range(1, len(own) + 1))]
 
 
 def _is_refused_rule(place: Place, notes: Notes) -> bool:

@@ -128,6 +128,13 @@ def versioned_id(contract: Contract, _document: Document) -> Iterator[Finding]:
 NO_DATASET = "The contract has no dataset, so it covers no delivery"
 
 
+def no_id(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """A contract has an id that is not blank: paths, versions and routes have it."""
+    written = document.top["id"].text
+    if written is not None and not any(each.isprintable() and not each.isspace() for each in written):
+        yield "$.id", "The id is blank: name the contract, all versions alike, for example `shop-orders`."
+
+
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract has a dataset."""
     if all(each.is_whole_document for each in contract.datasets):

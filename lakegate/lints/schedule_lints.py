@@ -12,7 +12,18 @@ from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
 from lakegate.contract.documents.odcs_quality import problem_of
-from lakegate.contract.schedules import CRON, NICKNAMES, QUARTZ, QUARTZ_LENGTHS, is_cron_part
+from lakegate.contract.schedules import (
+    CRON,
+    NICKNAMES,
+    QUARTZ,
+    QUARTZ_LENGTHS,
+    NeverDueError,
+    ScheduleError,
+    is_cron_part,
+    of_cron,
+    of_quartz,
+    schedule,
+)
 from lakegate.lints.findings import Finding
 from lakegate.text import shown
 
@@ -31,7 +42,7 @@ def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:
 
 
 def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
-    """Every field of a schedule holds values that it can have."""
+    """Every field of a schedule holds values that it can have, and some day has its date."""
     is_dcm = contract.format.startswith("DCM")
     for place, text in _schedules(document):
         words = text.lower().split()
@@ -40,9 +51,32 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
             if text not in NICKNAMES:
                 yield place.path, f"{shown(text)} is not a schedule that cron knows."
         elif len(words) == len(CRON) or (fields is QUARTZ and len(words) in QUARTZ_LENGTHS):
-            for (name, least, most), word in zip(fields, words, strict=False):
-                if not all(is_cron_part(part, least, most, quartz=fields is QUARTZ) for part in word.split(",")):
-                    yield place.path, f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
+            wrong = [
+                f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
+                for (name, least, most), word in zip(fields, words, strict=False)
+                if not all(is_cron_part(part, least, most, quartz=fields is QUARTZ) for part in word.split(","))
+            ]
+            if not wrong and _is_never_due(text, is_quartz=fields is QUARTZ):
+                wrong = [f"{shown(text)} is never due, no day has such a date: correct the day or the month."]
+            yield from ((place.path, message) for message in wrong)
+
+
+def _is_never_due(text: str, *, is_quartz: bool) -> bool:
+    try:
+        schedule(of_quartz(text) if is_quartz else of_cron(text))
+    except NeverDueError:
+        return True
+    except ScheduleError:  # what is not followed here may be due elsewhere
+        return False
+    return False
+
+
+def scheduler_alone(_contract: Contract, document: Document) -> Iterator[Finding]:
+    """`scheduler: cron` stands beside a `schedule`."""
+    for place in document.named("scheduler"):
+        owner = document.at(place.path.rpartition(".")[0])
+        if (place.text or "").casefold() == "cron" and not (owner["schedule"].text or "").strip():
+            yield place.path, "Cron has no `schedule` here: add one (`0 6 * * *`), or remove the scheduler."
 
 
 def of_rule(_contract: Contract, document: Document) -> Iterator[Finding]:

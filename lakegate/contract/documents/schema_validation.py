@@ -151,7 +151,7 @@ def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
     fix = ": put it in quotes" if scalar and "string" in wanted else ""
     if "boolean" in wanted and str(error.instance).lower() in TRUTHS:
         fix = f": write `{TRUTHS[str(error.instance).lower()]}`, without quotes"
-    yield "wrong-type", _at(error), f"Write {words} here, not {_named_type(error.instance)}{fix}."
+    yield WRONG_TYPE, _at(error), f"Write {words} here, not {_named_type(error.instance)}{fix}."
 
 
 def _named_type(value: object) -> str:
@@ -323,6 +323,7 @@ TRUTHS = {
 }
 ALWAYS = ("$ref", "allOf")
 DEEP = (*ALWAYS, "anyOf", "oneOf", "then", "else")
+WRONG_TYPE = "wrong-type"
 NOT_FITTING = "key-does-not-fit"
 BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
 COUNTS = {
@@ -365,7 +366,12 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
     all_messages = (each for error in _validator(schema).iter_errors(plain) for each in messages(error, root))
     found = list(islice(all_messages, MAX_PROBLEMS))
     blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
-    kept = dict.fromkeys(each for each in found if each[0] != NOT_FITTING or each[1][:-1] not in blamed)
+    mistyped = {steps for code, steps, _ in found if code == WRONG_TYPE}
+    kept = dict.fromkeys(
+        each
+        for each in found
+        if each[0] == WRONG_TYPE or (each[1] not in mistyped and (each[0] != NOT_FITTING or each[1][:-1] not in blamed))
+    )
     problems = [_located(document, *each) for each in kept]
     return sorted(problems, key=lambda problem: problem.line or 0)
 
