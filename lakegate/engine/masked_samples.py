@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lakegate.admission.file_signatures import UnreadableError, readable_in
 from lakegate.admission.header import LONGEST_COMPARED, NO_NAMES, plain, renamed, why_no_keys
 from lakegate.admission.value_masks import cut, hexadecimal, mask
-from lakegate.contract.field_paths import steps_of
+from lakegate.contract.field_paths import column_name, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
@@ -101,7 +101,7 @@ def undeclared(
     first = islice((key for key in every if key not in pairs.values()), MAX_NAMED)
     known = {plain(name) for name in (*pairs, *folded)}
     found = sorted({*pairs.values(), *first})
-    return tuple(dict.fromkeys(key if _is_name(key, known) else mask(key) for key in found))
+    return tuple(dict.fromkeys(key if _is_name(key, known) else mask(column_name(key)) for key in found))
 
 
 def _is_name(key: str, declared: set[str]) -> bool:

@@ -424,7 +424,7 @@ def test_hostile_names_and_values_never_break_the_draft(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, records)))
     found = drafted(path)
 
-    assert set(names) - {each.name for each in found.plan.columns} == {"x\ny", "\x1b[31m", " pad", "", "\u202e"}
+    assert set(names) - {each.column for each in found.plan.columns} == {"x\ny", "\x1b[31m", " pad", "", "\u202e"}
     assert judged(found.plan, path).verdict is Verdict.ACCEPTED_WITH_WARNINGS
 
 
