@@ -17,9 +17,9 @@ from lakegate.contract.contract_model import (
     Shape,
     shape_of,
 )
-from lakegate.contract.documents.named_fields import AMBIGUOUS, ambiguous
 from lakegate.contract.field_paths import column_name, step_to
 from lakegate.contract.file_formats import Format
+from lakegate.contract.named_fields import AMBIGUOUS, ambiguous
 from lakegate.contract.service_levels import service_levels_of
 from lakegate.errors import ContractError, Problem
 from lakegate.extension_points import registered

@@ -16,7 +16,6 @@ from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import DOES_NOT_APPLY, FIELD, TEXTS, identified, texts_at
-from lakegate.contract.documents.named_fields import with_paths, written_names
 from lakegate.contract.documents.odcs_fields import RANGES
 from lakegate.contract.documents.odcs_quality import OPERATORS, schedule_of
 from lakegate.contract.documents.ref_definitions import expanded
@@ -25,6 +24,7 @@ from lakegate.contract.documents.service_level_keys import key_rules
 from lakegate.contract.documents.unknown_keys import warn_unknown_keys
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.named_fields import with_paths, written_names
 from lakegate.errors import Problem
 from lakegate.patterns.ecma_patterns import PatternError
 from lakegate.patterns.name_patterns import file_names
@@ -123,7 +123,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
     return Dataset(
         name=named.name,
         fields=fields,
-        rules=extension.graded(list(with_paths(rules, named, notes))),
+        rules=extension.graded(list(with_paths(rules, named, notes.errors))),
         origin=place.origin,
         policy=replace(extension.policy, file_names=_file_names(top["access"], notes)),
         notice_days=extension.notice_days,

@@ -36,7 +36,6 @@ from lakegate.contract.documents.key_table import (
     native,
     texts_at,
 )
-from lakegate.contract.documents.named_fields import with_paths
 from lakegate.contract.documents.odcs_fields import RANGES, UNMEASURED_DATE
 from lakegate.contract.documents.odcs_quality import (
     CHECKS_FOR,
@@ -51,6 +50,7 @@ from lakegate.contract.documents.service_level_keys import named_rules, notice_o
 from lakegate.contract.documents.unknown_keys import EDITOR_SCHEMA, advised, merge_by_owner, warn_unknown_keys
 from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
+from lakegate.contract.named_fields import with_paths
 from lakegate.contract.physical_types import digit_bounds
 from lakegate.errors import ContractError, Problem
 from lakegate.text import did_you_mean, shown
@@ -385,7 +385,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     return Dataset(
         name=name,
         fields=named.fields,
-        rules=extension.graded(list(with_paths(rules, named, definitions.notes))),
+        rules=extension.graded(list(with_paths(rules, named, definitions.notes.errors))),
         origin=place.origin,
         policy=_policy(place["additionalFields"], extension),
         notice_days=extension.notice_days if notice_days is None else notice_days,

@@ -21,7 +21,6 @@ from lakegate.contract.documents.document_root import DEPRECATION, about, delimi
 from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
 from lakegate.contract.documents.extension_settings import EXTENSION, Extension, inheritance
 from lakegate.contract.documents.key_table import DATASET, identified, native, texts_at
-from lakegate.contract.documents.named_fields import with_paths
 from lakegate.contract.documents.odcs_fields import DATES, Property, is_column, read_property, read_relationship
 from lakegate.contract.documents.odcs_quality import Owner, quality_rules
 from lakegate.contract.documents.read_document import MOST_CHARACTERS, too_long
@@ -35,6 +34,7 @@ from lakegate.contract.documents.unknown_keys import (
     warn_unknown_keys,
 )
 from lakegate.contract.field_paths import path_of
+from lakegate.contract.named_fields import with_paths
 from lakegate.errors import ContractError, Problem
 from lakegate.text import shown
 
@@ -204,7 +204,7 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
             [each["name"].text or "" for each in top["schema"].items],
         ),
     ]
-    rules = [_by_names(rule, top) for rule in with_paths(rules, named, notes)]
+    rules = [_by_names(rule, top) for rule in with_paths(rules, named, notes.errors)]
     return Dataset(
         name=name,
         fields=named.fields,

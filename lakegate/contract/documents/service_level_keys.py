@@ -8,7 +8,7 @@ from math import ceil
 
 from lakegate.contract.contract_model import Rule
 from lakegate.contract.documents.document_tree import Place, exact
-from lakegate.contract.documents.named_fields import in_dataset, written_names
+from lakegate.contract.named_fields import in_dataset, written_names
 from lakegate.contract.service_levels import KIND, KNOWN, duration
 
 _STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from lakegate.contract.contract_model import Dataset, Rule
-from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.field_paths import FieldPath, spelled_out
 from lakegate.errors import Problem
 from lakegate.text import shown
@@ -25,10 +24,10 @@ def written_names(texts: Iterable[str]) -> tuple[FieldPath, ...]:
     return tuple(FieldPath(_WrittenName(each)) for each in texts)
 
 
-def with_paths(rules: Iterable[Rule], dataset: Dataset, notes: Notes) -> Iterator[Rule]:
+def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -> Iterator[Rule]:
     """The rules of a dataset with the paths of the fields that they name; what names no field is kept, which lints refuse.
 
-    A text that names two fields is an error in `notes`.
+    A text that names two fields is added to `errors`.
     """
     for rule in rules:
         if not any(isinstance(each, _WrittenName) for each in rule.fields):
@@ -38,7 +37,7 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, notes: Notes) -> Iterato
         for text in rule.fields:
             found = [each.name for each in dataset.named(text)] if isinstance(text, _WrittenName) else [text]
             if len(found) > 1:
-                notes.errors.append(Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, ambiguous(text, found)))
+                errors.append(Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, ambiguous(text, found)))
             paths.append(found[0] if found else FieldPath(str(text)))
         yield replace(rule, fields=tuple(paths))
 
