@@ -169,7 +169,8 @@ def operators(place: Place) -> list[str]:
 def implementations(place: Place) -> list[Place]:
     """The checks of an implementation: one, a list, or those of a whole file of the engine; a text is parsed as YAML.
 
-    A file that holds more than checks and what does not affect them, such as a filter, is no check that can be read.
+    A file that holds more than checks and what does not affect them, such as a filter or checks for another dataset, is no check
+    that can be read.
     """
     if place.text is not None:
         try:
@@ -182,10 +183,10 @@ def implementations(place: Place) -> list[Place]:
 def _unwrapped(place: Place) -> list[Place]:
     if place.items:
         return [check for each in place.items for check in _unwrapped(each)]
-    held = [each for name, each in place.entries.items() if _is_wrapper(name)]
-    if not held or any(not _is_wrapper(name) and name not in AROUND_CHECKS for name in place.entries):
+    held = [name for name in place.entries if _is_wrapper(name)]
+    if len(held) != 1 or any(name not in (*held, *AROUND_CHECKS) for name in place.entries):
         return [place]
-    return [check for each in held for check in _unwrapped(each)]
+    return _unwrapped(place[held[0]])
 
 
 def _is_wrapper(name: str) -> bool:

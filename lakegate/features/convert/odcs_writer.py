@@ -372,7 +372,8 @@ def custom(site: RuleSite) -> Quality:
 
 
 def _call(site: RuleSite, call: str, arguments: Mapping[str, object]) -> Plain:
-    implementation = {"type": call, "kwargs": dict(arguments)}
+    beside = {key: arguments[key] for key in ("severity",) if key in arguments}
+    implementation = {"type": call, **beside, "kwargs": {key: arguments[key] for key in arguments if key not in beside}}
     return {"type": "custom", "engine": site.rule.arguments.get("engine"), "implementation": implementation}
 
 

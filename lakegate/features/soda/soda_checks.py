@@ -134,7 +134,7 @@ class Site:
     def field(self) -> Field:
         """The column of the check; it must have one."""
         if not self.fields:
-            refuse(self.rule, "no-column", f"{self.parsed.metric} must name a column: `{self.parsed.metric}(a)`")
+            refuse(self.rule, "no-column", f"the check {self.parsed.metric} must name a column")
         return self.fields[0]
 
 

@@ -73,6 +73,16 @@ QUALITY = {
         {"engine": "soda", "call": "row_count", "args": {"threshold": {"must_be": Decimal(1)}}},
         None,
     ),
+    "{type: custom, engine: soda, implementation: {checks for n: [row_count > 1], checks for m: [row_count > 2]}}": (
+        "custom",
+        (),
+        {
+            "engine": "soda",
+            "call": "",
+            "args": {"checks for n": ("row_count > 1",), "checks for m": ("row_count > 2",)},
+        },
+        None,
+    ),
     "{type: custom, engine: soda, implementation: {filter: n > 1, checks: [row_count > 1]}}": (
         "custom",
         (),

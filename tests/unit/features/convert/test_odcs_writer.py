@@ -53,6 +53,15 @@ METRICS: tuple[dict[str, Any], ...] = (
     {"metric": "duplicateValues", "mustNotBe": 7},
     {"type": "sql", "query": "SELECT COUNT(*) FROM {table}", "mustBeGreaterThan": 2.5},
     {"type": "custom", "engine": "soda", "implementation": {"type": "row_count > 0", "kwargs": {}}},
+    {
+        "type": "custom",
+        "engine": "gx",
+        "implementation": {
+            "type": "expect_table_row_count_to_equal",
+            "severity": "warning",
+            "kwargs": {"value": 3},
+        },
+    },
     {"type": "text"},
 )
 
