@@ -273,6 +273,8 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
     """The file's columns against the declared fields; UnreadableError where it has none of them."""
     names = [name for name, _ in schema.parts]
     declared = {field.column: field.physical for field in plan.columns}
+    if not names:
+        raise UnreadableError("columns", "the file has no columns, only a number of rows: write it with its columns")
     if not set(names) & declared.keys():
         words = other_names(names, declared, {name: each for name, each in declared.items() if each})
         raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")

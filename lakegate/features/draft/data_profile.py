@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lakegate.admission.file_signatures import UnreadableError
+from lakegate.admission.file_signatures import BOM, UnreadableError
 from lakegate.admission.header import cells, first_line, named_twice
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
@@ -19,10 +19,17 @@ from lakegate.engine.evaluate.pattern_search import sql as pattern_sql
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.compression import refuse_columns
-from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store
+from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store, of_object
 from lakegate.engine.read.json import JsonSource, open_json
 from lakegate.engine.read.open_delivery import READERS, account_for, open_source
-from lakegate.features.draft.detect_format import dialect, first_names, recognised, refuse_titles
+from lakegate.features.draft.detect_format import (
+    GUESSED,
+    UNKNOWN_ENCODING,
+    dialect,
+    first_names,
+    recognised,
+    refuse_titles,
+)
 from lakegate.features.draft.found_fields import (
     FoundField,
     Profile,
@@ -345,8 +352,10 @@ def read(
     storage, heads = recognised(parts, store)
     plan, fields = _plan(storage, parts, store, heads)
     best, reasons = _loaded(connection, plan, fields, parts, store, taken)
+    if "encoding" in reasons and plan.csv.encoding == GUESSED:
+        raise UnreadableError("encoding", UNKNOWN_ENCODING.format("a line"))
     last = best
-    for cause, other in _other_dialects(plan, reasons):
+    for cause, other in _other_dialects(plan, reasons, heads):
         last, remaining = _loaded(connection, other, fields, parts, store, lambda _: None)
         if last.malformed < best.malformed and cause not in remaining:
             best = last
@@ -357,27 +366,30 @@ def _plan(
     storage: Storage, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]
 ) -> tuple[Plan, tuple[FoundField, ...]]:
     plan = Plan("draft", "0.0.0", "data", (), (), storage=storage)
+    filled = next(number for number, part in enumerate(parts) if part.size)
     if storage.format is Format.CSV:
-        csv = dialect(heads[0])
-        refuse_titles(heads[0], csv)
-        line = first_line(heads[0], csv)
-        names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
-        refuse_columns(len(names))
+        csv = dialect(heads)
+        with of_object(filled):
+            refuse_titles(heads[filled], csv)
+            line = first_line(heads[filled], csv)
+            names = cells(line, csv.delimiter, csv.quote) if csv.header else first_names(line, csv)
+            refuse_columns(len(names))
         fields = tuple(FoundField(name, LogicalType.STRING) for name in names)
         plan = replace(plan, csv=csv)
     elif storage.format in READERS:
-        schema = READERS[storage.format](store).described(parts[0].uri).schema
+        with of_object(filled):
+            schema = READERS[storage.format](store).described(parts[filled].uri).schema
         fields = tuple(of_physical(*each) for each in schema.parts)
     else:
-        source = open_json(plan, parts, store, heads)
-        fields = of_json(texts for texts in _json_texts(source))
+        fields = of_json(_json_texts(open_json(plan, parts, store, heads)))
     return replace(plan, fields=tuple(planned(fields).values())), fields
 
 
 def _json_texts(source: JsonSource) -> Iterator[list[bytes]]:
     for share in source.shares:
-        for texts, _ in source.texts(share):
-            yield texts
+        with of_object(share.part):
+            for texts, _ in source.texts(share):
+                yield texts
 
 
 def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is read
@@ -411,11 +423,12 @@ def _chunks(source: Source, parts: tuple[StagedPart, ...], taken: Callable[[int]
     units, size = max(1, sum(source.sizes)), sum(part.size for part in parts)
     done, read = 0, [0] * len(parts)
     for share in source.shares:
-        for chunk in source.chunks(share):
-            yield chunk
-            read[share.part] += chunk.size
-            before, done = size * done // units, done + chunk.size
-            taken(size * done // units - before)
+        with of_object(share.part):
+            for chunk in source.chunks(share):
+                yield chunk
+                read[share.part] += chunk.size
+                before, done = size * done // units, done + chunk.size
+                taken(size * done // units - before)
     account_for(source, read)
 
 
@@ -432,13 +445,14 @@ def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTa
     connection.unregister(INCOMING)
 
 
-def _other_dialects(plan: Plan, reasons: frozenset[str]) -> Iterator[tuple[str, Plan]]:
-    """The plan with another encoding, or with line breaks in values, where records are malformed for want of it: the reason."""
+def _other_dialects(plan: Plan, reasons: frozenset[str], heads: Sequence[bytes]) -> Iterator[tuple[str, Plan]]:
+    """The plan with another encoding, or with line breaks in values, where records are malformed for want of it: the reason.
+
+    A file that begins with characters of UTF-8 beyond ASCII has no other encoding.
+    """
     csv = plan.csv
-    if "encoding" in reasons and csv.encoding.startswith("utf-8"):
-        yield from (
-            ("encoding", replace(plan, csv=replace(csv, encoding=each))) for each in ("windows-1252", "iso-8859-1")
-        )
+    if "encoding" in reasons and all(head.removeprefix(BOM).isascii() for head in heads):
+        yield "encoding", replace(plan, csv=replace(csv, encoding=GUESSED))
     if "quotes" in reasons and not csv.multi_line:
         yield "quotes", replace(plan, csv=replace(csv, multi_line=True))
 

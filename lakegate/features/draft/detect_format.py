@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import csv as stdlib_csv
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from itertools import islice
 
-from lakegate.admission.file_signatures import BOM, WIDE, UnreadableError, is_declarable, is_wide, signature_of
+from lakegate.admission.file_signatures import (
+    BOM,
+    UTF_8,
+    WIDE,
+    UnreadableError,
+    declared_format,
+    is_declarable,
+    is_wide,
+    signature_of,
+)
 from lakegate.admission.header import HEAD, HEADER_BELOW, MAX_LINES, separator_note
 from lakegate.contract.file_formats import FORMATS, Compression, Csv, Format, Storage
-from lakegate.engine.read.data_source import Store
+from lakegate.engine.read.data_source import Store, of_object
 from lakegate.engine.read.open_delivery import unpacked_beginning
 from lakegate.plan.request import StagedPart
 
@@ -37,14 +47,27 @@ NUMBERED = "column_"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
-_UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
-"""Bytes that windows-1252 does not have."""
+_WHOLE_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+"""A character beyond ASCII in UTF-8."""
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+GUESSED = "windows-1252"
+"""The encoding of texts that are not UTF-8; it has all letters of ISO 8859-1."""
+UNKNOWN_ENCODING = (
+    "the encoding of the file is not known: {0} is neither UTF-8 nor Windows-1252 (it may be Shift-JIS, GBK or another one); "
+    "save the file as UTF-8 (in Excel: CSV UTF-8; elsewhere: iconv -f SHIFT_JIS -t UTF-8, with the encoding that it has)"
+)
 
 
-def dialect(head: bytes) -> Csv:
-    """The dialect of a text that begins so."""
-    encoding = encoding_of(head)
-    text = head.removeprefix(BOM).decode(encoding, errors="replace")
+def dialect(heads: Sequence[bytes]) -> Csv:
+    """The dialect of files that begin so; UnreadableError where they have no data, or their encoding is not known."""
+    texts = [each.removeprefix(BOM) for each in heads]
+    first = next((each for each in texts if each.strip()), None)
+    if first is None:
+        raise UnreadableError("empty", "there is nothing but blanks and empty lines: draft from a file with data")
+    beyond = next((number for number, each in enumerate(texts) if not each.isascii()), 0)
+    with of_object(beyond):
+        encoding = encoding_of(texts[beyond])
+    text = first.decode(encoding, errors="replace")
     quote = _quote(text)
     delimiter, multi_line = _delimiter(text, quote)
     csv = Csv(delimiter=delimiter, quote=quote, encoding=encoding, multi_line=multi_line)
@@ -57,6 +80,8 @@ def refuse_titles(text: bytes, csv: Csv) -> None:
     A title has at most half as many values as most records, or one and empty ones; the first other record has names.
     """
     lines = text.removeprefix(BOM).decode(csv.encoding.removesuffix("-sig"), errors="replace")
+    if note := separator_note(lines.partition("\n")[0].removesuffix("\r")):
+        raise UnreadableError("header", note)
     reader = stdlib_csv.reader(StringIO(lines, newline=""), delimiter=csv.delimiter, quotechar=csv.quote)
     widths = Counter(map(len, _records(lines, csv.delimiter, csv.quote)))
     width = max(widths, key=lambda each: (widths[each], each), default=0)
@@ -64,24 +89,33 @@ def refuse_titles(text: bytes, csv: Csv) -> None:
         is_padded = width > PAIR and sum(map(bool, record)) == 1
         if len(record) > width // 2 and not is_padded:
             if reader.line_num > 1 and len(record) == width and _are_names(record):
-                first = lines.splitlines()[0]
-                raise UnreadableError("header", separator_note(first) or HEADER_BELOW.format(reader.line_num))
+                raise UnreadableError("header", HEADER_BELOW.format(reader.line_num))
             return
 
 
 def encoding_of(text: bytes) -> str:
-    """The encoding of a text: UTF-8 where it can be; a character that the end of `HEAD` bytes cuts does not count."""
+    """The encoding of a text: UTF-8 where it can be, or has more whole characters of UTF-8 than other bytes beyond ASCII.
+
+    A character that the end of `HEAD` bytes cuts does not count. Any other encoding is a guess; UnreadableError where the guess
+    lacks a byte of the text, so that it is wrong.
+    """
     try:
         text.decode()
     except UnicodeDecodeError as error:
-        if error.start < len(text) - LONGEST_CHARACTER or len(text) < HEAD:
-            return other_encoding(text)
-    return "utf-8"
+        if error.start >= len(text) - LONGEST_CHARACTER and len(text) >= HEAD:
+            return UTF_8
+        rest, whole = _WHOLE_CHARACTER.subn(b"", text)
+        return UTF_8 if whole > len(_BEYOND_ASCII.findall(rest)) else _guessed(text)
+    return UTF_8
 
 
-def other_encoding(text: bytes) -> str:
-    """The encoding of a text that is not UTF-8: windows-1252, which has all letters of ISO 8859-1, unless it lacks a byte."""
-    return "iso-8859-1" if _UNUSED.search(text) else "windows-1252"
+def _guessed(text: bytes) -> str:
+    try:
+        text.decode(GUESSED)
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise UnreadableError("encoding", UNKNOWN_ENCODING.format(f"line {line:,}")) from None
+    return GUESSED
 
 
 def first_names(line: str, csv: Csv) -> tuple[str, ...]:
@@ -148,25 +182,40 @@ def _are_names(record: list[str]) -> bool:
 
 
 _SPACE = b" \t\r\n"
-_JSON = {b"{": Format.JSONL, b"[": Format.JSON}
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson", ".geojson")
+_PAGE = re.compile(rb"(?i)<(?:\?xml|!doctype|!--|html|[a-z][\w:.-]*(?:\s[^<>]*)?>\s*<[a-z])")
+"""The beginning of HTML or XML; a header such as `<DATE>,<TIME>` is none."""
+_NESTED = re.compile(r"\[\s*[\[{]")
+_AFTER_ELEMENT = re.compile(r"\s*(?:,\s*[-\"\[{0-9tfn]|\]\s*(?:\Z|\[))")
+NO_OBJECTS = (
+    "the file is JSON whose records are no objects (they are arrays, texts, numbers or the like), and a contract describes "
+    "values by their names: write each record as an object"
+)
+NOT_JSON = "the file is named as JSON, but holds neither objects nor an array of them: rename it if it is CSV"
 
 
 def recognised(parts: tuple[StagedPart, ...], store: Store) -> tuple[Storage, list[bytes]]:
-    """The storage of all files, and the first bytes of each, unpacked.
+    """The storage of all files, and the first bytes of each, unpacked; files without a byte say nothing of it.
 
     UnreadableError for files that no contract can declare, and for files of different formats.
     """
-    found = [_recognised(part, store) for part in parts]
-    storages = {storage for storage, _ in found}
-    if len(storages) > 1:
-        raise UnreadableError("forms", "the files have different formats: draft a contract for each of them")
-    return storages.pop(), [head for _, head in found]
+    found: dict[int, tuple[Storage, bytes]] = {}
+    for number, part in enumerate(parts):
+        if part.size:
+            with of_object(number):
+                found[number] = _recognised(part, store)
+    if not found:
+        raise UnreadableError("empty", "the file is empty: it has not even a header").of_part(0)
+    commonest, _ = Counter(storage for storage, _ in found.values()).most_common(1)[0]
+    for number, (storage, _) in found.items():
+        if storage != commonest:
+            words = f"it is {declared_format(storage)}, and others are {declared_format(commonest)}"
+            raise UnreadableError("forms", f"{words}: draft a contract for each format").of_part(number)
+    return commonest, [found[number][1] if number in found else b"" for number in range(len(parts))]
 
 
 def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
-    first = store.part(part.uri, 0, min(HEAD, part.size)) if part.size else b""
-    if not first:
-        raise UnreadableError("empty", "the file is empty: it has not even a header")
+    first = store.part(part.uri, 0, min(HEAD, part.size))
     code, words = signature_of(first)
     if not is_declarable(code):
         raise UnreadableError(code, f"the file is {words}, which no contract can declare")
@@ -181,13 +230,46 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
         raise UnreadableError("packed-twice", f"{packed}; pack the text itself, once")
     if is_wide(text):
         raise UnreadableError("encoding", WIDE)
-    return Storage(_format_of(text), compression), text
+    if _PAGE.match(text.removeprefix(BOM).lstrip(_SPACE)):
+        raise UnreadableError("page", "the file is HTML or XML, such as a page with a login or an error: deliver data")
+    name = part.name.casefold().removesuffix(compression.spec.suffix)
+    return Storage(_format_of(text, is_named=name.endswith(JSON_SUFFIXES)), compression), text
 
 
-def _format_of(text: bytes) -> Format:
-    """JSON by its first character, where the first record is an object; else CSV."""
+def _format_of(text: bytes, *, is_named: bool) -> Format:
+    """JSON by its first characters, else CSV; `is_named`: by the name of the file, which decides nothing else, it is JSON.
+
+    UnreadableError for JSON whose records are no objects.
+    """
     bare = text.removeprefix(BOM).lstrip(_SPACE)
-    found = _JSON.get(bare[:1], Format.CSV)
     follows = bare[1:].lstrip(_SPACE)[:1]
-    begins = {Format.JSONL: (b'"', b"}"), Format.JSON: (b"{", b"]", b"")}.get(found, (follows,))
-    return found if follows in begins else Format.CSV
+    if bare[:1] == b"{" and (is_named or follows in {b'"', b"'", b"}", b""}):
+        return Format.JSONL
+    if bare[:1] == b"[" and follows in {b"{", b"]", b""}:
+        return Format.JSON
+    if bare[:1] == b"[" and (is_named or _is_array(bare.decode(errors="replace"), is_whole=len(text) < HEAD)):
+        raise UnreadableError("records", NO_OBJECTS)
+    if is_named and bare:
+        raise UnreadableError("not-json", NO_OBJECTS if _is_json(bare) else NOT_JSON)
+    return Format.CSV
+
+
+def _is_array(text: str, *, is_whole: bool) -> bool:
+    """Whether a text begins as a JSON array does: its first element ends at a comma, or before the end of the array."""
+    begin = len(text) - len(text[1:].lstrip())
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, begin)
+    except RecursionError:
+        return True
+    except ValueError:
+        return not is_whole and _NESTED.match(text) is not None
+    return _AFTER_ELEMENT.match(text, end) is not None
+
+
+def _is_json(text: bytes) -> bool:
+    """Whether a text is one JSON value."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

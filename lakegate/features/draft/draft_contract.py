@@ -37,19 +37,30 @@ def describable(columns: Sequence[ProfiledColumn]) -> tuple[list[ProfiledColumn]
     chosen: list[ProfiledColumn] = []
     left_out: list[str] = []
     seen: set[str] = set()
-    for each in columns:
+    for number, each in enumerate(columns, 1):
         reason = _undescribable(each, seen)
         if reason is None:
             chosen.append(each)
             seen.add(each.name.casefold())
         else:
-            left_out.append(f"{each.name}: {reason}")
+            left_out.append(f"{_label(each.name, number)}: {reason}")
     return chosen, left_out
 
 
+def _label(name: str, number: int) -> str:
+    """A name as it can be seen, or the number of a column without one."""
+    if not name.strip():
+        return f"column {number:,}"
+    return name if name == name.strip() and name.isprintable() else repr(name)
+
+
 def _undescribable(column: ProfiledColumn, seen: set[str]) -> str | None:
-    if not column.name.strip() or column.name != column.name.strip() or not column.name.isprintable():
-        return "its name has a space at an end, or characters that nobody sees"
+    if not column.name.strip():
+        return "it has no name: give it one, or remove it (it may be a delimiter at the end of each line)"
+    if column.name != column.name.strip():
+        return "its name begins or ends with a blank: remove that"
+    if not column.name.isprintable():
+        return "its name has characters that nobody sees: remove them"
     if column.name.casefold() in seen:
         return "another column has the same name but for capitals"
     if not _is_known(column):

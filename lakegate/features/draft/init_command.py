@@ -120,7 +120,7 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         now = datetime.now(UTC)
         found = draft(profile, name, owner, now)
         if not found.columns:
-            raise InputError(f"{files[0].name}: no column can be named by a contract ({'; '.join(found.left_out)})")
+            raise InputError(f"{_shown(files)}: no column can be named by a contract ({'; '.join(found.left_out)})")
         path = folder / "draft.yaml"
         path.write_text(found.text, encoding="utf-8")
         document = load(path)
@@ -128,7 +128,7 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         report = judge_delivery(delivery, document, plan_of(document, None), folder, terminal.bytes_arriving)[0]
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
-            raise InputError(f"{files[0].name}: most records cannot be read, so nothing can be drafted: {reason}")
+            raise InputError(f"{_shown(files)}: most records cannot be read, so nothing can be drafted: {reason}")
         if report.judgement.verdict is Verdict.REJECTED:
             found = draft(profile, name, owner, now, [each.message for each in report.judgement.reasons])
         warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
@@ -149,10 +149,16 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
         with terminal.bytes_arriving("reading every record", sum(part.size for part in parts)) as read:
             return profile(parts, Addresses(pins), folder, read)
     except UnreadableError as error:
-        where = files[error.finding.part or 0].name
+        at = error.finding.part
+        where = _shown(files) if at is None else files[at].shown
         raise InputError(f"{where}: {error.finding.message}") from None
     except (duckdb.Error, MemoryError) as error:
         raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
+
+
+def _shown(files: list[DataFile]) -> str:
+    """The file, or the number of files where a fault is that of no single one."""
+    return files[0].shown if len(files) == 1 else f"{len(files):,} files"
 
 
 def _result(target: str, drafted: Drafted) -> DraftedContract:

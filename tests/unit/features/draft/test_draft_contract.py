@@ -61,6 +61,9 @@ def test_every_kind_of_column_is_described() -> None:
         column("code"),
         column("A"),
         column(" d"),
+        column("\u200bid"),
+        column(""),
+        column("\u00a0"),
     )
     storage = Storage(Format.JSONL, Compression.GZIP)
     profile = of(*plain, nested, lists, maps, *empty, pairs=(("a", "b"),), unique=("code",), storage=storage)
@@ -70,7 +73,12 @@ def test_every_kind_of_column_is_described() -> None:
     assert (examined.errors, examined.warnings) == ((), ())
     assert found.left_out == (
         "A: another column has the same name but for capitals",
-        " d: its name has a space at an end, or characters that nobody sees",
+        "' d': its name begins or ends with a blank: remove that",
+        "'\\u200bid': its name has characters that nobody sees: remove them",
+        *(
+            f"column {number}: it has no name: give it one, or remove it (it may be a delimiter at the end of each line)"
+            for number in (10, 11)
+        ),
         *(
             f"{each}: its values are of several kinds, or of one that no contract declares"
             for each in ("nothing", "mixed", "lots")
