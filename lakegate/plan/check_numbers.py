@@ -41,14 +41,15 @@ def number_of(check: Check, found: Measured) -> Fraction | None:
     failing = Fraction(found.failing or 0)
     if kind is Number.REMAINING:
         return found.of - failing
-    share = failing / found.of if found.of else Fraction(0)
-    return {
-        Unit.ROWS: failing,
-        Unit.VALUE: failing,
-        Unit.PERCENT: share * 100,
-        Unit.SHARE: 1 - share,
-        Unit.PART: 1 - share if found.of else Fraction(0),
-    }[check.unit]
+    return failing if check.unit in {Unit.ROWS, Unit.VALUE} else _share(check.unit, failing, found.of)
+
+
+def _share(unit: Unit, failing: Fraction, of: int) -> Fraction:
+    """The failing ones among those judged, in a unit of shares."""
+    share = failing / of if of else Fraction(0)
+    if unit is Unit.PERCENT:
+        return share * 100
+    return Fraction(0) if unit is Unit.PART and not of else 1 - share
 
 
 def demands(check: Check, absent: Collection[str]) -> bool:

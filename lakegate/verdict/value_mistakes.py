@@ -212,6 +212,7 @@ MISTAKES: dict[str, Mistake] = {
         "times in another form: write HH:MM:SS of 24 hours, with two digits each",
     ),
 }
+_CODES = {kind: [code for code, each in MISTAKES.items() if kind in each.types] for kind in LogicalType}
 
 _SHARED = {
     BLANKS: "values with blanks around them: write them without",
@@ -349,7 +350,7 @@ def _mistake(field_type: LogicalType, text: str, csv: Csv, *, is_json: bool, of_
 
 def _known(field_type: LogicalType, text: str) -> str:
     """The first known mistake that a text shows; empty for none."""
-    return next((k for k, it in MISTAKES.items() if field_type in it.types and re.fullmatch(it.pattern, text)), "")
+    return next((each for each in _CODES[field_type] if re.fullmatch(MISTAKES[each].pattern, text)), "")
 
 
 def _of_value(field_type: LogicalType, text: str, *, is_json: bool) -> str:

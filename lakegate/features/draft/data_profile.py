@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lakegate.admission.file_signatures import BOM, UnreadableError
 from lakegate.admission.header import cells, first_line, named_twice
@@ -51,6 +51,8 @@ from lakegate.verdict.value_mistakes import NULL_WORDS
 if TYPE_CHECKING:
     import duckdb
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 # ---- Columns of tables of texts ----
 # SQL is made of generated names, patterns of our own and literals in hexadecimal alone.
@@ -74,7 +76,7 @@ CANDIDATES = (
 """Types of texts, the narrowest first."""
 OF_JSON_TEXTS = (LogicalType.DATE, LogicalType.TIMESTAMP, LogicalType.TIME)
 ORDERED = frozenset(CANDIDATES) - {LogicalType.BOOLEAN} | {LogicalType.DECIMAL}
-_PATTERNS = {each: re.compile(GRAMMARS[each].pattern or "") for each in CANDIDATES}
+LENGTH_OF_COMPACT_DATE = len("20260131")
 _NULLS = "|".join(map(re.escape, sorted(NULL_WORDS)))
 _LEADING_ZEROS = "-?0[0-9].*"
 _SHAPE = "regexp_replace(regexp_replace(regexp_replace({0}, '[0-9]', '9', 'g'), '[A-Z]', 'A', 'g'), '[a-z]', 'a', 'g')"
@@ -98,6 +100,14 @@ class MeasuredField:
         return self.type if self.values.spelling is None else self.values.spelling.type
 
 
+def each_text(texts: Sequence[str], table: str) -> str:
+    """The values of several columns of texts of a table as rows of a `text` and the `place` of its column, as a query.
+
+    One query of all columns takes as long to plan as one of a single column, and planning takes longer than reading few rows.
+    """
+    return f"SELECT unnest([{', '.join(texts)}]) AS text, unnest(range({len(texts)})) AS place FROM {table}"  # noqa: S608 - generated names
+
+
 @dataclass(slots=True)
 class LevelTable:
     """One table of texts."""
@@ -110,74 +120,60 @@ class LevelTable:
     """The words for null and the separators of numbers, as they are known so far."""
     numbers: frozenset[PlanField] = frozenset()
     """The fields of numbers with the separators of `csv`."""
-    spellings: dict[PlanField, tuple[Spelling, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
-    """Spellings of the first texts of fields, with formats that may fit."""
+    words: dict[PlanField, list[str]] = dataclasses.field(default_factory=dict)
+    """Words for null that occur, by field."""
 
     def rows(self) -> int:
         """Records, or elements."""
-        return int(self._one(f"SELECT count(*) FROM {self.name}")[0])  # noqa: S608 - generated names
+        return int(self._all(f"SELECT count(*) FROM {self.name}")[0][0])  # noqa: S608 - generated names
 
     def find_null_words(self) -> set[str]:
         """Words for null in columns whose other texts are all values of one type; only CSV can declare them."""
         if self.format is not Format.CSV:
             return set()
-        fields, found = list(self.fields), set()
-        columns = (
-            f"list(DISTINCT {each.alias}) FILTER (WHERE regexp_full_match({each.alias}, '{_NULLS}'))" for each in fields
-        )
-        for field, words in zip(fields, self._one(f"SELECT {', '.join(columns)} FROM {self.name}"), strict=True):  # noqa: S608 - generated names
-            if words:
-                others = f"{field.alias} IS NOT NULL AND NOT regexp_full_match({field.alias}, '{_NULLS}')"
-                counts = ", ".join(f"count({_value(field, each, field.alias)})" for each in CANDIDATES)
-                present, *valid = self._one(f"SELECT count(*), {counts} FROM {self.name} WHERE {others}")  # noqa: S608 - generated names
-                if present and present in valid:
-                    found |= set(words)
-        return found
+        words = f"list(DISTINCT text) FILTER (WHERE regexp_full_match(text, '{_NULLS}'))"
+        self.words = {each: row[0] for each, row in self._of_each(self.fields, [words]).items() if row[0]}
+        others = f"text IS NOT NULL AND NOT regexp_full_match(text, '{_NULLS}')"
+        counts = ["count(*)", *(f"count({_value(each)})" for each in CANDIDATES)]
+        found = self._of_each(self.words, [f"{each} FILTER (WHERE {others})" for each in counts])
+        valid = {each for each, (present, *values) in found.items() if present and present in values}
+        return {word for each in valid for word in self.words[each]}
 
     def measured(self) -> Iterator[MeasuredField]:
         """Each field: its type, how many values it has, and of values what is known of them."""
-        fields = list(self.fields)
-        likely = self._likely(fields)
-        columns = [
-            part
-            for each in fields
-            for part in (
-                f"count({self.text(each)})",
-                f"approx_count_distinct({self.text(each)})",
-                f"coalesce(min(length({self.text(each)})), 0)",
-                f"coalesce(max(length({self.text(each)})), 0)",
-                f"count(*) FILTER (WHERE regexp_full_match({self.text(each)}, '{_LEADING_ZEROS}'))",
-                *(f"count({_value(each, kind, self.text(each))})" for kind in likely[each]),
-            )
-        ]
-        row = iter(self._one(f"SELECT {', '.join(columns)} FROM {self.name}"))  # noqa: S608 - generated names
-        first = []
-        for each in fields:
-            present, distinct, shortest, longest, zeros = (int(next(row)) for _ in range(5))
-            counts = {kind: int(next(row)) for kind in likely[each]}
-            kind, almost = _type(self.fields[each], counts, present, has_zeros=zeros > 0 and self.format is Format.CSV)
-            spelling = self._spelling(each) if almost is None and kind in self._respelt(each) else None
-            kind = kind if spelling is None else LogicalType.STRING
-            values = Values(
-                min(distinct, present), shortest=shortest, longest=longest, almost=almost, spelling=spelling
-            )
-            first.append(MeasuredField(each, kind, present, values, self.name, self.text(each)))
-        yield from self._extremes(first)
+        likely = self._likely()
+        first: dict[PlanField, MeasuredField] = {}
+        for kinds, fields in _grouped(self.fields, lambda each: likely[each]):
+            columns = [
+                "count(text)",
+                "approx_count_distinct(text)",
+                "coalesce(min(length(text)), 0)",
+                "coalesce(max(length(text)), 0)",
+                f"count(*) FILTER (WHERE regexp_full_match(text, '{_LEADING_ZEROS}'))",
+                *(f"count({_value(kind)})" for kind in kinds),
+            ]
+            for each, (present, distinct, shortest, longest, zeros, *counts) in self._of_each(fields, columns).items():
+                has_zeros = zeros > 0 and self.format is Format.CSV
+                kind, almost = _type(
+                    self.fields[each], dict(zip(kinds, counts, strict=True)), present, has_zeros=has_zeros
+                )
+                values = Values(min(distinct, present), shortest=shortest, longest=longest, almost=almost)
+                first[each] = MeasuredField(each, kind, present, values, self.name, self.text(each))
+        for each, spelling in self._spelled(first).items():
+            values = replace(first[each].values, spelling=spelling)
+            first[each] = replace(first[each], type=LogicalType.STRING, values=values)
+        yield from self._with_words(self._with_extremes(first)).values()
 
     def values_like(self, words: Collection[str]) -> Iterator[NullWords]:
         """The columns of texts in which words for null have the form of all other texts, with the words that stay null there."""
-        for field in self.fields:
-            kept = set[str]()
-            for word in words:
-                shape = re.sub(r"[a-z]", "[a-z]", re.sub(r"(?<!\\)[A-Z]", "[A-Z]", re.escape(word)))
-                others = f"{field.alias} IS NOT NULL AND {field.alias} NOT IN ({', '.join(map(text_literal, words))})"
-                alike = f"regexp_full_match({field.alias}, {text_literal(shape)})"
-                found, is_like = self._one(
-                    f"SELECT count(*) FILTER (WHERE {field.alias} = {text_literal(word)}), "  # noqa: S608 - generated names, literals
-                    f"coalesce(bool_and({alike}) FILTER (WHERE {others}), false) FROM {self.name}"
-                )
-                if found and is_like:
-                    kept.add(word)
+        is_other = f"text IS NOT NULL AND text NOT IN ({', '.join(map(text_literal, words))})"
+        columns = []
+        for word in words:
+            shape = re.sub(r"[a-z]", "[a-z]", re.sub(r"(?<!\\)[A-Z]", "[A-Z]", re.escape(word)))
+            is_alike = f"regexp_full_match(text, {text_literal(shape)})"
+            columns.append(f"coalesce(bool_and({is_alike}) FILTER (WHERE {is_other}), false)")
+        for field, alike in self._of_each(self.words, columns).items():
+            kept = {word for word, is_alike in zip(words, alike, strict=True) if is_alike and word in self.words[field]}
             if kept:
                 yield NullWords(field.column, tuple(each for each in words if each not in kept))
 
@@ -188,25 +184,20 @@ class LevelTable:
             found = f"CASE WHEN {found} NOT IN ({', '.join(map(text_literal, words))}) THEN {found} END"
         return plain_number(found, self.csv) if field in self.numbers else found
 
-    def _likely(self, fields: Sequence[PlanField]) -> dict[PlanField, list[LogicalType]]:
+    def _likely(self) -> dict[PlanField, tuple[LogicalType, ...]]:
         """The types whose patterns at least half of the first texts match."""
-        texts = ", ".join(map(self.text, fields))
-        first = self._all(f"SELECT {texts} FROM {self.name} LIMIT {SAMPLE}")  # noqa: S608 - generated names
-        likely = {}
-        for at, each in enumerate(fields):
-            present = [row[at] for row in first if row[at] is not None]
-            kinds = self._candidates(each)
-            likely[each] = [kind for kind in kinds if _matching(kind, present) >= LIKELY * len(present)]
-            if kinds and (seen := spelling_of(present)) is not None:
-                self.spellings[each] = seen
+        likely: dict[PlanField, tuple[LogicalType, ...]] = {}
+        for kinds, fields in _grouped(self.fields, self._candidates):
+            matches = [f"regexp_full_match(text, '{GRAMMARS[kind].pattern}')" for kind in kinds]
+            columns = ["count(text)", *(f"count(*) FILTER (WHERE {each})" for each in matches)]
+            for each, (present, *counts) in self._of_each(fields, columns, self._first()).items():
+                found = zip(kinds, counts, strict=True)
+                likely[each] = tuple(kind for kind, count in found if count >= LIKELY * present)
         return likely
 
-    def _respelt(self, each: PlanField) -> tuple[LogicalType, ...]:
-        """The types of a field whose texts may be those of another type in another spelling."""
-        if each not in self.spellings:
-            return ()
-        is_compact = self.spellings[each][0].code == "compact-date"
-        return (LogicalType.STRING, LogicalType.INTEGER) if is_compact else (LogicalType.STRING,)
+    def _first(self) -> str:
+        """The first rows, as a query."""
+        return f"(SELECT * FROM {self.name} LIMIT {SAMPLE})"  # noqa: S608 - generated names
 
     def _candidates(self, field: PlanField) -> tuple[LogicalType, ...]:
         found = self.fields[field]
@@ -214,79 +205,130 @@ class LevelTable:
             return ()
         return CANDIDATES if self.format is Format.CSV else OF_JSON_TEXTS
 
-    def _extremes(self, first: Sequence[MeasuredField]) -> Iterator[MeasuredField]:
-        """The measured fields with extremes, shapes and words."""
-        columns = []
-        for each in first:
-            is_text, text = self._is_text(each), self.text(each.field)
-            is_ordered = each.type in ORDERED and self._is_value(each)
-            value = _value(each.field, each.type, text) if is_ordered else text if is_text else "NULL"
-            columns += [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
-            if is_text:
-                patterns = (*FORMS.values(), *CODES)
-                columns += [f"count(*) FILTER (WHERE regexp_full_match({text}, '{form}'))" for form in patterns]
-        row = iter(self._one(f"SELECT {', '.join(columns)} FROM {self.name}"))  # noqa: S608 - generated names
-        for each in first:
-            low, high = next(row), next(row)
-            values = replace(each.values, low=low, high=high)
-            if self._is_text(each):
-                forms, codes = (tuple((name, int(next(row))) for name in names) for names in (FORMS, CODES))
-                values = replace(values, forms=forms, codes=codes)
-            if self._is_text(each) and each.present:
-                values = self._with_words(each, values)
-            yield replace(each, values=values)
+    def _spelled(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, Spelling]:
+        """The fields of which all texts have another spelling."""
+        seen = self._seen(first)
+        found: dict[PlanField, Spelling] = {}
+        for (spelling, formats), fields in _grouped(seen, seen.__getitem__):
+            if not formats:
+                has_pattern = f"regexp_full_match(text, {text_literal(whole_pattern(spelling))})"
+                found |= dict.fromkeys(self._all_have(fields, has_pattern), spelling)
+            fitting: dict[PlanField, list[str]] = {}
+            for form in formats:
+                has_format = pattern_sql(compile_java_format(form), "text")
+                for each in self._all_have(self._all_have(fields, has_format, self._first()), has_format):
+                    fitting.setdefault(each, []).append(form)
+            found |= {each: with_format(spelling, forms) for each, forms in fitting.items()}
+        return found
 
-    def _with_words(self, each: MeasuredField, values: Values) -> Values:
-        text = self.text(each.field)
-        if values.longest <= LONGEST_WITH_SHAPE:
-            values = replace(values, shapes=self._counted(_SHAPE.format(text), MAX_SHAPES))
-        if values.distinct <= 2 * MAX_WORDS:
-            words = self._counted(text, MAX_WORDS)
-            values = replace(values, words=words, distinct=len(words) or values.distinct)
-        return values
+    def _seen(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, tuple[Spelling, tuple[str, ...]]]:
+        """The spellings of the first texts of fields that are texts, or compact dates, with formats that may fit."""
+        kinds = {LogicalType.STRING, LogicalType.INTEGER}
+        may = [
+            each
+            for each, one in first.items()
+            if self._candidates(each)
+            and one.type in kinds
+            and one.values.almost is None
+            and (one.type is LogicalType.STRING or one.values.longest == LENGTH_OF_COMPACT_DATE)
+        ]
+        if not may:
+            return {}
+        rows = self._all(f"SELECT {', '.join(map(self.text, may))} FROM {self._first()}")  # noqa: S608 - generated names
+        found = {}
+        for each, texts in zip(may, zip(*rows, strict=True), strict=False):
+            seen = spelling_of([text for text in texts if text is not None])
+            if seen is not None and (first[each].type is LogicalType.STRING or seen[0].code == "compact-date"):
+                found[each] = seen
+        return found
 
-    def _spelling(self, each: PlanField) -> Spelling | None:
-        """The other spelling of all texts of a field."""
-        spelling, formats = self.spellings[each]
-        text = self.text(each)
+    def _all_have(self, fields: Collection[PlanField], condition: str, rows: str = "") -> list[PlanField]:
+        """The fields of which all texts meet a condition."""
+        found = self._of_each(fields, [f"coalesce(bool_and({condition}), false)"], rows)
+        return [each for each, (is_met,) in found.items() if is_met]
 
-        def has(form: str, rows: str) -> bool:
-            found = pattern_sql(compile_java_format(form), text)
-            return bool(self._one(f"SELECT bool_and({found}) FROM {rows}")[0])  # noqa: S608 - generated names, patterns of our own
+    def _with_extremes(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
+        """The measured fields with extremes, and of texts with forms."""
+        found = dict(first)
+        with_order = [each for each, one in first.items() if self._is_value(each) and one.type in ORDERED]
+        for kind, fields in _grouped(with_order, lambda each: first[each].type):
+            value = _value(kind)
+            extremes = [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
+            for each, (low, high) in self._of_each(fields, extremes).items():
+                found[each] = replace(first[each], values=replace(first[each].values, low=low, high=high))
+        patterns = [f"count(*) FILTER (WHERE regexp_full_match(text, '{form}'))" for form in (*FORMS.values(), *CODES)]
+        texts = [each for each, one in first.items() if self._is_text(one)]
+        for each, (low, high, *counts) in self._of_each(texts, ["min(text)", "max(text)", *patterns]).items():
+            forms = tuple(zip(FORMS, counts, strict=False))
+            codes = tuple(zip(CODES, counts[len(FORMS) :], strict=True))
+            values = replace(first[each].values, low=low, high=high, forms=forms, codes=codes)
+            found[each] = replace(first[each], values=values)
+        return found
 
-        if not formats:
-            pattern = text_literal(whole_pattern(spelling))
-            ((is_whole,),) = self._all(f"SELECT bool_and(regexp_full_match({text}, {pattern})) FROM {self.name}")  # noqa: S608 - likewise
-            return spelling if is_whole else None
-        some = f"(SELECT * FROM {self.name} LIMIT {SAMPLE})"  # noqa: S608 - likewise
-        fitting = [each for each in formats if has(each, some) and has(each, self.name)]
-        return with_format(spelling, fitting) if fitting else None
+    def _with_words(self, measured: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
+        """The measured fields with shapes and words, where these are few."""
+        found = dict(measured)
+        texts = [each for each, one in measured.items() if self._is_text(one) and one.present]
+        short = [each for each in texts if measured[each].values.longest <= LONGEST_WITH_SHAPE]
+        for each, shapes in self._counted(short, _SHAPE.format("text"), MAX_SHAPES).items():
+            found[each] = replace(found[each], values=replace(found[each].values, shapes=shapes))
+        few = [each for each in texts if measured[each].values.distinct <= 2 * MAX_WORDS]
+        for each, words in self._counted(few, "text", MAX_WORDS).items():
+            found[each] = replace(found[each], values=replace(found[each].values, words=words, distinct=len(words)))
+        return found
 
-    def _counted(self, expression: str, most: int) -> tuple[tuple[str, int], ...]:
-        """TextTables with their numbers, the most frequent first; none if there are more than `most`."""
-        counted = f"SELECT {expression} AS text, count(*) AS n FROM {self.name} GROUP BY 1 HAVING text IS NOT NULL"  # noqa: S608 - generated names
-        found = self._all(f"{counted} ORDER BY n DESC, text LIMIT {most + 1}")
-        return tuple((text, int(count)) for text, count in found) if len(found) <= most else ()
+    def _counted(
+        self, fields: Collection[PlanField], expression: str, most: int
+    ) -> dict[PlanField, tuple[tuple[str, int], ...]]:
+        """Texts with their numbers, the most frequent first, of the fields that have at most so many."""
+        if not fields:
+            return {}
+        places, source = list(fields), each_text([*map(self.text, fields)], self.name)
+        texts = f"SELECT place, {expression} AS found FROM ({source}) WHERE text IS NOT NULL"  # noqa: S608 - generated names
+        few = (
+            f"SELECT place, found, count(*) AS n FROM ({texts}) GROUP BY place, found "  # noqa: S608 - likewise
+            f"QUALIFY count(*) OVER (PARTITION BY place) <= {most}"
+        )
+        found: dict[PlanField, list[tuple[str, int]]] = {}
+        for place, text, count in self._all(f"SELECT * FROM ({few}) ORDER BY place, n DESC, found"):  # noqa: S608 - likewise
+            found.setdefault(places[place], []).append((text, int(count)))
+        return {each: tuple(texts) for each, texts in found.items()}
 
-    def _is_value(self, each: MeasuredField) -> bool:
-        return self.fields[each.field].shape is Shape.VALUE
+    def _of_each(
+        self, fields: Collection[PlanField], columns: Sequence[str], rows: str = ""
+    ) -> dict[PlanField, tuple[Any, ...]]:
+        """Aggregates of the `text` of each of some fields, over the rows of the table or of a query of it."""
+        if not fields:
+            return {}
+        source, wanted = each_text([*map(self.text, fields)], rows or self.name), ", ".join(columns)
+        found = self._all(f"SELECT place, {wanted} FROM ({source}) GROUP BY place")  # noqa: S608 - generated names, patterns of our own
+        if not found:
+            (of_none,) = self._all(f"SELECT {wanted} FROM (SELECT CAST(NULL AS VARCHAR) AS text WHERE false)")  # noqa: S608 - likewise
+            return dict.fromkeys(fields, of_none)
+        by_place = {place: values for place, *values in found}
+        return {each: tuple(by_place[at]) for at, each in enumerate(fields)}
+
+    def _is_value(self, each: PlanField) -> bool:
+        return self.fields[each].shape is Shape.VALUE
 
     def _is_text(self, each: MeasuredField) -> bool:
-        return each.type is LogicalType.STRING and self._is_value(each)
-
-    def _one(self, query: str) -> tuple[Any, ...]:
-        return self.connection.execute(query).fetchall()[0]
+        return each.type is LogicalType.STRING and self._is_value(each.field)
 
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(query).fetchall()
 
 
-def _matching(kind: LogicalType, texts: Sequence[str]) -> int:
-    return sum(_PATTERNS[kind].fullmatch(text) is not None for text in texts)
+def _grouped(fields: Iterable[PlanField], key: Callable[[PlanField], Key]) -> list[tuple[Key, list[PlanField]]]:
+    """Fields with the same key."""
+    found: dict[Key, list[PlanField]] = {}
+    for each in fields:
+        found.setdefault(key(each), []).append(each)
+    return list(found.items())
 
 
-def _value(field: PlanField, kind: LogicalType, text: str) -> str:
-    return typed_value(replace(field, type=kind), text)
+def _value(kind: LogicalType) -> str:
+    """The value of a `text`, in SQL."""
+    return typed_value(PlanField("", "text", kind, None), "text")
 
 
 def _type(
@@ -308,7 +350,7 @@ def _type(
 
 
 INCOMING = "incoming"
-TOGETHER = 50
+TOGETHER = 200
 """Columns of one table."""
 
 
@@ -473,11 +515,18 @@ def unique_columns(
 ) -> tuple[str, ...]:
     """The columns that have a value in each of the rows, and none twice; moments only of a regular series, not by chance."""
     near = [each for each in measured if rows > 1 and each.present == rows and each.values.distinct >= NEAR * rows]
+    found = set()
+    for table in dict.fromkeys(each.table for each in near):
+        of_table = [each for each in near if each.table == table]
+        source = each_text([each.text for each in of_table], table)
+        query = (
+            f"SELECT place FROM (SELECT DISTINCT place, text FROM ({source})) GROUP BY place HAVING count(*) = {rows}"  # noqa: S608 - generated names
+        )
+        found |= {of_table[place] for (place,) in connection.execute(query).fetchall()}
     return tuple(
         each.field.column
         for each in near
-        if _is_unique(connection, (each,), rows)
-        and (each.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, each))
+        if each in found and (each.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, each))
     )
 
 
@@ -527,10 +576,9 @@ def _is_unique(
 def _is_regular(connection: duckdb.DuckDBPyConnection, each: MeasuredField) -> bool:
     if each.type is not each.meaning:
         return False
-    moment = typed_value(replace(each.field, type=each.type), each.text)
-    gaps = (
-        f"SELECT moment - lag(moment) OVER (ORDER BY moment) AS gap FROM (SELECT {moment} AS moment FROM {each.table})"  # noqa: S608 - generated names
-    )
+    moments = f"SELECT {_value(each.type)} AS moment FROM (SELECT {each.text} AS text FROM {each.table})"  # noqa: S608 - generated names
+    gaps = f"SELECT moment - lag(moment) OVER (ORDER BY moment) AS gap FROM ({moments})"  # noqa: S608 - likewise
+
     ((found,),) = connection.execute(f"SELECT count(DISTINCT gap) FROM ({gaps})").fetchall()  # noqa: S608 - likewise
     return bool(found <= MAX_GAPS)
 
@@ -590,7 +638,7 @@ def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanFie
     """The fields of all tables by their places, read with a dialect."""
     found: ByPlace = {}
     for table in tables:
-        table.csv, table.numbers, table.spellings = csv, numbers, {}
+        table.csv, table.numbers = csv, numbers
         found |= {one.field.place: one for one in table.measured()}
     return found
 

@@ -16,7 +16,7 @@ from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
 from lakegate.cli.options import AsJson, Data
 from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
-from lakegate.errors import InputError, SetUpError
+from lakegate.errors import ContractError, InputError, SetUpError
 from lakegate.text import counted
 from lakegate.text import printable as escaped
 
@@ -103,7 +103,7 @@ def init(
 
 
 def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
-    from lakegate.contract_files import load, plan_of  # noqa: PLC0415 - likewise
+    from lakegate.contract_files import plan_of  # noqa: PLC0415 - likewise
     from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
     from lakegate.lints.linter import examine  # noqa: PLC0415 - likewise
     from lakegate.local_check.check_data import (  # noqa: PLC0415 - likewise
@@ -121,17 +121,18 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         found = draft(profile, name, owner, now)
         if not found.columns:
             raise InputError(f"{_shown(files)}: no column can be named by a contract ({'; '.join(found.left_out)})")
-        path = folder / "draft.yaml"
-        path.write_text(found.text, encoding="utf-8")
-        document = load(path)
-        delivery = LocalDelivery(path, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
-        report = judge_delivery(delivery, document, plan_of(document, None), folder, terminal.bytes_arriving)[0]
+        examined = examine(found.text.encode())
+        if examined.contract is None or examined.errors:
+            raise ContractError(examined.errors)
+        plan, here = plan_of(examined.contract, None), Path(name)
+        delivery = LocalDelivery(here, None, files, [], [], None, show_values=False, engine=EngineName.NATIVE)
+        report = judge_delivery(delivery, examined.contract, plan, folder, terminal.bytes_arriving)[0]
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
             raise InputError(f"{_shown(files)}: most records cannot be read, so nothing can be drafted: {reason}")
         if report.judgement.verdict is Verdict.REJECTED:
             found = draft(profile, name, owner, now, [each.message for each in report.judgement.reasons])
-        warnings = tuple(f"{each.code}: {each.message}" for each in examine(found.text.encode()).warnings)
+        warnings = tuple(f"{each.code}: {each.message}" for each in examined.warnings)
     return Drafted(found, profile, report, warnings)
 
 
