@@ -9,6 +9,7 @@ import random
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.orc
@@ -19,7 +20,9 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Compression, Csv, Format, NullWords, Storage
 from lakegate.contract.logical_types import LogicalType
+from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore
+from lakegate.features.draft import data_profile
 from lakegate.features.draft.data_profile import profile
 from lakegate.features.draft.suggestions import MAX_WORDS, UUID, primary_key
 from lakegate.verdict.verdict import Verdict
@@ -452,3 +455,47 @@ def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count
     (column,) = profile(parts_of(path), LocalStore(), tmp_path).columns
 
     assert column.values.words == (tuple((word, 2) for word in words) if count == MAX_WORDS else ())
+
+
+def test_the_number_of_queries_does_not_follow_the_number_of_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of columns of the same kinds: numbers, dates in another spelling, words, keys."""
+
+    def queries(width: int) -> int:
+        asked = []
+
+        class Counted:
+            """A connection that counts its queries."""
+
+            def __init__(self, connection: Any) -> None:
+                self._connection = connection
+
+            def __getattr__(self, name: str) -> Any:
+                asked.append(name) if name == "execute" else None
+                return getattr(self._connection, name)
+
+            def __enter__(self) -> Self:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                self._connection.close()
+
+        monkeypatch.setattr(data_profile, "database", lambda folder: Counted(database(folder)))
+        path = tmp_path / f"{width}.csv"
+        names = [f"{kind}{at}" for at in range(width) for kind in ("n", "d", "w", "k")]
+        rows = [
+            [
+                text
+                for _ in range(width)
+                for text in (f"{row / 4}", f"{row % 28 + 1:02}.01.2026", "ab"[row % 2], f"K{row}")
+            ]
+            for row in range(30)
+        ]
+        path.write_text("\n".join(",".join(each) for each in [names, *rows]) + "\n")
+        found = profile(parts_of(path), LocalStore(), tmp_path)
+
+        assert len(found.columns) == 4 * width
+        return len(asked)
+
+    assert queries(50) == queries(2)

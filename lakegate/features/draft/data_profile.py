@@ -42,6 +42,7 @@ from lakegate.features.draft.found_fields import (
     step_of,
 )
 from lakegate.features.draft.other_spellings import spelling_of, whole_pattern, with_format, with_separators
+from lakegate.features.draft.rows_without_record import remove_rows_without_record
 from lakegate.features.draft.suggestions import CODES, FORMS, MAX_WORDS, may_be_key, sounds_like_key
 from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.plan import Plan, PlanField
@@ -79,6 +80,7 @@ ORDERED = frozenset(CANDIDATES) - {LogicalType.BOOLEAN} | {LogicalType.DECIMAL}
 LENGTH_OF_COMPACT_DATE = len("20260131")
 _NULLS = "|".join(map(re.escape, sorted(NULL_WORDS)))
 _LEADING_ZEROS = "-?0[0-9].*"
+_FINITE = "CASE WHEN isfinite(try_cast(text AS DOUBLE)) THEN try_cast(text AS DOUBLE) END"
 _SHAPE = "regexp_replace(regexp_replace(regexp_replace({0}, '[0-9]', '9', 'g'), '[A-Z]', 'A', 'g'), '[a-z]', 'a', 'g')"
 
 
@@ -122,6 +124,8 @@ class LevelTable:
     """The fields of numbers with the separators of `csv`."""
     words: dict[PlanField, list[str]] = dataclasses.field(default_factory=dict)
     """Words for null that occur, by field."""
+    present: dict[PlanField, int] = dataclasses.field(default_factory=dict)
+    """Texts, words for null among them, by field."""
 
     def rows(self) -> int:
         """Records, or elements."""
@@ -132,7 +136,9 @@ class LevelTable:
         if self.format is not Format.CSV:
             return set()
         words = f"list(DISTINCT text) FILTER (WHERE regexp_full_match(text, '{_NULLS}'))"
-        self.words = {each: row[0] for each, row in self._of_each(self.fields, [words]).items() if row[0]}
+        seen = self._of_each(self.fields, ["count(text)", words])
+        self.present = {each: int(present) for each, (present, _) in seen.items()}
+        self.words = {each: found for each, (_, found) in seen.items() if found}
         others = f"text IS NOT NULL AND NOT regexp_full_match(text, '{_NULLS}')"
         counts = ["count(*)", *(f"count({_value(each)})" for each in CANDIDATES)]
         found = self._of_each(self.words, [f"{each} FILTER (WHERE {others})" for each in counts])
@@ -251,8 +257,8 @@ class LevelTable:
         """The measured fields with extremes, and of texts with forms."""
         found = dict(first)
         with_order = [each for each, one in first.items() if self._is_value(each) and one.type in ORDERED]
-        for kind, fields in _grouped(with_order, lambda each: first[each].type):
-            value = _value(kind)
+        for (kind, is_float), fields in _grouped(with_order, lambda each: self._order(each, first[each].type)):
+            value = _FINITE if is_float else _value(kind)
             extremes = [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
             for each, (low, high) in self._of_each(fields, extremes).items():
                 found[each] = replace(first[each], values=replace(first[each].values, low=low, high=high))
@@ -307,6 +313,10 @@ class LevelTable:
             return dict.fromkeys(fields, of_none)
         by_place = {place: values for place, *values in found}
         return {each: tuple(by_place[at]) for at, each in enumerate(fields)}
+
+    def _order(self, each: PlanField, kind: LogicalType) -> tuple[LogicalType, bool]:
+        """The type of values, and whether they are floats of the file, of which texts are no numbers of the written grammar."""
+        return kind, kind is LogicalType.NUMBER and self.fields[each].is_certain
 
     def _is_value(self, each: PlanField) -> bool:
         return self.fields[each].shape is Shape.VALUE
@@ -602,6 +612,12 @@ def profile(
             for each in texts.tables
         ]
         words = tuple(sorted({word for each in tables for word in each.find_null_words()}))
+        records = {
+            each.name: {field.alias: present for field, present in each.present.items()}
+            for each, of in zip(tables, texts.tables, strict=True)
+            if not of.level
+        }
+        without_record = remove_rows_without_record(connection, records, tables[0].rows(), texts.plan.csv)
         own = [found for each in tables for found in each.values_like(words)] if words else []
         csv = replace(texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=_name)))
         rows = {each.level: table.rows() for each, table in zip(texts.tables, tables, strict=True)}
@@ -627,6 +643,7 @@ def profile(
         unique,
         pairs,
         texts.malformed,
+        without_record,
     )
 
 

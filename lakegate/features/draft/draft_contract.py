@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -149,7 +150,13 @@ def _parts(column: ProfiledColumn, *, is_full: bool) -> Iterator[YamlEntry | Rem
 
 
 def _named(column: ProfiledColumn, property_: Mapping) -> Mapping:
-    return Mapping([YamlEntry("name", column.name), *property_.entries])
+    is_index = _INDEX.fullmatch(column.name) is not None
+    note = "it seems to be the index of pandas: write files without it (index=False)" if is_index else ""
+    return Mapping([YamlEntry("name", column.name, note), *property_.entries])
+
+
+_INDEX = re.compile(r"Unnamed: [0-9]+(?:_level_[0-9]+)?|__index_level_[0-9]+__")
+"""Names that pandas alone gives to row numbers."""
 
 
 # ---- The draft ----
@@ -174,7 +181,7 @@ class Draft:
     columns: int
     """Columns that it describes."""
     left_out: tuple[str, ...]
-    """Columns that it does not describe, and why, in words."""
+    """Columns and rows that it does not describe, and why, in words."""
     suggestions: int
     """Comments with evidence."""
     dataset: str
@@ -186,6 +193,7 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
     `faults`: why the draft rejects the data that it was made from, in words; they stand above it.
     """
     chosen, left_out = describable(profile.columns)
+    left_out = [*_no_records(profile), *left_out]
     for is_full in (True, False):
         text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
         if _fits(text, count):
@@ -193,9 +201,23 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
     while not _fits(text, count):
         keep = int(len(chosen) * min(ROOM * MAX_NODES / count, ROOM * LARGEST_BYTES / len(text.encode())) * ROOM)
         chosen = chosen[: max(1, min(keep, len(chosen) - 1))]
-        left_out = [*describable(profile.columns)[1], f"all columns after {chosen[-1].name}: a document has limits"]
+        left_out = [
+            *_no_records(profile),
+            *describable(profile.columns)[1],
+            f"all columns after {chosen[-1].name}: a document has limits",
+        ]
         text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=False)
     return _draft(text, chosen, left_out, name)
+
+
+def _no_records(profile: Profile) -> Iterator[str]:
+    """What of the data is not what its records are, in words."""
+    if profile.without_record:
+        yield f"{counted(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
+    for each in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
+        (items, *_) = each.parts or (each,)
+        if each.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
+            yield f"{items.rows:,} objects in the list {each.name} of the only record: write each of them as a record of its own"
 
 
 def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:

@@ -106,6 +106,8 @@ class Profile:
     """Pairs of columns that are unique together, the likeliest key first; looked for where no unique column may be a key."""
     malformed: int = 0
     """Records that cannot be read."""
+    without_record: int = 0
+    """Rows that hold no record (no value, or totals): they are none of `rows`, and nothing is known of them."""
 
 
 # ---- Fields of a file ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from itertools import groupby
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
@@ -143,6 +143,8 @@ def why_personal(column: ProfiledColumn) -> str | None:
 
 MARGIN = Decimal("0.5")
 """The share of the spread that is added at each end."""
+MOST_DIGITS = 100
+"""Digits that are computed with: more than twice as many as a decimal has."""
 DIGITS = 2
 """Digits of a bound that are written; it is rounded outwards."""
 YEARS_AHEAD = 10
@@ -152,9 +154,10 @@ SMALLEST_WHOLE, LARGEST_WHOLE = -(2**63), 2**63 - 1
 
 def bounds(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
     """Bounds around the numbers from `low` to `high`; what has one sign keeps it."""
-    spread = high - low or abs(high) or Decimal(1)
-    least = _rounded(low - MARGIN * spread, spread, ROUND_FLOOR)
-    most = _rounded(high + MARGIN * spread, spread, ROUND_CEILING)
+    with localcontext(prec=MOST_DIGITS):
+        spread = high - low or abs(high) or Decimal(1)
+        least = _rounded(low - MARGIN * spread, spread, ROUND_FLOOR)
+        most = _rounded(high + MARGIN * spread, spread, ROUND_CEILING)
     return (max(least, Decimal(0)) if low >= 0 else least), (min(most, Decimal(0)) if high <= 0 and low < 0 else most)
 
 
@@ -407,7 +410,8 @@ def _almost_typed(column: ProfiledColumn) -> Iterator[Mapping]:
 
 def _words(column: ProfiledColumn) -> Iterator[Mapping]:
     if _is_listed(column):
-        words = sorted(word for word, _ in column.values.words)
+        found = {word for word, _ in column.values.words}
+        words = sorted(word for word in found if word == word.strip() or word.strip() not in found)
         note = f"suggested: {counted(len(words), 'word')} in {counted(column.present, 'value')}"
         yield _rule("invalidValues", YamlEntry("validValues", Flow(words)), None, note)
 

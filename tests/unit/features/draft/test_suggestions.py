@@ -296,3 +296,16 @@ def test_freshness_of_other_data_is_not() -> None:
     )
     assert timedelta(0) < NOW - datetime(2026, 1, 1, tzinfo=UTC)
     assert ROWS == 100
+
+
+def test_bounds_of_long_numbers_include_them() -> None:
+    """Of 38 digits, and of floats far apart: nothing is rounded inwards."""
+    long = Decimal("123456789012345678901234567890123456.78")
+    for low, high in (
+        (long, long + Decimal("0.01")),
+        (-long, long),
+        (Decimal("5e-324"), Decimal("1.7976931348623157e308")),
+    ):
+        least, most = bounds(low, high)
+
+        assert least <= low <= high <= most
