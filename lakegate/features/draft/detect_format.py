@@ -14,12 +14,12 @@ from itertools import islice
 
 from lakegate.admission.file_signatures import (
     BOM,
+    TEXT_REFUSALS,
     UTF_8,
-    WIDE,
     UnreadableError,
     declared_format,
     is_declarable,
-    is_wide,
+    refuse,
     signature_of,
 )
 from lakegate.admission.header import HEAD, HEADER_BELOW, MAX_LINES, separator_note
@@ -47,6 +47,7 @@ NUMBERED = "column_"
 _VALUE = re.compile(r"[-+]?[0-9][0-9.,:/TZ+ -]*|(?i:true|false)")
 """TextTables that are never names of columns: numbers, dates, times of day."""
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
+_GROUP = re.compile(r"[0-9]{3}(?:[.,][0-9]*)?")
 _WHOLE_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 """A character beyond ASCII in UTF-8."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
@@ -149,12 +150,18 @@ def _delimiter(text: str, quote: str) -> tuple[str, bool]:
 
 
 def _has_numbers_between_spaces(text: str) -> bool:
-    """Whether a text has several numbers in each line, as many in each: words with spaces between them are one value."""
+    """Whether a text has several numbers in each line, as many in each, below names or not, and perhaps a space at each end.
+
+    Words with spaces between them are one value, and so are numbers with spaces between thousands.
+    """
     records = list(_records(text, SPACE, QUOTES[0]))
     complete = records[:-1] if len(text) >= HEAD else records
-    widths = {len(each) for each in complete}
-    are_numbers = all(_NUMBER.fullmatch(value) for each in complete for value in each)
-    return len(widths) == 1 and widths != {1} and are_numbers
+    last = -1 if all(each[-1] == "" for each in complete) else None
+    rows = [each[:last] for each in complete[1:] or complete]
+    widths = {len(each[:last]) for each in complete}
+    are_numbers = all(_NUMBER.fullmatch(value) for each in rows for value in each)
+    are_groups = all(_GROUP.fullmatch(value) for each in rows for value in each[1:])
+    return len(widths) == 1 and widths != {1} and are_numbers and not are_groups
 
 
 def _records(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
@@ -224,12 +231,7 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
         return Storage(kind), first
     compression = Compression(code)
     text = first if compression is Compression.NONE else unpacked_beginning(part, compression, store)
-    inner, words = signature_of(text)
-    if inner != Compression.NONE.value:
-        packed = f"the file is packed twice: unpacked with {code}, it is {words}"
-        raise UnreadableError("packed-twice", f"{packed}; pack the text itself, once")
-    if is_wide(text):
-        raise UnreadableError("encoding", WIDE)
+    refuse(TEXT_REFUSALS, text, Storage(Format.CSV, compression), Csv())
     if _PAGE.match(text.removeprefix(BOM).lstrip(_SPACE)):
         raise UnreadableError("page", "the file is HTML or XML, such as a page with a login or an error: deliver data")
     name = part.name.casefold().removesuffix(compression.spec.suffix)
