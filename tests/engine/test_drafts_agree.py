@@ -80,13 +80,15 @@ OF_CSV = st.sampled_from([pa.int64(), pa.bool_(), pa.string(), pa.date32(), pa.d
 def as_parquet(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink)
-    return sink.getvalue().to_pybytes()
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def as_orc(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     pa.orc.write_table(table, sink)
-    return sink.getvalue().to_pybytes()
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def as_lines(table: pa.Table) -> bytes:

@@ -26,7 +26,7 @@ from lakegate.features.draft import data_profile
 from lakegate.features.draft.data_profile import profile
 from lakegate.features.draft.suggestions import MAX_WORDS, UUID, primary_key
 from lakegate.verdict.verdict import Verdict
-from tests.deliveries.avro import write_avro
+from tests.deliveries.avro import container, write_avro
 from tests.engine.drafted import drafted, judged, parts_of
 from tests.engine.formats import TABLE
 
@@ -47,7 +47,7 @@ ROWS = 60
         (b"1 2\n3\n", Csv(header=False), ["column_1"]),
         (b"t nh3\n1 2\n3 4\n", Csv(" "), ["t", "nh3"]),
         (b"t nh3 \n1 2 \n3 4 \n", Csv(" "), ["t", "nh3", ""]),
-        (b"net amount\n1 234\n5 678\n", Csv(), ["net amount"]),
+        (b"net amount\n1 234\n5 678\n", Csv(thousands_separator=" "), ["net amount"]),
         (b"first last\nAna Roe\n", Csv(), ["first last"]),
         ("\ufeffa,b\n1,x\n".encode(), Csv(), ["a", "b"]),
         ("a,b\n1,caf\xe9\n".encode("latin-1"), Csv(encoding="windows-1252"), ["a", "b"]),
@@ -458,6 +458,17 @@ def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count
     (column,) = profile(parts_of(path), LocalStore(), tmp_path).columns
 
     assert column.values.words == (tuple((word, 2) for word in words) if count == MAX_WORDS else ())
+
+
+def test_columns_without_any_value_are_drafted_alone(tmp_path: Path) -> None:
+    """Of Avro's type null, which stores nothing."""
+    path = tmp_path / "data.avro"
+    schema = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "null"}]}
+    path.write_bytes(container(schema, [b"", b""]))
+    found = drafted(path)
+
+    assert [(each.name, each.rows, each.present) for each in found.profile.columns] == [("n", 2, 0)]
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
 
 
 def test_the_number_of_queries_does_not_follow_the_number_of_columns(

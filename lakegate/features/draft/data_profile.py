@@ -489,10 +489,10 @@ def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTa
     if incoming.num_rows == 0:
         return
     texts = ", ".join(source.expressions[each.alias].text for each in table.fields)
-    named = frozenset(
-        re.findall(r"\w+", texts)
-    )  # of a wide file, the time to register all columns is that of all others
-    connection.register(INCOMING, incoming.select([each for each in incoming.column_names if each in named]))
+    named = frozenset(re.findall(r"\w+", texts))
+    # Of a wide file, the time to register all columns is that of all others; where each value is null, none is named.
+    read = [each for each in incoming.column_names if each in named] or incoming.column_names[:1]
+    connection.register(INCOMING, incoming.select(read))
     connection.execute(f"INSERT INTO {table.name} SELECT {texts} FROM {INCOMING}")  # noqa: S608 - generated names
     connection.unregister(INCOMING)
 

@@ -235,6 +235,10 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     if _PAGE.match(text.removeprefix(BOM).lstrip(_SPACE)):
         raise UnreadableError("page", "the file is HTML or XML, such as a page with a login or an error: deliver data")
     name = part.name.casefold().removesuffix(compression.spec.suffix)
+    for spec in FORMATS.values():
+        if spec.signature and name.endswith(spec.suffix):
+            words = f"the file is named as {spec.title}, but does not begin as one: is it damaged, or another file?"
+            raise UnreadableError("other-format", words)
     return Storage(_format_of(text, is_named=name.endswith(JSON_SUFFIXES)), compression), text
 
 

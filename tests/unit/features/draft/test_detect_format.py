@@ -103,6 +103,15 @@ def test_a_name_of_json_is_believed(text: str, words: str, tmp_path: Path) -> No
     assert profiled(tmp_path, data__txt=text.encode()).storage.format is Format.CSV
 
 
+@pytest.mark.parametrize("form", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("text", [b"Obj\n", b"x" * 100, b"PAR"])
+def test_a_name_of_a_binary_format_is_believed(form: str, text: bytes, tmp_path: Path) -> None:
+    """What does not begin as its format does is no CSV."""
+    code, part, words = refused(tmp_path, **{f"data__{form}": text})
+
+    assert (code, part, "does not begin as one" in words) == ("other-format", 0, True)
+
+
 @pytest.mark.parametrize("text", ["[id],[name]\n1,a\n", "[1],[2]\n1,2\n", "{id},{name}\n1,a\n", "<DATE>,<TIME>\n1,2\n"])
 def test_brackets_in_a_header_are_no_json(text: str, tmp_path: Path) -> None:
     """Programs export names so."""
