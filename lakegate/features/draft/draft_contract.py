@@ -39,7 +39,7 @@ def describable(columns: Sequence[ProfiledColumn]) -> tuple[list[ProfiledColumn]
     left_out: list[str] = []
     seen: set[str] = set()
     for number, each in enumerate(columns, 1):
-        reason = _undescribable(each, seen)
+        reason = _nameless(number, len(columns)) if not each.name.strip() else _undescribable(each, seen)
         if reason is None:
             chosen.append(each)
             seen.add(each.name.casefold())
@@ -55,9 +55,14 @@ def _label(name: str, number: int) -> str:
     return name if name == name.strip() and name.isprintable() else repr(name)
 
 
+def _nameless(number: int, of: int) -> str:
+    """Why a column is left out that has no name, by its place."""
+    hints = {1: " (it may be numbers of rows: pandas writes none with index=False)"} if of > 1 else {}
+    hints[of] = hints.get(of, " (it may be a delimiter at the end of each line)")
+    return f"it has no name: give it one, or remove it{hints.get(number, '')}"
+
+
 def _undescribable(column: ProfiledColumn, seen: set[str]) -> str | None:
-    if not column.name.strip():
-        return "it has no name: give it one, or remove it (it may be a delimiter at the end of each line)"
     if column.name != column.name.strip():
         return "its name begins or ends with a blank: remove that"
     if not column.name.isprintable():

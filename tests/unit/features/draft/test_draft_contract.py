@@ -75,10 +75,7 @@ def test_every_kind_of_column_is_described() -> None:
         "A: another column has the same name but for capitals",
         "' d': its name begins or ends with a blank: remove that",
         "'\\u200bid': its name has characters that nobody sees: remove them",
-        *(
-            f"column {number}: it has no name: give it one, or remove it (it may be a delimiter at the end of each line)"
-            for number in (10, 11)
-        ),
+        *(f"column {number}: it has no name: give it one, or remove it" for number in (10, 11)),
         *(
             f"{each}: its values are of several kinds, or of one that no contract declares"
             for each in ("nothing", "mixed", "lots")
@@ -154,3 +151,14 @@ def test_a_column_of_few_words_is_drafted_with_its_rule() -> None:
     assert contract is not None
     rules = [each.kind for each in contract.datasets[0].rules if each.fields == ("status",)]
     assert rules == ["type", "required", "invalidValues"]
+
+
+def test_a_column_without_a_name_is_explained_by_its_place() -> None:
+    """The first one may be an index, the last one a delimiter at the end of each line."""
+    found = draft(of(column(""), column("a"), column(" "), column("")), "x", None, NOW)
+
+    assert found.left_out == (
+        "column 1: it has no name: give it one, or remove it (it may be numbers of rows: pandas writes none with index=False)",
+        "column 3: it has no name: give it one, or remove it",
+        "column 4: it has no name: give it one, or remove it (it may be a delimiter at the end of each line)",
+    )
