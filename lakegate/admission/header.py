@@ -333,16 +333,17 @@ def columns_of(
         words = "the header has quotes that do not close: write each name plainly"
         also = "" if csv.multi_line else " (a name with a line break needs csv.multiLine: true)"
         raise UnreadableError("header", words + also)
-    known = [name for name in found if name in declared]
+    there, wanted = set(found), set(declared)
+    known = [name for name in found if name in wanted]
     if not known:
         raise UnreadableError("header", why_no_header(line, csv, declared, head, physical))
-    if len(set(found)) != len(found):
+    if len(there) != len(found):
         raise UnreadableError("header", named_twice(found))
     return Columns(
         found=found,
-        absent=tuple(name for name in declared if name not in found),
-        extra=tuple(name for name in found if name not in declared),
-        reordered=known != [name for name in declared if name in found],
+        absent=tuple(name for name in declared if name not in there),
+        extra=tuple(name for name in found if name not in wanted),
+        reordered=known != [name for name in declared if name in there],
     )
 
 
