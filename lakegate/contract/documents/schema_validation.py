@@ -146,7 +146,8 @@ def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
         yield "wrong-type", _at(error), NO_VALUE
         return
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    words = " or ".join(WITH_ARTICLES.get(str(each), str(each)) for each in wanted)
+    kinds = [str(each) for each in wanted if each != "null"] or ["null"]
+    words = " or ".join(WITH_ARTICLES.get(each, each) for each in kinds)
     scalar = not isinstance(error.instance, str | list | dict)
     fix = ": put it in quotes" if scalar and "string" in wanted else ""
     if "boolean" in wanted and str(error.instance).lower() in TRUTHS:

@@ -182,3 +182,20 @@ def test_what_looks_like_a_comment_in_a_value_is_none(value: str) -> None:
     text += f'"schema": [{{"name": "orders", "properties": [{{"name": "id", "logicalType": "integer"}}]}}], "domain": {value}\n}}'
 
     assert errors(text) == []
+
+
+def test_null_is_nothing_that_anybody_is_told_to_write() -> None:
+    """A key of DCM that may be null is told to be what else it may be."""
+    text = "specVersion: 0.1.3\nid: a-1.0.0\nkind: DataContract\nname: a\nversion: 1.0.0\nserviceLevelAgreements: x\n"
+    found = [message for _, path, message in errors(text) if path == "$.serviceLevelAgreements"]
+
+    assert found == ["Write a mapping here, not a text."]
+
+
+def test_a_value_of_another_kind_is_not_compared_with_words() -> None:
+    """One message says what kind it must be."""
+    text = DCS + "models: {orders: {type: [a], fields: {a: {type: string}}}}\n"
+
+    assert [(path, message) for _, path, message in errors(text)] == [
+        ("$.models.orders.type", "Write a text here, not a list.")
+    ]
