@@ -172,8 +172,11 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
         if each.check.metric is Metric.ROW_COUNT and each.check.row_filter is None:
             rows, counting = rows.within(each.span), each.check
     required = {name for each in bounds if each.rule.kind in OF_PRESENCE for name in each.check.fields}
-    for name in dict.fromkeys(each.check.fields[0] for each in bounds if len(each.check.fields) == 1):
-        own = [each for each in bounds if each.check.fields == (name,) and not each.check.of_elements]
+    of_fields: dict[str, list[Bound]] = {}
+    for each in bounds:
+        if len(each.check.fields) == 1 and not each.check.of_elements:
+            of_fields.setdefault(each.check.fields[0], []).append(each)
+    for name, own in of_fields.items():
         yield from _of_field(own, _values(own, rows), counting, is_required=name in required)
 
 
