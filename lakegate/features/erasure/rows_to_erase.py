@@ -228,9 +228,10 @@ def _select(plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckd
 
 def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:
     fields = plan.named(key.field)
-    if len(fields) != 1:
-        words = "names a column and a nested field" if fields else "is no field of the contract"
-        raise InputError(f"{key.field} {words}: fields are written as `lakegate plan` shows them")
+    if not fields:
+        raise InputError(f"the contract has no field {key.field}")
+    if len(fields) > 1:
+        raise InputError(f"{key.field} names a column and a nested field: write it as `lakegate plan` shows it")
     (field,) = fields
     if field.level or field.shape is not Shape.VALUE:
         raise InputError(f"the field {key.field} has no single value in each row")
