@@ -460,6 +460,17 @@ def test_the_words_of_a_column_are_kept_where_they_are_few(tmp_path: Path, count
     assert column.values.words == (tuple((word, 2) for word in words) if count == MAX_WORDS else ())
 
 
+@pytest.mark.parametrize("texts", [("0", "1,234,567"), ("1,5", "1.234,5"), ("12 %", "3 %")])
+def test_numbers_in_texts_of_json_have_their_own_spelling(texts: tuple[str, str], tmp_path: Path) -> None:
+    """Separators are declared of CSV alone: a pattern of other texts would reject the file."""
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(f'{{"id": "K{at}", "n": "{texts[at % 2]}"}}\n' for at in range(60)))
+    found = drafted(path)
+
+    assert found.profile.csv == Csv()
+    assert judged(found.plan, path).verdict is Verdict.ACCEPTED
+
+
 def test_columns_without_any_value_are_drafted_alone(tmp_path: Path) -> None:
     """Of Avro's type null, which stores nothing."""
     path = tmp_path / "data.avro"

@@ -625,7 +625,8 @@ def profile(
         spelled = [each for each in by_place.values() if each.values.spelling and each.values.spelling.separators]
         plain = any(each.type is LogicalType.NUMBER for each in by_place.values())
         other = with_separators(csv, [each.values.spelling for each in spelled if each.values.spelling])
-        if other is not None and (other.decimal_separator == "." or not plain):
+        can_declare = texts.plan.storage.format is Format.CSV
+        if other is not None and can_declare and (other.decimal_separator == "." or not plain):
             again = _measured(tables, other, frozenset(each.field for each in spelled))
             if all(again[each.field.place].present == each.present for each in spelled):
                 csv, by_place = other, again
