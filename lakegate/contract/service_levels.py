@@ -73,7 +73,7 @@ class ServiceLevel:
 
     name: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
-    seconds: Annotated[int, Bounds(60)]
+    seconds: Annotated[int, Bounds(1)]
     """Of a schedule, the longest time from one of its times to the next."""
     schedule: Annotated[str, Bounds(most=LONGEST_SCHEDULE)] = field(default="", metadata={OMITTED: True})
     """The times of a frequency in cron, in UTC: each time is as long as the period in which it begins."""
@@ -138,7 +138,7 @@ FREQUENCY = "frequency"
 LEVELS_IN_TIME = (FREQUENCY, "freshness", "latency")
 _PERIODS, _LAST_YEAR = 400, 2034
 _INTERVALS = {"hourly": _HOUR, "daily": _DAY, "weekly": 7 * _DAY, "monthly": 31 * _DAY, "yearly": 366 * _DAY}
-_SHORTEST, _LONGEST = MINUTE, 10 * 366 * _DAY
+_SHORTEST, _LONGEST = 1, 10 * 366 * _DAY
 
 
 def service_levels_of(rules: Iterable[Rule]) -> tuple[ServiceLevel, ...]:

@@ -130,11 +130,11 @@ def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]
 
 
 def unwatched(contract: Contract, document: Document) -> Iterator[Finding]:
-    """A service level of DCM is one that the gate can watch: an `intervalOfChange` or `timeliness` of a minute to ten years."""
+    """A service level of DCM is one that the gate can watch: an `intervalOfChange` or `timeliness` of a second to ten years."""
     levels = document.top["serviceLevelAgreements"].entries
     for rule in rules_of(contract):
         name = str(rule.arguments.get("property"))
         if rule.kind == KIND and name in levels and not service_levels_of([rule]):
             is_in_time = level_name(rule) in LEVELS_IN_TIME
-            wanted = "write a length of time of a minute to ten years, e.g. `1h30m`" if is_in_time else NO_PROBE
+            wanted = "write a length of time of a second to ten years, e.g. `1h30m`" if is_in_time else NO_PROBE
             yield levels[name].path, f"{shown(name)} is recorded and not watched: {wanted}."

@@ -85,7 +85,8 @@ def metric_of(
     """What was observed, with its unit: the extreme of a bound, the values of a list, the metric of a validator, else the number
     that was measured.
 
-    Values that are not allowed are among the first failing rows, and masked like those.
+    Values that are not allowed are those of the first failing rows, if they are shown: a masked one looks like a value, and is
+    left out.
     """
     seen, bounds = outcome.observed, check.accept.predicate
     if check.metric.is_external and outcome.numbers is not None and measurement is not None:
@@ -98,7 +99,8 @@ def metric_of(
     if not isinstance(bounds, Within):
         is_text = not plan.field(check.fields[0]).type.numeric
         own: list[object] = list(seen.values) if is_text else [_plain(float(each)) for each in seen.values]
-        others = dict.fromkeys(each.shapes[0] for each in outcome.samples if len(each.shapes) == 1)
+        is_shown = plan.field(check.fields[0]).public
+        others = dict.fromkeys(each.shapes[0] for each in outcome.samples if is_shown and len(each.shapes) == 1)
         return [*own, *others], "values"
     ends = [end for end, bound in ((seen.least, bounds.low), (seen.greatest, bounds.high)) if bound is not None]
     numbers = [_plain(each) for each in ends if each is not None]

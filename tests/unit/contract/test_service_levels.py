@@ -66,7 +66,8 @@ def service_levels_of_document(text: str) -> tuple[ServiceLevel, ...]:
         ("property: frequency, value: '0 6 30 2 *'", ()),
         ("property: freshness, value: 0 0 * * *", ()),
         (f"property: frequency, value: '0 6 {'1,' * 300}1 * *'", ()),
-        ("property: frequency, value: 1, unit: s", ()),
+        ("property: frequency, value: 1, unit: s", (ServiceLevel("frequency", 1),)),
+        ("property: frequency, value: 0.5, unit: s", ()),
         ("property: frequency, value: 99, unit: y", ()),
         ("property: latency, value: 1, unit: d", (ServiceLevel("latency", 86_400),)),
         ("property: ly, value: 2, unit: h", (ServiceLevel("latency", 7_200),)),
@@ -74,7 +75,7 @@ def service_levels_of_document(text: str) -> tuple[ServiceLevel, ...]:
     ],
 )
 def test_a_service_level_with_a_length_of_time_is_a_promise(level: str, expected: tuple[ServiceLevel, ...]) -> None:
-    """Frequency and freshness, of a minute to ten years; the latency of rows is measured in each delivery, too."""
+    """Frequency and freshness, of a second to ten years; the latency of rows is measured in each delivery, too."""
     assert promises(level) == expected
 
 
@@ -110,7 +111,9 @@ def test_a_plan_of_an_older_release_promises_nothing() -> None:
             "timeliness: 1h, intervalOfChange: 1Y, upTime: 0.99",
             (ServiceLevel("frequency", 366 * 86_400), ServiceLevel("latency", 3_600)),
         ),
-        ("timeliness: 10s", ()),
+        ("timeliness: 10s", (ServiceLevel("latency", 10),)),
+        ("timeliness: 1500ms", (ServiceLevel("latency", 1),)),
+        ("timeliness: 900ms", ()),
         ("timeliness: soon", ()),
         ("timeliness: ''", ()),
         ("timeliness: " + "9" * 5_000 + "ms", ()),
@@ -126,7 +129,7 @@ def test_service_levels_of_dcm_are_promises(level: str, expected: tuple[ServiceL
     ("level", "reason"),
     [
         ("upTime: 0.999", "`upTime` is recorded and not watched: no delivery shows"),
-        ("timeliness: 10s", "`timeliness` is recorded and not watched: write a length of time of a minute"),
+        ("timeliness: 900ms", "`timeliness` is recorded and not watched: write a length of time of a second"),
         ("intervalOfChange: often", "`intervalOfChange` is recorded and not watched: write a length of time"),
     ],
 )

@@ -11,8 +11,9 @@ import pytest
 
 from lakegate.api import check
 from lakegate.lints.linter import read
-from lakegate.report.dcm_results import results_of
+from lakegate.report.dcm_results import metric_of, results_of
 from lakegate.rules.compile_plan import compile_plan
+from lakegate.verdict.verdict import judge
 from tests.deliveries.delivery import measure_natively, request_for
 
 DOCUMENT = """\
@@ -67,11 +68,27 @@ def test_the_metric_is_what_was_observed(tmp_path: Path) -> None:
 
     assert seen["low"] == (-52, "value", 1)
     assert seen["high"] == (7, "value", 0)
-    assert seen["kinds"] == ([1, 4, "9"], "values", 1)
-    assert seen["states"] == (["SP", "RJ", "AA"], "values", 1)
+    assert seen["kinds"] == ([1, 4], "values", 1)
+    assert seen["states"] == (["SP", "RJ"], "values", 1)
     assert seen["mean"] == (pytest.approx(-13.8333333), "value", None)
     assert seen["rows"] == (4, "rows", None)
     assert seen["full"] == (0.75, "share", 1)
+
+
+@pytest.mark.parametrize(("classification", "values"), [(None, ["A"]), ("public", ["A", "Z"])])
+def test_a_masked_value_is_none_of_the_metric(tmp_path: Path, classification: str | None, values: list[str]) -> None:
+    """The shape of Z is `A`, which would look like a value that is allowed; the number of failing rows says that one is not."""
+    columns = "{name: v, dataType: string}"
+    rules = "{id: list, name: l, type: allowedValues, columns: [v], parameter: [A, B]}"
+    loaded = read(DOCUMENT.format(columns=columns, rules=rules).encode())
+    plan = compile_plan(loaded, loaded.datasets[0])
+    plan = replace(plan, fields=tuple(replace(each, classification=classification) for each in plan.fields))
+    result = measure_natively(request_for(plan, tmp_path, b"v\nA\nZ\nA\n"), plan)
+    judgement = judge(plan, result)
+    (check,) = (each for each in plan.checks if each.kind == "allowedValues")
+    outcome = next(each for each in judgement.outcomes if each.id == check.id)
+
+    assert (metric_of(plan, check, outcome, None), outcome.failing_rows) == ((values, "values"), 1)
 
 
 def test_nothing_is_observed_of_no_values_and_of_a_long_list(tmp_path: Path) -> None:
