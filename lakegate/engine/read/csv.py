@@ -18,7 +18,7 @@ from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_
 from lakegate.admission.header import first_line, header_end, header_of, refuse_header, refuse_other_header
 from lakegate.contract.file_formats import Compression, Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
-from lakegate.engine.read.compression import LONGEST_RECORD, object_blocks, record_ends, share_block, shares_of
+from lakegate.engine.read.compression import LONGEST_RECORD, PIECE, object_blocks, record_ends, share_block, shares_of
 from lakegate.engine.read.data_source import (
     MAX_LINES,
     ROW,
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 
 CRLF = "\r\n"
+FIRST_OF_SEVERAL = 0x80
+"""The least byte of UTF-8 that is no character of its own."""
 REPLACEMENT = "\ufffd"
 """The character that a decoder writes for bytes outside of its encoding."""
 
@@ -145,8 +147,10 @@ class Lines:
         for at in np.flatnonzero(ends - starts - 1 > LONGEST_RECORD).tolist():
             if len(block[starts[at] : ends[at]].removesuffix(b"\n")) > LONGEST_RECORD:
                 bad.setdefault("too_long", np.zeros(len(ends), np.bool_))[at] = True
-        if bad or not (dialect.is_utf_8 and _is_utf_8(block)):
-            return Lines(_decoded(block, starts.tolist(), ends.tolist(), dialect, bad), bad, starts)
+        if not dialect.is_utf_8:
+            return Lines(_decoded(block, starts.tolist(), ends.tolist(), dialect.encoding, bad), bad, starts)
+        if bad or not _is_utf_8(block):
+            return Lines(_checked(block, starts, ends, bad), bad, starts)
         offsets = pa.py_buffer(np.concatenate([[0], ends]).astype(np.int32))
         return Lines(pa.StringArray.from_buffers(len(ends), offsets, pa.py_buffer(block)), bad, starts)
 
@@ -178,14 +182,35 @@ class Lines:
         return [Malformed(reason, len(at), tuple(at[:MAX_LINES].tolist())) for reason, at in found if len(at)]
 
 
-def _decoded(
-    block: bytes, starts: list[int], ends: list[int], dialect: Dialect, bad: dict[str, NDArray[np.bool_]]
+def _checked(
+    block: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], bad: dict[str, NDArray[np.bool_]]
 ) -> Any:  # noqa: ANN401 - Arrow ships no types
-    """Lines in UTF-8; an empty one for each whose bytes are not of the encoding, or contain a NUL, or are too many.
+    """Lines of UTF-8 as they are; as `_decoded` does, `bad` gets the reasons, and an empty line stands for each of them."""
+    octets = np.frombuffer(block, np.uint8)
+    lost = bad.get("too_long", np.zeros(len(ends), np.bool_))
+    nul = np.logical_or.reduceat(octets == 0, starts) & ~lost
+    other = np.zeros(len(ends), np.bool_)
+    for at in np.flatnonzero(np.logical_or.reduceat(octets >= FIRST_OF_SEVERAL, starts) & ~lost & ~nul).tolist():
+        try:
+            block[starts[at] : ends[at]].decode()
+        except UnicodeDecodeError:
+            other[at] = True
+    bad |= {reason: found for reason, found in (("nul", nul), ("encoding", other)) if found.any()}
+    lost = lost | nul | other
+    sizes = ends - starts
+    kept, content = np.repeat(~lost, sizes), octets.copy()
+    last = ends[lost] - 1
+    kept[last], content[last] = True, ord("\n")
+    offsets = np.concatenate([[0], np.cumsum(np.where(lost, 1, sizes))]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(content[kept]))
+
+
+def _decoded(block: bytes, starts: list[int], ends: list[int], encoding: str, bad: dict[str, NDArray[np.bool_]]) -> Any:  # noqa: ANN401 - Arrow ships no types
+    """Lines of another encoding in UTF-8; an empty one for each whose bytes are not of it, or contain a NUL, or are too many.
 
     `bad` gets the reasons.
     """
-    encoding, too_long = "utf-8" if dialect.is_utf_8 else dialect.encoding, bad.get("too_long")
+    too_long = bad.get("too_long")
     lines: list[bytes] = []
     for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if too_long is not None and too_long[at]:
@@ -193,8 +218,7 @@ def _decoded(
             continue
         line = block[start:end]
         text = line.decode(encoding, errors="replace")
-        is_other = (text.encode() != line) if dialect.is_utf_8 else (REPLACEMENT in text)
-        reason = "nul" if b"\0" in line else "encoding" if is_other else ""
+        reason = "nul" if b"\0" in line else "encoding" if REPLACEMENT in text else ""
         if reason:
             bad.setdefault(reason, np.zeros(len(starts), np.bool_))[at] = True
         lines.append(b"\n" if reason else text.encode())
@@ -367,7 +391,11 @@ class CsvSource:
         for block, size in self._blocks(share, quote):
             starts = [0]
             if block.count(b"\n") > BLOCK_LINES:
-                starts += record_ends(block, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
+                starts += (
+                    _every_so_often(block)
+                    if quote is None
+                    else record_ends(block, quote)[BLOCK_LINES - 1 :: BLOCK_LINES].tolist()
+                )
             for start, end in pairwise([*starts, len(block)]):
                 if end > start or start == 0:
                     yield block[start:end], 0 if start else size
@@ -440,6 +468,17 @@ class CsvSource:
             ),
             tail=parsed.tail,
         )
+
+
+def _every_so_often(block: bytes) -> list[int]:
+    """The ends of every so many lines; a block of empty lines has millions of them, which are not looked at together."""
+    found: list[int] = []
+    seen = 0
+    for at in range(0, len(block), PIECE):
+        ends = record_ends(block[at : at + PIECE], None)
+        found += (ends[(BLOCK_LINES - 1 - seen) % BLOCK_LINES :: BLOCK_LINES] + at).tolist()
+        seen += len(ends)
+    return found
 
 
 def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: list[bytes]) -> CsvSource:

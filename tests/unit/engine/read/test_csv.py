@@ -109,6 +109,27 @@ def test_no_line_is_read_otherwise_than_python_reads_it(written: list[str]) -> N
         assert next(csv.reader([written[row].removesuffix("\r")], strict=True)) == [value or "" for value in values]
 
 
+@given(st.lists(st.text(st.sampled_from("a,é\x80\xff\0\ufffd"), max_size=5), min_size=1, max_size=12), st.data())
+def test_lines_that_are_no_text_are_those_that_python_cannot_decode(texts: list[str], data: st.DataObject) -> None:
+    """Each line is judged alone: a NUL, then bytes that are no UTF-8; lines beside it keep their values."""
+    codecs = [data.draw(st.sampled_from(["utf-8", "utf-8", "latin-1"])) for _ in texts]
+    written = [text.encode(codec, errors="replace") for text, codec in zip(texts, codecs, strict=True)]
+    good, flaws = [], []
+    for at, line in enumerate(written):
+        if b"\0" in line:
+            flaws.append(("nul", at))
+        elif line.decode(errors="replace").encode() != line:
+            flaws.append(("encoding", at))
+        elif b"," in line:
+            flaws.append(("fields", at))
+        else:
+            good.append(line.decode() or None)
+
+    found = csv_source.parse(b"".join(line + b"\n" for line in written), csv_source.Dialect.of(Csv()), 1, [0])
+    assert found.table.column("x0").to_pylist() == good
+    assert sorted((each.reason, at) for each in found.malformed for at in each.lines) == sorted(flaws)
+
+
 @given(st.lists(st.tuples(cells, cells, cells), max_size=40))
 def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | None, ...]]) -> None:
     """Quoted or not, with delimiters, quotes and line breaks inside: each value comes back, nothing at all as null.
@@ -124,13 +145,20 @@ def test_what_was_written_is_what_is_read(rows: list[tuple[tuple[str, bool] | No
     assert (records, malformed, lines) == (list(zip(begins[:-1], texts, strict=True)), [], begins[-1])
 
 
-@given(written_lines, st.integers(1, 40), st.integers(1, 5), st.booleans())
-def test_where_a_file_is_cut_changes_nothing(written: list[str], step: int, lines: int, feed: bool) -> None:  # noqa: FBT001 - drawn
+@given(written_lines, st.integers(1, 40), st.integers(1, 5), st.integers(1, 9), st.booleans())
+def test_where_a_file_is_cut_changes_nothing(
+    written: list[str],
+    step: int,
+    lines: int,
+    piece: int,
+    feed: bool,  # noqa: FBT001 - drawn
+) -> None:
     """Every cut into shares, and of shares into blocks, gives the same records, malformed records and lines as the whole file."""
     content = ("\n".join(written) + ("\n" if feed else "")).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(csv_source, "SHARE_BYTES", step)
         patched.setattr(csv_source, "BLOCK_LINES", lines)
+        patched.setattr(csv_source, "PIECE", piece)
         cut = read_records(LINE, content)
 
     assert read_records(LINE, content) == cut
