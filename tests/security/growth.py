@@ -208,7 +208,7 @@ SERIES: dict[str, Series] = {
         always(b'{"f1":"a"}\n'),  # type: ignore[arg-type]
         (1000, 9000),
         "rejected",
-        2500,
+        4000,
         20_000,
     ),
     "columns of CSV": Series(
@@ -218,7 +218,7 @@ SERIES: dict[str, Series] = {
         lambda n: (",".join(f"f{at}" for at in range(n)) + "\n" + ",".join("x" for _ in range(n)) + "\n").encode(),
         (1000, 9000),
         "accepted",
-        2000,
+        4000,
         20_000,
     ),
     "columns of Parquet": Series(
@@ -228,7 +228,7 @@ SERIES: dict[str, Series] = {
         lambda n: as_parquet(pa.table({f"f{at}": [1] for at in range(n)})),
         (1000, 9000),
         "accepted",
-        2500,
+        4000,
         20_000,
     ),
     "rows without any of 400 columns": Series(
@@ -245,7 +245,7 @@ SERIES: dict[str, Series] = {
         "records of 10,000", JSONL, always(RECORDS), of_elements('{"a":1}'), (20, 200), "accepted", 40_000
     ),
     "lists of texts": Series(
-        "records of 10,000", JSONL, always(TEXTS), of_elements('"x"'), (20, 200), "rejected", 40_000
+        "records of 10,000", JSONL, always(TEXTS), of_elements('"x"'), (20, 200), "rejected", 40_000, 2_000_000
     ),
     "an array": Series("records", JSON, always(PLAIN), array, (50_000, 500_000), "accepted", 5),
     "empty objects": Series(
@@ -256,6 +256,7 @@ SERIES: dict[str, Series] = {
         (200_000, 4_000_000),
         "accepted",
         4,
+        16,
     ),
     # ---- members and blocks without content ----
     "members of gzip": Series(
@@ -311,6 +312,17 @@ SERIES: dict[str, Series] = {
         (2_000_000, 50_000_000),
         "accepted",
         0.5,
+        12,
+    ),
+    "long texts in ORC": Series(
+        "texts of 1 MiB",
+        ORC,
+        always(PLAIN),
+        lambda n: as_orc(long_texts(n), compression="zstd", dictionary_key_size_threshold=0.0),
+        (100, 600),
+        "accepted",
+        12_000,
+        3.2 * MIB,
     ),
     "long texts in Parquet": Series(
         "texts of 1 MiB",
