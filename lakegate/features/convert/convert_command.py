@@ -125,7 +125,7 @@ class Target(StrEnum):
 
 WRITERS = {
     Target.JSON_SCHEMA: "lakegate.features.convert.json_schema:json_schema",
-    Target.ATHENA: "lakegate.features.convert.sql_ddl:athena",
+    Target.ATHENA: "lakegate.features.convert.athena_table:athena",
     **{
         each: f"lakegate.features.convert.warehouse_tables:{each.value}"
         for each in (

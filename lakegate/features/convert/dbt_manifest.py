@@ -23,7 +23,8 @@ from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry
 from lakegate.contract.field_paths import column_path
 from lakegate.errors import InputError
 from lakegate.features.convert.dbt_test_config import AllowedFailures, UnreadConfigError, allowed_failures
-from lakegate.features.convert.sql_ddl import DUCKDB, data_type, field_of
+from lakegate.features.convert.ddl_dialect import DUCKDB
+from lakegate.features.convert.sql_ddl import data_type, field_of
 from lakegate.text import dataset_name, listed, shown
 
 # ---- A dataset as a source of dbt ----

@@ -10,7 +10,7 @@ from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements
 from lakegate.contract.field_paths import column_name
 from lakegate.contract.logical_types import LogicalType
-from lakegate.features.convert.sql_ddl import DUCKDB, DdlDialect
+from lakegate.features.convert.ddl_dialect import DUCKDB, DdlDialect
 
 _COMMON = {
     LogicalType.INTEGER: "BIGINT",

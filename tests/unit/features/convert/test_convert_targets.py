@@ -20,10 +20,10 @@ from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
 from lakegate.errors import InputError
 from lakegate.extension_points import ROOT
+from lakegate.features.convert.athena_table import athena
 from lakegate.features.convert.avro_schema import avro
 from lakegate.features.convert.dbt_manifest import dbt, text_of
 from lakegate.features.convert.json_schema import json_schema
-from lakegate.features.convert.sql_ddl import athena
 from lakegate.features.convert.warehouse_tables import (
     bigquery,
     databricks,

@@ -1,0 +1,108 @@
+"""CREATE EXTERNAL TABLE for Athena, over the accepted data of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lakegate.contract.contract_model import Contract, Dataset, full_dataset_name
+from lakegate.contract.delivery_policy import PublishAs
+from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, unread_csv
+from lakegate.contract.file_formats import Format
+from lakegate.contract.logical_types import LogicalType
+from lakegate.contract.semantic_versions import major
+from lakegate.errors import InputError
+from lakegate.features.convert.ddl_dialect import DdlDialect
+
+BUCKET = "LAKE-BUCKET"
+"""Stands for the lake bucket in the location of an Athena table."""
+_SERDES = {
+    Format.CSV: "ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde'",
+    Format.PARQUET: "STORED AS PARQUET",
+    Format.ORC: "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.orc.OrcSerde'\n"
+    "WITH SERDEPROPERTIES ('orc.column.index.access' = 'false')\nSTORED AS ORC",
+    Format.AVRO: "STORED AS AVRO",
+}
+"""The readers of columns of each format: by name, but for CSV. Of ORC, Athena otherwise reads them by position."""
+_SLICES = {"offset": "bigint", "op": "int", "system_time": "timestamp", "event_time": "timestamp"}
+"""The columns that every slice has before its own (`publishAs: parquet`)."""
+LONGEST_COMMENT = 255
+"""The characters of a column's description in the Glue catalog."""
+_JSON = "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
+
+ATHENA = DdlDialect(
+    "`",
+    {
+        LogicalType.INTEGER: "bigint",
+        LogicalType.NUMBER: "double",
+        LogicalType.DECIMAL: "decimal(38,{0})",
+        LogicalType.BOOLEAN: "boolean",
+        LogicalType.DATE: "date",
+        LogicalType.TIMESTAMP: "timestamp",
+        LogicalType.BINARY: "binary",
+    },
+    "string",
+    "array<{}>",
+    "map<{}, {}>",
+    "struct<{}>",
+    "{}: {}",
+    "glueType",
+    comment=" COMMENT {}",
+    escape="\\",
+)
+
+
+def athena(contract: Contract, dataset: Dataset) -> Converted:
+    """An external table over the accepted data of the line, whose columns Athena reads by name, as the gate does.
+
+    Athena enforces no rule. InputError for CSV with a header, whose columns it could only read by position.
+    """
+    storage, is_sliced = dataset.storage.format, dataset.policy.publish_as is PublishAs.PARQUET
+    form = Format.PARQUET if is_sliced else storage
+    if form is Format.CSV and dataset.csv.header:
+        raise InputError(
+            f"Athena reads the columns of CSV by position, and the gate accepts {dataset.name} with its columns in any order: "
+            "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
+        )
+    common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
+    fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
+    requirements = ExpressedRequirements.in_contract(contract, dataset)
+    types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
+    described = [each for each in fields if each.description and len(each.description) <= LONGEST_COMMENT]
+    comments = {each.name: ATHENA.comment.format(ATHENA.literal(each.description or "")) for each in described}
+    own = (f"{ATHENA.name(each.own_name)} {kind}" for each, kind in zip(fields, types, strict=True))
+    columns = [*common, *(f"{text}{comments.get(each.name, '')}" for each, text in zip(fields, own, strict=True))]
+    silent = [f"{each.name} (its description)" for each in fields if each.description and each not in described]
+    place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
+    lines = [
+        f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
+        "  " + ",\n  ".join(columns),
+        ")",
+        _SERDES.get(form, _JSON),
+        *(_csv_lines(dataset) if form is Format.CSV else []),
+        f"LOCATION {place}",
+    ]
+    left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
+    unread = _unread(dataset) if form is Format.CSV else ()
+    lost = () if form is Format.CSV else ATHENA.lost(fields, requirements)
+    return Converted(
+        "\n".join(lines) + ";\n",
+        (*left_out, *lost, *silent, *ATHENA.undescribed(fields), *unread, *requirements.omitted()),
+    )
+
+
+def _csv_lines(dataset: Dataset) -> list[str]:
+    csv = dataset.csv
+    return [f"WITH SERDEPROPERTIES ('separatorChar' = {_literal(csv.delimiter)}, 'quoteChar' = {_literal(csv.quote)})"]
+
+
+def _unread(dataset: Dataset) -> Iterator[str]:
+    """The parts of CSV that the gate reads and Athena does not: it reads every column as text of UTF-8, a record in each line."""
+    if dataset.csv.encoding != "utf-8":
+        yield "csv.encoding"
+    if dataset.csv.multi_line:
+        yield "csv.multiLine"
+    yield from unread_csv(dataset, 0)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\t", "\\t") + "'"
