@@ -64,7 +64,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class MeasureBound:
     """What a check says of a measure."""
 
     rule: Rule
@@ -72,7 +72,7 @@ class Bound:
     span: Span
 
 
-Measures = dict[Hashable, list[Bound]]
+Measures = dict[Hashable, list[MeasureBound]]
 
 
 def contradicting_thresholds(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -95,7 +95,7 @@ def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
             tier = each.tolerate or each.accept
             if each.skip is None and not tier.interval.outside and not each.metric.is_external:
                 for key, span in _bounds(each, tier):
-                    found.setdefault(key, []).append(Bound(rule, each, span))
+                    found.setdefault(key, []).append(MeasureBound(rule, each, span))
     return found
 
 
@@ -172,7 +172,7 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
         if each.check.metric is Metric.ROW_COUNT and each.check.row_filter is None:
             rows, counting = rows.within(each.span), each.check
     required = {name for each in bounds if each.rule.kind in OF_PRESENCE for name in each.check.fields}
-    of_fields: dict[str, list[Bound]] = {}
+    of_fields: dict[str, list[MeasureBound]] = {}
     for each in bounds:
         if len(each.check.fields) == 1 and not each.check.of_elements:
             of_fields.setdefault(each.check.fields[0], []).append(each)
@@ -180,7 +180,7 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
         yield from _of_field(own, _values(own, rows), counting, is_required=name in required)
 
 
-def _values(bounds: list[Bound], rows: Span) -> _Values:
+def _values(bounds: list[MeasureBound], rows: Span) -> _Values:
     span, lengths, listed, source = Span(), Span(), None, None
     for each in bounds:
         predicate = (each.check.tolerate or each.check.accept).predicate
@@ -206,7 +206,7 @@ def _number(end: str | None) -> Fraction | None:
 
 
 def _of_field(
-    bounds: list[Bound], values: _Values, counting: Check | None, *, is_required: bool
+    bounds: list[MeasureBound], values: _Values, counting: Check | None, *, is_required: bool
 ) -> Iterator[tuple[Rule, str]]:
     for each in bounds:
         if each.check.row_filter is not None or each.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
@@ -255,7 +255,7 @@ def _of_sum(span: Span, least: Fraction, most: Fraction | None) -> Span:
     return Span(low, high)
 
 
-def _reached(bound: Bound) -> Span | None:
+def _reached(bound: MeasureBound) -> Span | None:
     """The values of which some row is to have one; None for other checks."""
     predicate = bound.check.accept.predicate
     is_some = bound.check.metric is Metric.FAILING_ROWS and bound.span.low is not None and bound.span.low >= 1

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lakegate.contract.contract_model import Comparison
 from lakegate.contract.file_formats import Compression, Csv, Storage
 from lakegate.engine import masked_samples
 from lakegate.engine.evaluate import predicate_sql
@@ -34,7 +35,13 @@ PATTERNS = {
     "share": ("^0", "E"),
     "number": ("7$",),
 }
-RULES = [rule("pattern", name, pattern=each) for name, own in PATTERNS.items() for each in own]
+NONE = Comparison("mustBe", (Decimal(0),))
+RULES = [
+    replace(rule("invalidValues", name, pattern=each), comparison=NONE)
+    for name, own in PATTERNS.items()
+    for each in own
+]
+"""The kind of rule that searches values of every type."""
 PLAIN = [each for each in STORAGES if each.compression is Compression.NONE]
 
 
@@ -80,7 +87,9 @@ def test_as_many_rows_fail_as_python_finds(judge_files: Callable[..., Judged]) -
     judged = judge_files(plan, written(pa.table(values), PLAIN[0]))
 
     failing = {each.check: each.accept and each.accept.failing for each in judged.result.measurements}
-    found = [failing[each.id] for each in plan.checks if each.id.startswith("pattern") and each.fields != ("share",)]
+    found = [
+        failing[each.id] for each in plan.checks if each.id.startswith("invalidValues") and each.fields != ("share",)
+    ]
     queried = [(name, each) for name, own in PATTERNS.items() if name != "share" for each in own]
     texts = {name: [str(each) for each in own if each not in {None, "", "NULL"}] for name, own in values.items()}
     assert found == [sum(re.search(each, text) is None for text in texts[name]) for name, each in queried]
