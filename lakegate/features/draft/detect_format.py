@@ -14,6 +14,7 @@ from itertools import islice
 
 from lakegate.admission.file_signatures import (
     BOM,
+    SIGNATURE_REFUSALS,
     TEXT_REFUSALS,
     UTF_8,
     UnreadableError,
@@ -229,9 +230,12 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     kind = next((each for each in FORMATS if each.value == code and not each.is_text), None)
     if kind is not None:
         return Storage(kind), first
-    compression = Compression(code)
-    text = first if compression is Compression.NONE else unpacked_beginning(part, compression, store)
-    refuse(TEXT_REFUSALS, text, Storage(Format.CSV, compression), Csv())
+    compression, text = Compression(code), first
+    packed = Storage(Format.CSV, compression)
+    if compression is not Compression.NONE:
+        refuse(SIGNATURE_REFUSALS, first, packed, Csv())
+        text = unpacked_beginning(part, compression, store)
+    refuse(TEXT_REFUSALS, text, packed, Csv())
     if _PAGE.match(text.removeprefix(BOM).lstrip(_SPACE)):
         raise UnreadableError("page", "the file is HTML or XML, such as a page with a login or an error: deliver data")
     name = part.name.casefold().removesuffix(compression.spec.suffix)

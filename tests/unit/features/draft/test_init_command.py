@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,24 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
     assert ended.value.code == 2
     return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x28\xb5\x2f\xfd\x00\xa0" + bytes(20), "a window of 1,024 MiB"),
+        (b"\x28\xb5\x2f\xfd\x01\x50\x07" + bytes(20), "a dictionary of zstd"),
+        (gzip.compress(gzip.compress(b"a,b\n1,2\n")), "packed twice"),
+        (b"\x04\x22\x4d\x18" + bytes(20), "lz4-compressed"),
+    ],
+)
+def test_what_is_packed_otherwise_is_named(
+    content: bytes, reason: str, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file is whole, and no contract can declare it so."""
+    data.write_bytes(content)
+
+    assert reason in " ".join(refused(monkeypatch, capsys, data.name).split())
 
 
 def test_a_draft_is_written_beside_what_to_do_next(data: Path) -> None:
