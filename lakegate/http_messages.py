@@ -528,7 +528,7 @@ def _data_summary(dependencies: Dependencies, row: Workload) -> object:
     key = (row.landed or row.source).key
     *_, folder, _name = ("", *key.split("/"))
     announced = _announced(dependencies, folder) if IDENTIFIER.fullmatch(folder) else None
-    return announced.data_summary if announced is not None and announced.key == key else None
+    return announced.data_summary if announced is not None and announced.takes(key) else None
 
 
 def _sentence(dependencies: Dependencies, row: Workload, reason: str) -> str:

@@ -1,7 +1,7 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Sixteen things differ from the program
-`ministack`, twelve of them by its private names, so its version is pinned exactly.
+Beside the standard library only that environment's packages can be imported here. Seventeen things differ from the program
+`ministack`, thirteen of them by its private names, so its version is pinned exactly.
 
 * Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
 
@@ -15,6 +15,8 @@ Beside the standard library only that environment's packages can be imported her
 * A change set says of buckets and keys what replaces them: of types that it does not know, ministack says that all may.
 * A copy of an object has the checksum that its request names, and is refused by the request's If-None-Match. ministack keeps
   the checksum of the source, and knows the condition of other writes only.
+* A read of an object obeys `Range` with a version id, too: ministack sends the whole version, and readers of ends of files find
+  them damaged.
 * IAM's simulator of policies reads the context of its request: conditions of policies ask for it.
 * An alarm over a formula is one over the first of its metrics: ministack refuses formulas, and evaluates no alarm.
 * A function in a VPC reaches the services that have an endpoint there, and no others: connections to them are not answered, as
@@ -84,6 +86,7 @@ def main(descriptor: int) -> None:
     functions.invoke_async_with_retry = reporting(functions, import_module("ministack.services.sqs"))  # type: ignore[attr-defined] # likewise
     objects = import_module("ministack.services.s3")
     objects._copy_object = copying(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+    objects._get_object = reading(objects)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
     identities, evaluator = (import_module(f"ministack.{name}") for name in ("services.iam", "core.iam_evaluator"))
     identities._IAM_HANDLERS["SimulatePrincipalPolicy"] = simulating(identities, evaluator)  # noqa: SLF001 - likewise
     import_module("ministack.core.router")._is_aws_service_name = named(import_module("botocore.session").Session)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
@@ -177,6 +180,30 @@ def copying(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's m
         return objects._check_put_preconditions(headers, there) or copy_object(bucket, key, asked)  # noqa: SLF001 - see above
 
     return copied
+
+
+def reading(objects: Any) -> Callable[..., Any]:  # noqa: ANN401 - ministack's module
+    """GetObject that obeys the Range of a request with a version id; the checksum of the whole is no part of such an answer."""
+    get_object = objects._get_object  # noqa: SLF001 - see above
+
+    def read(bucket: str, key: str, headers: dict[str, str], query: Any = None) -> Any:  # noqa: ANN401 - ministack's
+        wanted = headers.get("range") if (query or {}).get("versionId") else None
+        if not wanted:
+            return get_object(bucket, key, headers, query)
+        asked = {name: value for name, value in headers.items() if name != "x-amz-checksum-mode"}
+        status, sent, body = get_object(bucket, key, asked, query)
+        if status != 200:  # noqa: PLR2004 - refused, or a range already
+            return status, sent, body
+        bounds = objects._parse_range(wanted, len(body))  # noqa: SLF001 - see above
+        if bounds is None:
+            refused = {"Content-Type": "application/xml", "Content-Range": f"bytes */{len(body)}"}
+            return 416, refused, objects._xml_body(objects._range_error_xml(bucket, key))  # noqa: SLF001 - see above
+        first, last = bounds
+        part = body[first : last + 1]
+        span = {"Content-Length": str(len(part)), "Content-Range": f"bytes {first}-{last}/{len(body)}"}
+        return 206, {**sent, **span}, part
+
+    return read
 
 
 async def serve(config: Any, app: Any) -> None:  # noqa: ANN401 - hypercorn's, and of ASGI

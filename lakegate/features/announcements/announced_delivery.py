@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -74,7 +75,7 @@ class Announcement:
     """Of the contract, whose rules its summary was judged by."""
     dataset: str
     key: str
-    """The landing key of the data; no other announcement has it."""
+    """The landing key of the data; ends with `/` where it may have any name in this folder. No other announcement has it."""
     size: int | None
     """Bytes; None where the producer uploads by its own rights."""
     sha256: str
@@ -87,6 +88,10 @@ class Announcement:
     """The statements of its producer about the data, without values of classified columns."""
     refused: tuple[SummaryRefusal, ...] = field(default=(), metadata={OMITTED: True})
     """The first reasons for which nothing is to be sent; none, if it may be sent."""
+
+    def takes(self, key: str) -> bool:
+        """Whether an object at a landing key is its data."""
+        return key == self.key or (self.key.endswith("/") and key.rpartition("/")[0] + "/" == self.key)
 
     @property
     def line(self) -> str:
@@ -292,11 +297,14 @@ def announce(
         raise InputError(f"nothing can be delivered: {', '.join((refused, *replacement(line, refused)))}")
     if terms.delivery is not DeliveryUnit.OBJECT:
         raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
-    key = f"{route.prefix}{identity}/{wanted.name or f'data{terms.suffix}'}"
+    folder = f"{route.prefix}{identity}/"
+    key = f"{folder}{wanted.name or f'data{terms.suffix}'}"
     if len(key.encode()) > LONGEST_KEY or is_ignored(key, 1, dependencies.places.ignored):
         raise InputError("the name is too long, or one that this stack ignores: choose another one")
     if misnamed := refused_by_name(plan, key):
-        raise InputError(f"{misnamed[0]}: announce another `name`")
+        if wanted.name or wanted.size is not None:
+            raise InputError(f"{misnamed[0]}: announce another `name`")
+        key = folder  # DCM's own call has no name: what lands there is judged by its own one
     refusals = summary_refusals(plan, wanted.size, wanted.summary)
     stated = wanted.summary and kept(plan, wanted.summary)
     try:
@@ -337,22 +345,23 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
     key = workload.source.key
     *_, identity, _name = ("", *key.split("/"))
     announced = announcements(dependencies).get(identity) if IDENTIFIER.fullmatch(identity) else None
-    if announced is None or announced.key != key:
+    if announced is None or not announced.takes(key):
         return  # its producer chose the key
     row = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
     with suppress(ConditionFailed):  # a link is never changed
         yield from perform(Effect.LINK, partial(announcements(dependencies).link, row))
 
 
-def has_landed(dependencies: Dependencies, announcement: Announcement) -> bool:
-    """Whether an object is at the key of an announcement."""
+def landed_keys(dependencies: Dependencies, announcement: Announcement) -> tuple[str, ...]:
+    """Keys of objects that are the data of an announcement: one, unless its producer sent several to its folder."""
     listed = every_version(dependencies.objects, dependencies.places.landing, announcement.key)
-    return any(each.key == announcement.key and each.current for each in listed)
+    return tuple(each.key for each in listed if each.current and announcement.takes(each.key))
 
 
-def available(dependencies: Dependencies, announcement: Announcement) -> Steps[None]:
+def available(dependencies: Dependencies, keys: Iterable[str]) -> Steps[None]:
     """The producer says that the data is there: give intake the same hint as S3's event."""
-    yield from perform(Effect.HINT, partial(uploads(dependencies).landed, announcement.key))
+    for key in keys:
+        yield from perform(Effect.HINT, partial(uploads(dependencies).landed, key))
 
 
 def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> Route:
@@ -363,10 +372,12 @@ def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> 
     if not routes:
         raise UnknownContract(NO_ROUTE if seen.versions else NO_CONTRACT)
     fitting = [each for each in routes if wanted.dataset in {"", each.dataset} and wanted.prefix in {"", each.prefix}]
-    if len(fitting) == 1:
-        return fitting[0]
+    if len({each.line for each in fitting}) == 1:
+        return min(
+            fitting, key=lambda each: each.prefix
+        )  # several folders of one dataset: any is right, always the same one
     raise InputError(
-        f"several routes fit, name dataset and prefix: {listed(f'{each.dataset}, {each.prefix}' for each in fitting)}"
+        f"routes of several datasets fit, name one: {listed(f'{each.dataset}, {each.prefix}' for each in fitting)}"
         if fitting
         else "no route fits: the contract has no such dataset, or none with this prefix"
     )

@@ -56,15 +56,16 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     Changes nothing once the data was taken in. Refused where nothing has landed.
     """
-    from lakegate.features.announcements.announced_delivery import Announcement, available, has_landed  # noqa: PLC0415 - as above
+    from lakegate.features.announcements.announced_delivery import Announcement, available, landed_keys  # noqa: PLC0415 - as above
 
     there, announced = found(dependencies, request)
     body = representation(dependencies, there, announced, asked_for(request))
     if isinstance(there, Announcement):
-        if not has_landed(dependencies, there):
+        landed = landed_keys(dependencies, there)
+        if not landed:
             detail = f"Nothing has landed at {there.key}: upload the data first, then notify."
             raise HttpProblem(400, "refused", detail)
-        run(available(dependencies, there), dependencies.clock)
+        run(available(dependencies, landed), dependencies.clock)
         # intake will have the hint in a moment
         body |= {"status": "DataTransferInProgress", "result": {"result": "Running", "info": None}}
     return HttpResponse(200, body)

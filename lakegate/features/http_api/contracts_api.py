@@ -84,7 +84,10 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         waiting = {"id": compiled.id, "version": found.version, "proposal": found.proposal, **details}
         return HttpResponse(202, {**waiting, "expiresAt": found.expires_at}, warned)
     place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
-    return HttpResponse(200, {"id": compiled.id, **details} if details else compiled.id, {**place, **warned})
+    answer: object = {"id": compiled.id, **details} if details else compiled.id
+    if found.proposed and not details:  # it was not added, so that the next call of a manager fails
+        answer = {"id": compiled.id, "routes": [], "warnings": _located(found.warnings)}
+    return HttpResponse(200, answer, {**place, **warned})
 
 
 def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVersion) -> PublishedVersion:

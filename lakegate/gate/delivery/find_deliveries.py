@@ -52,7 +52,10 @@ class AnnouncedWorkload(Protocol):
 
     @property
     def key(self) -> str:
-        """The key at which its data lands."""
+        """The key at which its data lands; ends with `/` where it may have any name in this folder."""
+
+    def takes(self, key: str) -> bool:
+        """Whether an object at a landing key is its data."""
 
     @property
     def at(self) -> datetime:
@@ -309,7 +312,7 @@ def _announced(
 def _not_among(announced: Iterable[AnnouncedWorkload], found: Iterable[Delivery]) -> Iterator[AnnouncedWorkload]:
     """Those whose data is in no delivery that was read since."""
     keys = {each.key for each in found}
-    return (each for each in announced if each.key not in keys)
+    return (each for each in announced if not any(map(each.takes, keys)))
 
 
 def named(dependencies: Dependencies, name: str, among: int) -> Delivery:

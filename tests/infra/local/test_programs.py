@@ -8,6 +8,7 @@ import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -24,6 +25,7 @@ from infra.local.aws.launcher import (
     confined,
     copying,
     named,
+    reading,
     trusting,
     unanswered,
 )
@@ -121,6 +123,38 @@ def test_a_copy_has_the_condition_and_the_checksum_of_its_request() -> None:
         "there",
         {**checksum, "x-amz-sdk-checksum-algorithm": "SHA256"},
     )
+
+
+def test_a_range_of_a_version_is_obeyed() -> None:
+    """As of the current version: readers of the end of a file get the end, without the checksum of the whole."""
+    asked: list[dict[str, str]] = []
+
+    def whole(_bucket: str, key: str, headers: dict[str, str], query: Any = None) -> Any:
+        asked.append(headers)
+        if key == "gone":
+            return 404, {}, b"NoSuchVersion"
+        return (206, {}, b"by itself") if "range" in headers and not query else (200, {"ETag": "e"}, b"0123456789")
+
+    objects = SimpleNamespace(
+        _get_object=whole,
+        _parse_range=lambda text, total: (7, total - 1) if text == "bytes=7-" else None,
+        _range_error_xml=lambda bucket, key: f"{bucket}/{key}",
+        _xml_body=str.encode,
+    )
+    read, version = reading(objects), {"versionId": ["v"]}
+    part, checksum = {"range": "bytes=7-"}, {"x-amz-checksum-mode": "ENABLED"}
+
+    assert read("lake", "k", {**part, **checksum}, version) == (
+        *(206, {"ETag": "e", "Content-Length": "3", "Content-Range": "bytes 7-9/10"}, b"789"),
+    )
+    assert read("lake", "k", {"range": "bytes=10-"}, version) == (
+        *(416, {"Content-Type": "application/xml", "Content-Range": "bytes */10"}, b"lake/k"),
+    )
+    assert read("lake", "gone", part, version) == (404, {}, b"NoSuchVersion")
+    assert read("lake", "k", checksum, version) == (200, {"ETag": "e"}, b"0123456789")
+    assert read("lake", "k", part) == (206, {}, b"by itself")
+    assert asked[0] == part
+    assert asked[3] == checksum
 
 
 def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
