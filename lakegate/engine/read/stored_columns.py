@@ -233,7 +233,7 @@ def schema_of(tables: Sequence[Table]) -> Physical:
         raise UnreadableError("schema", f"{message}; give all objects of a delivery the same schema").of_part(other)
     names = [name for name, _ in schema.parts]
     if not names:
-        raise UnreadableError("header", "the file has no columns: write those that the contract declares")
+        raise UnreadableError("header", "the file has no columns: write it with its columns")
     if len(set(names)) < len(names):
         raise UnreadableError("header", named_twice(names))
     return schema
@@ -273,8 +273,6 @@ def columns_of(schema: Physical, plan: Plan, found: list[Found]) -> Columns:
     """The file's columns against the declared fields; UnreadableError where it has none of them."""
     names = [name for name, _ in schema.parts]
     declared = {field.column: field.physical for field in plan.columns}
-    if not names:
-        raise UnreadableError("columns", "the file has no columns, only a number of rows: write it with its columns")
     if not set(names) & declared.keys():
         words = other_names(names, declared, {name: each for name, each in declared.items() if each})
         raise UnreadableError("header", words or "the file has none of the declared columns: is it of this dataset?")

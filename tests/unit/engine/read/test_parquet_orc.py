@@ -290,7 +290,7 @@ def test_a_file_without_columns_says_so(form: Format, tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as refused:
         opened(plan(form), tmp_path, nothing)
 
-    assert refused.value.finding.message == "the file has no columns: write those that the contract declares"
+    assert refused.value.finding.message == "the file has no columns: write it with its columns"
 
 
 WHOLE_ORC = base64.b64decode("""
