@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from io import StringIO
 from itertools import islice
 from math import ceil, floor
+from typing import NamedTuple
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
+from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.logical_types import LogicalType, literal
 from lakegate.errors import ContractError
@@ -71,28 +72,69 @@ def example_breaks_field(contract: Contract, document: Document) -> Iterator[Fin
                     if example.written is not None:
                         message = f"The example {shown(example.written)} breaks its own field: {broken}."
                         yield example.origin.path, message
-        fields = {field.own_name: field for field in dataset.fields}
         for place in document.at(dataset.origin.path)["examples"].items if contract.format.startswith("DCS") else ():
-            for name, value in _first_broken(place, checks, fields).items():
-                yield place.path, f"In this example {shown(value)} breaks the field {shown(name)}."
+            rows = _rows(place, {field.own_name for field in dataset.fields})
+            for message in dict.fromkeys(_faults(dataset, rows, checks)):
+                yield place.path, f"In this example {message}."
 
 
-def _first_broken(example: Place, checks: Mapping[str, Iterable[Check]], fields: Mapping[str, Field]) -> dict[str, str]:
-    """Of each field the first value that its rules refuse: in a record, in records, or in a text as CSV with a header."""
-    found: dict[str, str] = {}
-    records = [example] if example.entries else example.items
-    rows: Iterable[Mapping[str, str]] = [
-        {name: value.written for name, value in record.entries.items() if value.scalar is not None}
-        for record in records[:MAX_JUDGED]
-    ]
-    if example.text and not example.text.lstrip().startswith(("{", "[")):
-        rows = islice(csv.DictReader(StringIO(example.text), skipinitialspace=True, restval=""), MAX_JUDGED)
-    with suppress(csv.Error):  # what is no CSV is no example of rows
-        for row in rows:
-            for name in fields.keys() & row.keys() - found.keys():
-                if row[name] and any(_broken(checks.get(fields[name].name, ()), fields[name], row[name])):
-                    found[name] = row[name]
-    return {name: found[name] for name in fields if name in found}
+class _Row(NamedTuple):
+    """A row of an example."""
+
+    values: Mapping[str, str]
+    """Of columns with a single value."""
+    present: Collection[str]
+    """The columns that are not null."""
+    names: Collection[str]
+    """All columns."""
+
+
+def _rows(example: Place, known: Collection[str]) -> list[_Row]:
+    """The rows of an example of a model: a record, records, or a text as CSV with a header. None of any other text."""
+    if not example.text:
+        records = [example] if example.entries else [each for each in example.items if each.entries]
+        return [_row_of_record(each.entries) for each in records[:MAX_JUDGED]]
+    if example.text.lstrip().startswith(("{", "[")):
+        return []
+    reader = csv.DictReader(StringIO(example.text), skipinitialspace=True, restval="")
+    try:
+        rows = list(islice(reader, MAX_JUDGED))
+    except csv.Error:  # what is no CSV is no example of rows
+        return []
+    names = reader.fieldnames or ()
+    if set(names).isdisjoint(known):
+        return []
+    filled = ({name: row[name] for name in names if row[name]} for row in rows)
+    return [_Row(each, each.keys(), names) for each in filled]
+
+
+def _row_of_record(entries: Mapping[str, Place]) -> _Row:
+    values = {name: each.written for name, each in entries.items() if each.scalar is not None}
+    return _Row(values, {*values, *(name for name, each in entries.items() if each.entries or each.is_list)}, entries)
+
+
+def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterable[Check]]) -> Iterator[str]:
+    """Values and columns of example rows that the rules of their fields refuse; of each field the first of a kind."""
+    rows, fields = list(rows), {field.own_name: field for field in dataset.fields}
+    columns = {field.name: name for name, field in fields.items()}
+    for name, field in fields.items():
+        broken = (row.values[name] for row in rows if name in row.values)
+        first = next((each for each in broken if any(_broken(checks.get(field.name, ()), field, each))), None)
+        if first is not None:
+            yield f"{shown(first)} breaks the field {shown(name)}"
+    keys = [rule for rule in dataset.rules if rule.kind in {"required", "unique", "primaryKey"}]
+    for rule in keys:
+        names = [columns[each] for each in rule.fields if each in columns]
+        if rule.kind != "unique":
+            lacking = [each for each in names if any(each not in row.present for row in rows)]
+            yield from (f"the required field {shown(each)} has no value in a row" for each in lacking)
+        if rule.kind != "required" and len(names) == len(rule.fields):
+            found = [tuple(row.values[each] for each in names) for row in rows if set(names) <= row.values.keys()]
+            if len(set(found)) < len(found):
+                yield f"two rows have the same {' and '.join(map(shown, names))}, which is unique"
+    is_open = dataset.policy.additional_fields is FieldTreatment.ALLOW and "additional_fields" in dataset.declared
+    others = dict.fromkeys(name for row in rows for name in row.names if name not in fields)
+    yield from (f"{shown(each)} is no field of the model" for each in others if not is_open)
 
 
 def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding]:
