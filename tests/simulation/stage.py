@@ -232,7 +232,7 @@ class Stage:
 
     def say_available(self, announced: Announcement) -> None:
         self.log("a producer says that its data is there")
-        self.start("available", available(self.env.dependencies, announced))
+        self.start("available", available(self.env.dependencies, [announced.key]))
 
     def replay(self, workload: str) -> None:
         self.log("the operator replays")

@@ -222,7 +222,8 @@ def _no_records(profile: Profile) -> Iterator[str]:
     for each in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
         (items, *_) = each.parts or (each,)
         if each.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
-            yield f"{items.rows:,} objects in the list {each.name} of the only record: write each of them as a record of its own"
+            found = counted(items.rows, "object")
+            yield f"{found} in the list {each.name} of the only record: write each of them as a record of its own"
 
 
 def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:

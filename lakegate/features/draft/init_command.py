@@ -159,7 +159,7 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
 
 def _shown(files: list[DataFile]) -> str:
     """The file, or the number of files where a fault is that of no single one."""
-    return files[0].shown if len(files) == 1 else f"{len(files):,} files"
+    return files[0].shown if len(files) == 1 else counted(len(files), "file")
 
 
 def _result(target: str, drafted: Drafted) -> DraftedContract:

@@ -17,7 +17,7 @@ from lakegate.features.odf.exchange.odf_repositories import check_file
 from lakegate.features.odf.format.logical_hash import digest_of, is_as_stated
 from lakegate.features.odf.format.metadata_chain import DataSlice
 from lakegate.features.odf.odf_publisher import offsets_of_slices, system_time
-from lakegate.features.odf.read_slices import dataset_in
+from lakegate.features.odf.read_slices import slices_in
 from lakegate.features.odf.slices.slice_writer import odf_fields
 from lakegate.gate.datasets.slice_projection import Projection, select, time_of
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest
@@ -160,7 +160,7 @@ def test_an_imported_dataset_lists_the_times_of_its_ledger(tmp_path: Path) -> No
     lake = a_line(tmp_path / "lake")
     lake.export(tmp_path / "shared")
     bring(tmp_path / "shared", tmp_path / "own")
-    found = dataset_in(tmp_path / "own")
+    found = slices_in(tmp_path / "own")
 
     assert found is not None
     assert [each["slices"][0]["system_time"] for each in found["deliveries"]] == lake.times
