@@ -251,7 +251,10 @@ def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
     into: Annotated[Path, Option("--into", "-o", help="The folder of the slices.", show_default=False)],
     offset: Annotated[int, Option(min=0, help="The offset of the first row.")] = 0,
     event_time: Annotated[
-        str | None, Option(help="The column with the time of each event; else it is that of the command.")
+        str | None,
+        Option(
+            help="The column with the time of each event: by default the contract's `eventTime`, else it is that of the command."
+        ),
     ] = None,
     parents: ParentPaths = None,
     dataset: OfDataset = None,
@@ -609,7 +612,7 @@ class Slicing:
 def write(given: Slicing) -> CommandResult[WrittenSlices]:
     """Judge the files, and write their slices."""
     places = ParentPlaces.of(given.parents, DEFAULT_STACK, local=False)
-    document, plan = _checked(given, places)
+    document, plan, event_time = _checked(given, places)
     delivery = LocalDelivery(
         given.contract,
         given.dataset,
@@ -620,7 +623,7 @@ def write(given: Slicing) -> CommandResult[WrittenSlices]:
         show_values=False,
         engine=given.engine,
         parents=places,
-        slices=SliceOrder(given.offset, given.event_time),
+        slices=SliceOrder(given.offset, event_time),
     )
     with interruptible_folder() as folder:
         report, advice = judge_delivery(delivery, document, plan, folder, terminal.bytes_arriving)
@@ -634,8 +637,11 @@ def write(given: Slicing) -> CommandResult[WrittenSlices]:
     return CommandResult(result, _slices_in_words(report, advice, found), CODES.get(verdict, CheckExit.ACCEPTED))
 
 
-def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
-    """The contract and its plan. InputError where the dataset has columns that no slice has, or no such times."""
+def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan, str | None]:
+    """The contract, its plan, and the column with the times of events.
+
+    Raises InputError if the dataset has columns that no slice has, or no such times.
+    """
     document = load(given.contract, places)
     plan = plan_of(document, given.dataset)
     dataset = next(each for each in document.datasets if each.name == plan.dataset)
@@ -645,7 +651,7 @@ def _checked(given: Slicing, places: ParentPlaces) -> tuple[Contract, Plan]:
         wrong = event_time_misfit(plan.fields, given.event_time)
         if wrong is not None:
             raise InputError(f"--event-time {given.event_time}: {wrong}; name a column of {given.contract}")
-    return document, plan
+    return document, plan, given.event_time or dataset.policy.event_time
 
 
 def _moved(slices: tuple[WrittenSlice, ...], into: Path) -> list[tuple[Path, WrittenSlice]]:

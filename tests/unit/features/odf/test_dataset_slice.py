@@ -72,6 +72,21 @@ def test_two_deliveries_become_slices_with_consecutive_offsets(folder: Path) -> 
     assert found == [(0, 0, 1), (1, 0, 2), (2, 0, 1), (3, 0, 2)]
 
 
+def test_events_have_the_times_that_the_contract_names(folder: Path) -> None:
+    """As in the slices of the gate; the option names another column."""
+    published = "config: {lakegate: {publishAs: parquet, eventTime: seen}}\n    fields:"
+    fields = "fields:\n      late: {type: date}"
+    (folder / "c.yaml").write_text(CONTRACT.replace("fields:", fields).replace("fields:", published))
+    (folder / "good.csv").write_text("late,id,seen\n2021-05-06,1,2020-01-02T03:04:05Z\n")
+    stated = json.loads(run(folder, "good.csv", "--json").stdout)["slices"]
+    named = json.loads(run(folder, "good.csv", "--json", "--offset", "1", "--event-time", "late").stdout)["slices"]
+
+    assert [each["event_times"] for each in (*stated, *named)] == [
+        ["2020-01-02T03:04:05.000000Z"] * 2,
+        ["2021-05-06T00:00:00.000000Z"] * 2,
+    ]
+
+
 def test_the_slices_follow_the_verdict_for_people(folder: Path) -> None:
     """Its name, offsets, times and hashes."""
     found = run(folder, "good.csv", "--event-time", "seen")
