@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, lost_type
@@ -257,8 +258,9 @@ class _Reader:
         return found, (*trail, target)
 
     def _at(self, target: str) -> Place:
+        """The place of a pointer in a fragment: characters may be written as `%` and two digits (RFC 6901 §6)."""
         place = self.top
-        for step in target.split("/")[1:]:
+        for step in unquote(target).split("/")[1:]:
             place = place[step.replace("~1", "/").replace("~0", "~")]
         return place
 

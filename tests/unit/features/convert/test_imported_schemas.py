@@ -121,6 +121,19 @@ def test_a_schema_that_leads_nowhere_is_refused(document: dict[str, Any], messag
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("a/b c", "#/$defs/a~1b%20c"), ("a b", "#/$defs/a b"), ("é%", "#/%24defs/%C3%A9%25"), ("~1", "#/$defs/%7E01")],
+)
+def test_a_reference_may_escape_characters(name: str, reference: str) -> None:
+    """A pointer in a fragment is first decoded as a part of an address, then as a pointer (RFC 6901 §6)."""
+    document = {"properties": {"a": {"$ref": reference}}, "$defs": {name: {"type": "integer"}}}
+    contract, lost = json_schema.read(json.dumps(document).encode(), "orders")
+
+    assert [(each.name, each.type.value) for each in contract.datasets[0].fields] == [("a", "integer")]
+    assert lost == ()
+
+
 def test_a_root_that_is_a_list_has_its_records() -> None:
     """As a file of JSON has them; what it says of the list itself is listed."""
     items = {"properties": {"a": {"type": "string"}, "b": {"$ref": "#/$defs/n"}}}
