@@ -24,6 +24,7 @@ from lakegate.engine.read.compression import unpacked as pieces_of
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import LAST_DAY, LAST_EXACT, LAST_MOMENT, MAX_DIGITS, Kind, Physical
+from lakegate.text import shown
 
 if TYPE_CHECKING:
 
@@ -96,12 +97,15 @@ class NamedTypes:
         return inside
 
     def of(self, name: str, space: str) -> Any:  # noqa: ANN401 - what JSON holds, and its namespace
-        """The type with a name, and the namespace inside of it. KeyError if there is none.
+        """The type with a name, and the namespace inside of it. UnreadableError if there is none.
 
         A name without a point is one of the enclosing namespace; where it has none, one without a namespace, as in Java.
         """
         full = _full_name(name, None, space)
-        return self._types[full if full in self._types else name]
+        found = self._types.get(full) or self._types.get(name)
+        if found is None:
+            raise UnreadableError("schema", f"the schema of the Avro file defines no type {shown(full)}, which it uses")
+        return found
 
 
 def _full_name(name: str, own: object, space: str) -> str:

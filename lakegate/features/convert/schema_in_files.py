@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 """Bytes of a schema of Avro as text."""
-UNREAD = ("symbols", "doc", "default", "aliases", "size")
+UNREAD = ("symbols", "doc", "default", "aliases", "size", "namespace")
 """Keys of Avro that describe more than types."""
 _NARROW = {
     **dict.fromkeys(("int8", "int16"), "smallint"),

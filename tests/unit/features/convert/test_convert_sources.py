@@ -267,6 +267,10 @@ def test_a_schema_of_avro_is_read_as_text(tmp_path: Path) -> None:
     ("fields", "message"),
     [
         ([{"name": "a", "type": "r"}], "leads back to itself"),
+        (
+            [{"name": "id", "type": {"name": "U", "type": "string"}}, {"name": "a", "type": ["null", "x.U"]}],
+            "defines no type `x.U`, which it uses",
+        ),
         ([{"name": "a", "type": "null"}], "has no column that a contract can describe"),
         (
             [
@@ -281,6 +285,17 @@ def test_a_schema_of_avro_is_read_as_text(tmp_path: Path) -> None:
 def test_a_hostile_schema_of_avro_is_refused(fields: list[dict[str, object]], message: str, tmp_path: Path) -> None:
     """Recursive types, types that multiply, and schemas without a column have one clear error."""
     assert message in str(avsc(tmp_path / "r.avsc", *fields).exception)
+
+
+def test_namespaces_of_avro_are_listed(tmp_path: Path) -> None:
+    """A contract has no place for them: the schema that is written of it has other full names."""
+    inner = {"type": "record", "name": "p", "namespace": "com.y", "fields": [{"name": "x", "type": "int"}]}
+    found = avsc(tmp_path / "r.avsc", {"name": "a", "type": inner}, namespace="com.x")
+
+    assert sorted(json.loads(found.stdout)["omitted"]) == [
+        "p: `namespace` has no equivalent",
+        "r: `namespace` has no equivalent",
+    ]
 
 
 def test_a_schema_of_avro_that_is_no_record_is_refused(tmp_path: Path) -> None:
