@@ -83,6 +83,7 @@ OTHER_WORDS = {
     "sla": "slaProperties",
     "min": "minimum",
     "max": "maximum",
+    "mustbenotbetween": "mustNotBeBetween",
     "regex": "pattern",
     "sql": "query",
     "title": "businessName",

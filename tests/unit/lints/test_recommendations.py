@@ -170,6 +170,13 @@ EXAMPLES: list[Example] = [
         {"quality": "{metric: rowCount, mustBe: 0}"},
     ),
     (
+        "the word of another tool for an operator",
+        "odcs",
+        {"quality": "{metric: rowCount, mustBeNotBetween: [5, 6]}"},
+        "Did you mean `mustNotBeBetween`?",
+        {"quality": "{metric: rowCount, mustNotBeBetween: [5, 6]}"},
+    ),
+    (
         "an operator without a metric",
         "odcs",
         {"quality": "{mustBeGreaterThan: 0}"},
