@@ -171,7 +171,7 @@ _TYPES_WITH_PARTS = {"record": _record, "error": _record, "array": _array, "map"
 
 
 def _leaf_type(word: str, schema: dict[str, Any]) -> Physical:
-    logical = _logical(word, schema)
+    logical = logical_of(word, schema)
     if isinstance(logical, tuple):
         precision, scale = logical
         words = f"decimal({precision}, {scale})"
@@ -181,7 +181,7 @@ def _leaf_type(word: str, schema: dict[str, Any]) -> Physical:
     return Physical(SIMPLE[word], word, limits=_INT if word == "int" else None)
 
 
-def _logical(word: str, schema: dict[str, Any]) -> str | tuple[int, int]:
+def logical_of(word: str, schema: dict[str, Any]) -> str | tuple[int, int]:
     """The logical type of a leaf, of a decimal its precision and scale; empty without one.
 
     An invalid one is ignored, and the type is that which it annotates (Avro 1.12, "Logical Types").
@@ -819,7 +819,7 @@ def _union(members: list[Any], known: NamedTypes, space: str) -> Column:
 
 
 def _leaf(word: str, schema: dict[str, Any]) -> Column:
-    logical = _logical(word, schema)
+    logical = logical_of(word, schema)
     if isinstance(logical, tuple) and logical[0] <= MAX_DIGITS:
         return Exacts(pa.decimal128(*logical), _one(word, schema))
     if isinstance(logical, str) and logical:

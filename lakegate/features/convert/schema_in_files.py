@@ -14,12 +14,13 @@ from lakegate.contract.documents.imported_schema import ImportedSchema, contract
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.read.avro import MAGIC, header_of, physical
+from lakegate.engine.read.avro import MAGIC, header_of, logical_of, physical
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import refuse_wide
 from lakegate.engine.read.stored_types import TYPES, Kind, Physical
 from lakegate.errors import InputError
+from lakegate.text import shown
 
 if TYPE_CHECKING:
     Found = tuple[Contract, tuple[str, ...]]
@@ -85,8 +86,9 @@ def _unread(document: object) -> Iterator[str]:
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
-            if each.get("logicalType") == "uuid":
-                yield "uuid: the logical type has no equivalent: it is a text"
+            word, logical = each.get("type"), each.get("logicalType")
+            if isinstance(word, str) and logical is not None and not logical_of(word, each):
+                yield f"a logical type has no equivalent: {shown(logical)}: values are read as {word}"
             yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in each)
             waiting += [each[key] for key in ("fields", "items", "values", "type") if key in each]
         elif isinstance(each, list):

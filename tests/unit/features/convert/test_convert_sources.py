@@ -287,6 +287,39 @@ def test_a_hostile_schema_of_avro_is_refused(fields: list[dict[str, object]], me
     assert message in str(avsc(tmp_path / "r.avsc", *fields).exception)
 
 
+@pytest.mark.parametrize(
+    ("kind", "listed"),
+    [
+        ({"type": "fixed", "name": "d", "size": 12, "logicalType": "duration"}, "`duration`: values are read as fixed"),
+        ({"type": "string", "logicalType": "uuid"}, "`uuid`: values are read as string"),
+        ({"type": "string", "logicalType": "date"}, "`date`: values are read as string"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 5},
+            "`decimal`: values are read as bytes",
+        ),
+    ],
+)
+def test_logical_types_of_avro_that_are_not_read_are_listed(
+    kind: dict[str, object], listed: str, tmp_path: Path
+) -> None:
+    """Also those that are invalid: the draft describes the type that they annotate."""
+    found = avsc(tmp_path / "r.avsc", {"name": "a", "type": ["null", kind]}, {"name": "b", "type": {"type": "int"}})
+
+    assert f"a logical type has no equivalent: {listed}" in json.loads(found.stdout)["omitted"]
+
+
+def test_logical_types_of_avro_that_are_read_are_not_listed(tmp_path: Path) -> None:
+    """A decimal and a day have their own types in a contract."""
+    exact = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+    found = avsc(
+        tmp_path / "r.avsc",
+        {"name": "a", "type": exact},
+        {"name": "b", "type": {"type": "int", "logicalType": "date"}},
+    )
+
+    assert json.loads(found.stdout)["omitted"] == []
+
+
 def test_namespaces_of_avro_are_listed(tmp_path: Path) -> None:
     """A contract has no place for them: the schema that is written of it has other full names."""
     inner = {"type": "record", "name": "p", "namespace": "com.y", "fields": [{"name": "x", "type": "int"}]}
