@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Protocol
@@ -69,6 +70,8 @@ LOGICAL = {
     },
 }
 
+DIGITS_OF_BIT = Fraction(301029995663981195, 10**18)
+"""The logarithm of 2 to base 10: a power would be as long as a producer's precision says."""
 _INT = -(1 << 31), (1 << 31) - 1
 
 WIDER = {frozenset({"int", "long"}): "long", frozenset({"float", "double"}): "double"}
@@ -194,7 +197,7 @@ def logical_of(word: str, schema: dict[str, Any]) -> str | tuple[int, int]:
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision or precision == 0:
         return ""
-    is_too_wide = word == "fixed" and 10**precision > 1 << (8 * int(schema["size"]) - 1)
+    is_too_wide = word == "fixed" and precision > (8 * int(schema["size"]) - 1) * DIGITS_OF_BIT
     return "" if is_too_wide else (precision, scale)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -306,6 +307,28 @@ def test_logical_types_of_avro_that_are_not_read_are_listed(
     found = avsc(tmp_path / "r.avsc", {"name": "a", "type": ["null", kind]}, {"name": "b", "type": {"type": "int"}})
 
     assert f"a logical type has no equivalent: {listed}" in json.loads(found.stdout)["omitted"]
+
+
+@pytest.mark.parametrize(
+    ("size", "digits", "declared"),
+    [
+        (1, 2, "decimal(2,0)"),
+        (1, 3, "binary"),
+        (8, 18, "decimal(18,0)"),
+        (8, 19, "binary"),
+        (16, 38, "decimal(38,0)"),
+        (15, 36, "binary"),
+        (8, 10**9, "binary"),
+    ],
+)
+def test_a_fixed_decimal_has_the_digits_that_fit_in_its_bytes(
+    size: int, digits: int, declared: str, tmp_path: Path
+) -> None:
+    """Any other is invalid and ignored, at once: a precision is a number of the producer (Avro 1.12, "Decimal")."""
+    kind = {"type": "fixed", "name": "f", "size": size, "logicalType": "decimal", "precision": digits}
+    text = json.loads(avsc(tmp_path / "r.avsc", {"name": "a", "type": kind}).stdout)["text"]
+
+    assert re.findall(r'physicalType: "?([^"\n]*)', text) == [declared]
 
 
 def test_logical_types_of_avro_that_are_read_are_not_listed(tmp_path: Path) -> None:
