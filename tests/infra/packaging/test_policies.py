@@ -40,6 +40,7 @@ ACTIONS = {
     "invoke": {"lambda:InvokeFunction"},
     "head_object": {"s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"},
     "list_object_versions": {"s3:ListBucketVersions"},
+    "list_objects_v2": {"s3:ListBucket"},
     "list_parts": {"s3:ListMultipartUploadParts"},
     "publish": {"sns:Publish"},
     "put_events": {"events:PutEvents"},

@@ -49,6 +49,7 @@ REFUSED: dict[str, Any] = {
     "batch_seconds": 3601,
     "prices": "1 USD",
     "unrouted": "drop",
+    "missing_fields": "drop",
     "channel_prefix": "a b",
     "drift_schedule": "daily",
     "pull_hosts": ["a.example", "b example"],
