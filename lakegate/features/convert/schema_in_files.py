@@ -29,6 +29,8 @@ MAX_BYTES = 1 << 20
 """Bytes of a schema of Avro as text."""
 UNREAD = ("symbols", "doc", "default", "aliases", "size", "namespace")
 """Keys of Avro that describe more than types."""
+NAMED = ("record", "error", "enum", "fixed")
+"""Types whose names may state the namespace themselves: `x.y.Order`."""
 _NARROW = {
     **dict.fromkeys(("int8", "int16"), "smallint"),
     **dict.fromkeys(("int", "int32"), "int"),
@@ -89,7 +91,8 @@ def _unread(document: object) -> Iterator[str]:
             word, logical = each.get("type"), each.get("logicalType")
             if isinstance(word, str) and logical is not None and not logical_of(word, each):
                 yield f"a logical type has no equivalent: {shown(logical)}: values are read as {word}"
-            yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in each)
+            stated = {*each, *(["namespace"] if word in NAMED and "." in str(each.get("name")) else [])}
+            yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in stated)
             waiting += [each[key] for key in ("fields", "items", "values", "type") if key in each]
         elif isinstance(each, list):
             waiting += reversed(each)

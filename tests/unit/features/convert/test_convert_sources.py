@@ -346,9 +346,13 @@ def test_logical_types_of_avro_that_are_read_are_not_listed(tmp_path: Path) -> N
 def test_namespaces_of_avro_are_listed(tmp_path: Path) -> None:
     """A contract has no place for them: the schema that is written of it has other full names."""
     inner = {"type": "record", "name": "p", "namespace": "com.y", "fields": [{"name": "x", "type": "int"}]}
-    found = avsc(tmp_path / "r.avsc", {"name": "a", "type": inner}, namespace="com.x")
+    within_name = {"type": "record", "name": "com.z.q", "fields": [{"name": "y.z", "type": "int"}]}
+    found = avsc(
+        tmp_path / "r.avsc", {"name": "a", "type": inner}, {"name": "b", "type": within_name}, namespace="com.x"
+    )
 
     assert sorted(json.loads(found.stdout)["omitted"]) == [
+        "com.z.q: `namespace` has no equivalent",
         "p: `namespace` has no equivalent",
         "r: `namespace` has no equivalent",
     ]
