@@ -185,7 +185,7 @@ _RECORDS = {
 
 def _too_many(found: MalformedRecords, result: Result) -> str:
     if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
-        return ": every row has one more, an index without a name in the header, a delimiter at the end, or a decimal comma"
+        return ": no row has as many, look for an index without a name in the header, a delimiter at the end, or a decimal comma"
     return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 

@@ -194,8 +194,8 @@ FAULTS: dict[str, tuple[Plan, bytes, list[str]]] = {
         [
             (
                 "file/records: 5 rows (first: row 2) have another number of values than the header (7 instead of 6): "
-                "every row has one "
-                "more, an index without a name in the header, a delimiter at the end, or a decimal comma"
+                "no row has as many, "
+                "look for an index without a name in the header, a delimiter at the end, or a decimal comma"
             )
         ],
     ),

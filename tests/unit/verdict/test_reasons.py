@@ -276,11 +276,11 @@ DETAILS: dict[str, tuple[MalformedRecords, str]] = {
             "such as a decimal comma, stands in quotes"
         ),
     ),
-    "one more in every row": (
+    "one more in the first row, and none right": (
         MalformedRecords("fields", 10, 2, values=6, wanted=5),
         (
-            "have another number of values than the header (6 instead of 5): every row has one more, an index without a name "
-            "in the header, a delimiter at the end, or a decimal comma"
+            "have another number of values than the header (6 instead of 5): no row has as many, look for an index without a "
+            "name in the header, a delimiter at the end, or a decimal comma"
         ),
     ),
     "blank": (
