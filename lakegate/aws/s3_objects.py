@@ -147,19 +147,18 @@ class S3Store:
         )
 
     def entries(self, bucket: str, prefix: str) -> tuple[str, ...]:
-        """ListObjectsV2 with a delimiter."""
-        found: list[str] = []
-        options: dict[str, Any] = {}
-        while True:
-            with port_errors():
-                page = self.client.list_objects_v2(
-                    Bucket=bucket, Prefix=prefix, Delimiter="/", ExpectedBucketOwner=self.owner, **options
-                )
-            found += [each["Key"] for each in page.get("Contents", ())]
-            found += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
-            if not page["IsTruncated"]:
-                return tuple(sorted(found))
-            options["ContinuationToken"] = page["NextContinuationToken"]
+        """ListObjectsV2 with a delimiter, page by page."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(
+            Bucket=bucket, Prefix=prefix, Delimiter="/", ExpectedBucketOwner=self.owner
+        )
+        with port_errors():
+            found = [(page.get("Contents", ()), page.get("CommonPrefixes", ())) for page in pages]
+        return tuple(
+            sorted(
+                [each["Key"] for objects, _ in found for each in objects]
+                + [each["Prefix"] for _, folders in found for each in folders]
+            )
+        )
 
     def put(  # noqa: PLR0913 - as the port
         self,
