@@ -18,10 +18,10 @@ from lakegate.aws.lambda_runtime import (
     metrics,
     sanitize_errors,
 )
-from lakegate.errors import InputError, Throttled, TransactionConflict, Unanswered
+from lakegate.base.errors import InputError, Throttled, TransactionConflict, Unanswered
 from lakegate.features.http_api.api_routes import endpoint_of
 from lakegate.features.http_api.idempotency_keys import known_again
-from lakegate.http_messages import GatewayEvent, HttpProblem, HttpRequest, HttpResponse, with_contract
+from lakegate.library.http_messages import GatewayEvent, HttpProblem, HttpRequest, HttpResponse, with_contract
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

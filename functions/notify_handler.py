@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
-from lakegate.errors import InputError, PortError
+from lakegate.base.errors import InputError, PortError
 from lakegate.features.notifications.notices import trial_notification
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Message

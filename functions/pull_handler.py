@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.clients import client
+from lakegate.aws.https_client import Web
 from lakegate.aws.lambda_runtime import (
     INVOCATION,
     dependencies,
@@ -29,7 +30,6 @@ from lakegate.features.pull.pull_sources import PullAccess, S3Source, Transfer, 
 from lakegate.features.pull.pull_task import PullOutcome, S3LandingParts, tick
 from lakegate.gate.effects import run
 from lakegate.gate.scheduled_tasks import Turn
-from lakegate.https_client import Web
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext

@@ -19,7 +19,7 @@ from lakegate.aws.lambda_runtime import (
     report_denied_deletions,
     sanitize_errors,
 )
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import Swept, sweep
 

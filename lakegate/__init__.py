@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 __all__ = ["CheckResult", "LakegateError", "LintResult", "Verdict", "check", "lint"]
-_MODULES = {"LakegateError": "lakegate.errors", "Verdict": "lakegate.verdict.verdict"}
+_MODULES = {"LakegateError": "lakegate.base.errors", "Verdict": "lakegate.verdict.verdict"}
 
 
 def __dir__() -> list[str]:
@@ -28,4 +28,4 @@ if not TYPE_CHECKING:
         """A public name, imported with its first use."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES.get(name, "lakegate.api")), name)
+        return getattr(import_module(_MODULES.get(name, "lakegate.library.api")), name)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
 from lakegate.job.judge_function import evaluate_batch
 from lakegate.spark.spark_job import run, validate
 

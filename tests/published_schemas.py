@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jsonschema import Draft202012Validator
 
-from lakegate.errors import InputError
-from lakegate.json_schemas import load
+from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import load
 
 
 def validate(name: str, document: object) -> None:

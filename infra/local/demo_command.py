@@ -17,11 +17,11 @@ from infra.local.local_stack import StackOptions
 from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, Upload, summary, write_uploads
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack, asked, opened
+from lakegate.base.errors import NotFound, SetUpError
+from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.deliveries.status_command import table
-from lakegate.described_deliveries import STANDING, Account, account, status_of_account
-from lakegate.errors import NotFound, SetUpError
 from lakegate.features.announcements.deliver_command import announce, known_id, send
 from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
@@ -34,8 +34,8 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import add_route
-from lakegate.stack import Refused
-from lakegate.text import printable as escaped
+from lakegate.library.described_deliveries import STANDING, Account, account, status_of_account
+from lakegate.library.stack import Refused
 from lakegate.transfer.upload_files import To, read
 from lakegate.transfer.upload_files import send as put_object
 

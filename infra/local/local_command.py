@@ -11,11 +11,11 @@ from typing import Annotated
 
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws.open_stack import LocalState
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
-from lakegate.errors import InputError
-from lakegate.text import shown
 
 DOWN = 1
 DEAD = {

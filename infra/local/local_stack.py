@@ -42,8 +42,8 @@ from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
 from lakegate.aws.open_stack import ACCOUNT, REGION, LocalState, state_path
 from lakegate.aws.vpc_endpoints import needed
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from infra.packaging.bundles import bundle_functions, bundle_job, bundle_judge, bundle_pull
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 
 MAKERS = {"functions": bundle_functions, "judge": bundle_judge, "pull": bundle_pull, "job": bundle_job}
 

@@ -34,8 +34,8 @@ from pathlib import Path
 
 from infra.setup.atomic_dir import alone, atomic_dir
 from infra.setup.environments import LOCKS, MARK
-from lakegate import extension_points
-from lakegate.errors import SetUpError
+from lakegate.base import extension_points
+from lakegate.base.errors import SetUpError
 from lakegate.features import feature_table
 from lakegate.spark.local_spark import jars
 

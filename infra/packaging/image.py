@@ -24,8 +24,8 @@ from typing import Any, Final
 from infra.packaging.bundles import UNUSED, UNUSED_BY_THE_ENGINE, compile_all, unpack, wheels
 from infra.packaging.release import build_wheel, version_of
 from infra.setup.atomic_dir import atomic_dir
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 
 PYTHON: Final = "3.11"
 """Debian 12's; `make setup` asks for the same, whose compiler writes the bytecode."""

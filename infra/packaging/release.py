@@ -40,8 +40,8 @@ from infra.packaging.bundles import (
 )
 from infra.setup.atomic_dir import atomic_dir
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.features.release_check.verify_release_command import (
     FUNCTIONS,
     JUDGE,

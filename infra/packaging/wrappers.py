@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 
 TERRAFORM: Final = Path("infra/terraform")

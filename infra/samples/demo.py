@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from infra.samples.sample_data import SAMPLES, write
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 EXAMPLES = ROOT / "contracts/examples"
 CONTRACTS = tuple(

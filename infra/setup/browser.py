@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
-from lakegate.extension_points import TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import TOOLS
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import atomic_dir
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.lints.linter import read
 from lakegate.plan.request import Request, StagedPart
 from lakegate.rules.compile_plan import compile_plan

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lakegate.errors import SetUpError
-from lakegate.extension_points import TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import TOOLS
 
 LOCKS = Path(__file__).parent
 MARK = "lock"

@@ -19,7 +19,7 @@ import pyspark
 
 from infra.setup.atomic_dir import atomic_dir
 from infra.setup.trust import trust_options
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.spark.local_spark import FOLDER, Jar, pinned_jars
 
 PATIENCE_SECONDS = 300

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from infra.setup.atomic_dir import atomic_dir
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.spark.local_spark import INSTALLED, VERSION, home_of
 
 LOCK = Path(__file__).with_name("jdk.lock")

@@ -17,7 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 PINS = Path(__file__).with_name("schemas.json")
 OFFICIAL = Path(__file__).parents[2] / "lakegate/schemas/official"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from infra.setup.jars import install_jars, sound
 from infra.setup.java import install_java
-from lakegate.errors import SetUpError
-from lakegate.extension_points import TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import TOOLS
 from lakegate.spark.local_spark import FOLDER, find_java, pinned_jars
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from infra.site.published_schemas import derived
+from lakegate.base.extension_points import loaded, names
 from lakegate.cli.click_commands import CommandGroup
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.main import COMMANDS, POINT
-from lakegate.extension_points import loaded, names
 
 FILE: Final = Path(__file__).parents[2] / "docs/assets/commands.json"
 

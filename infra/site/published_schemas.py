@@ -1,6 +1,6 @@
 """The JSON Schemas of our own formats, of their dataclasses: `make published-schemas` writes them to `lakegate/schemas`.
 
-Decoding (`lakegate.json_codec`) reads the same hints, so that it accepts exactly what a schema accepts.
+Decoding (`lakegate.base.json_codec`) reads the same hints, so that it accepts exactly what a schema accepts.
 """
 
 from __future__ import annotations
@@ -20,17 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from lakegate.diff.change_kinds import DiffDocument
-from lakegate.extension_points import loaded, names
-from lakegate.features.anchors.anchors import Anchor
-from lakegate.features.notifications.message_text import NotificationDocument
-from lakegate.gate.datasets.freshness_deadlines import LateEvent
-from lakegate.gate.datasets.lifecycle import LifecycleEvent
-from lakegate.gate.datasets.manifest_documents import Manifest
-from lakegate.gate.event_bodies import LINE_KINDS, DatasetEventDetail, EventDetail
-from lakegate.gate.ledger.blocks import FORMAT, Block, Record
-from lakegate.gate.ledger.record_contents import CONTENTS
-from lakegate.json_codec import (
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.json_codec import (
     DECIMAL,
     KEYWORDS,
     TYPES,
@@ -45,6 +36,15 @@ from lakegate.json_codec import (
     members_of,
     tag,
 )
+from lakegate.diff.change_kinds import DiffDocument
+from lakegate.features.anchors.anchors import Anchor
+from lakegate.features.notifications.message_text import NotificationDocument
+from lakegate.gate.datasets.freshness_deadlines import LateEvent
+from lakegate.gate.datasets.lifecycle import LifecycleEvent
+from lakegate.gate.datasets.manifest_documents import Manifest
+from lakegate.gate.event_bodies import LINE_KINDS, DatasetEventDetail, EventDetail
+from lakegate.gate.ledger.blocks import FORMAT, Block, Record
+from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request

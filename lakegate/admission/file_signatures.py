@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lakegate.base.errors import LakegateError
 from lakegate.contract.file_formats import COMPRESSIONS, ENCODING_TITLES, FORMATS, Compression, Csv, Format, Storage
-from lakegate.errors import LakegateError
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from lakegate.admission.file_signatures import (
     saved_as,
 )
 from lakegate.admission.value_masks import mask
+from lakegate.base.text import closest, counted, limited_hints
 from lakegate.contract.file_formats import ENCODING_TITLES, Csv, Storage
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns
-from lakegate.text import closest, counted, limited_hints
 
 if TYPE_CHECKING:
     Found = tuple[str, str, tuple[str, ...], tuple[str, ...]]

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import InputError
-from lakegate.text import counted
 
 SUCCESS: Final = "_SUCCESS"
 MANIFEST: Final = "_delivery.json"

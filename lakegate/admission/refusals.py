@@ -9,11 +9,11 @@ from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import first_line, header_of, text_of
+from lakegate.base.text import counted, printable, shown
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.file_formats import Format
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns
-from lakegate.text import counted, printable, shown
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule, early_rejections, reason_texts
 
 # Each refusal is one function and its row in `REFUSALS`. Those by the first bytes alone are rows of

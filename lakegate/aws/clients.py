@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from lakegate.errors import (
+from lakegate.base.errors import (
     AccessDenied,
     Archived,
     ConditionFailed,

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import ConditionFailed, PortError, Throttled, TransactionConflict, UnreadableItem
+from lakegate.base.errors import ConditionFailed, PortError, Throttled, TransactionConflict, UnreadableItem
 from lakegate.gate.table import (
     ALWAYS,
     HEAD,

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled
+from lakegate.base.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled
 from lakegate.gate.ports import INVOCATION, JobRun, JobRunner, JobState, invocation, is_invocation, names_invocation
 
 if TYPE_CHECKING:

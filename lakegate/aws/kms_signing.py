@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import AccessDenied, PortError, SigningDenied
+from lakegate.base.errors import AccessDenied, PortError, SigningDenied
 from lakegate.gate.ledger.signatures import is_public_key
 from lakegate.gate.ports import SigningKeys
 

@@ -20,7 +20,7 @@ from aws_lambda_powertools.metrics import MetricUnit, single_metric
 from lakegate.aws.lambda_events import InvocationEnded, JobMoved, ObjectSeen, RefusalReason, Unintelligible, decode
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
-from lakegate.errors import LakegateError, SetUpError, Unfinished
+from lakegate.base.errors import LakegateError, SetUpError, Unfinished
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps, run
 

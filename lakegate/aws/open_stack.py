@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import client, port_errors
 from lakegate.aws.settings import DEFAULTS, Settings, read
-from lakegate.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
-from lakegate.extension_points import ROOT, loaded, names
-from lakegate.text import printable as escaped
+from lakegate.base.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
+from lakegate.base.extension_points import ROOT, loaded, names
+from lakegate.base.text import printable as escaped
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies

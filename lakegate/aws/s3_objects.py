@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.base.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
 from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, found, workloads_key
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 
 # ---- Credentials from the content of a secret ----
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lakegate.admission.ignored_keys import IGNORED
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.plan.billed_cost import FORM
 
 PREFIX: Final = "LAKEGATE_"

@@ -19,8 +19,8 @@ from itertools import islice
 from typing import Any, Final
 
 from lakegate.aws.open_stack import DeployedStack, asked, described, parameters_of, resources_of, title_of
-from lakegate.errors import NotFound, SetUpError
-from lakegate.text import counted
+from lakegate.base.errors import NotFound, SetUpError
+from lakegate.base.text import counted
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]

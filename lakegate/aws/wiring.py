@@ -16,9 +16,9 @@ from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction, Runners
 from lakegate.aws.kms_signing import kms_keys
 from lakegate.aws.s3_objects import S3Store, Uploads
 from lakegate.aws.settings import Settings
+from lakegate.base.errors import PortError
+from lakegate.base.extension_points import loaded
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.errors import PortError
-from lakegate.extension_points import loaded
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places, Timing
 from lakegate.gate.ports import Message

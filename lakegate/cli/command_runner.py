@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import encode
 from lakegate.cli import terminal
 from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.cli.terminal import Word
-from lakegate.errors import InputError
-from lakegate.json_codec import encode
 
 if TYPE_CHECKING:
-    from lakegate.stack import StackFacade
+    from lakegate.library.stack import StackFacade
 
 # ---- The runner ----
 # A command is a function of its own arguments and options that returns a `CommandResult`. The runner adds the options that all
@@ -85,7 +85,7 @@ def facade_command(function: Callable[Concatenate[StackFacade, P], CommandResult
     """A command of a stack in AWS or behind its API, which is its first argument; the runner adds `--api`, too."""
 
     def opens(name: str, *, local: bool, api: str | None) -> AbstractContextManager[StackFacade]:
-        from lakegate.stack import open_stack  # noqa: PLC0415 - the gate, for commands of a stack alone
+        from lakegate.library.stack import open_stack  # noqa: PLC0415 - the gate, for commands of a stack alone
 
         return open_stack(name, local=local, api=api)
 

@@ -20,11 +20,11 @@ from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
 from lakegate.aws.open_stack import settle_region
+from lakegate.base.errors import ContractError, LakegateError, SetUpError
+from lakegate.base.extension_points import ROOT, advice, loaded, names, place_of
+from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CONTEXT, CommandGroup, Group, click_command, described
-from lakegate.errors import ContractError, LakegateError, SetUpError
-from lakegate.extension_points import ROOT, advice, loaded, names, place_of
-from lakegate.text import printable as escaped
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {
     "Write contracts": {

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from lakegate.errors import ContractError
-from lakegate.text import counted
-from lakegate.text import printable as escaped
+from lakegate.base.errors import ContractError
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

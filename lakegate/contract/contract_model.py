@@ -11,12 +11,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import Bounds
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.field_paths import FieldPath, column_name, column_path, own_name, path_of, steps_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
-from lakegate.errors import InputError
-from lakegate.json_codec import Bounds
 
 
 class Shape(Enum):

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Annotated
 
-from lakegate.json_codec import OMITTED, Bounds, Name, Pattern, Permitted, Share
+from lakegate.base.json_codec import OMITTED, Bounds, Name, Pattern, Permitted, Share
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""

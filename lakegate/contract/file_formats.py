@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
-from lakegate.json_codec import Bounds, Permitted
+from lakegate.base.json_codec import Bounds, Permitted
 
 # ---- File formats and compressions ----
 # `FORMATS` and `COMPRESSIONS` are the only tables of their properties. Documents, the door and file names read them;

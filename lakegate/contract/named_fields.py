@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
+from lakegate.base.errors import Problem
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Dataset, Rule
 from lakegate.contract.field_paths import FieldPath, spelled_out
-from lakegate.errors import Problem
-from lakegate.text import shown
 
 AMBIGUOUS = "ambiguous-field"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 Precedence: TypeAlias = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
 

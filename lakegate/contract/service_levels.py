@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
 
+from lakegate.base.json_codec import OMITTED, Bounds, Permitted
 from lakegate.contract.contract_model import Rule
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.contract.schedules import ScheduleError, of_cron, period_of, schedule
-from lakegate.json_codec import OMITTED, Bounds, Permitted
 
 KIND = "serviceLevel"
 KNOWN = {

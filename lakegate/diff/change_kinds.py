@@ -11,8 +11,8 @@ from enum import Enum
 from functools import total_ordering
 from typing import Annotated, Final, Literal, TypeVar
 
+from lakegate.base.json_codec import Permitted, encode
 from lakegate.contract.semantic_versions import precedence
-from lakegate.json_codec import Permitted, encode
 
 # ---- The table of kinds of change ----
 # A kind that ADR-0029 names has the bump of ADR-0029. All others follow one rule: a change that may surprise a consumer is

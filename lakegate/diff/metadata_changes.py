@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract, Dataset, Severity
 from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Treatment
 from lakegate.contract.documents.document_root import DEPRECATION
@@ -30,7 +31,6 @@ from lakegate.contract.documents.odcs_quality import SPELLINGS
 from lakegate.contract.documents.service_level_keys import MAIN, TIMESTAMPS
 from lakegate.contract.semantic_versions import precedence
 from lakegate.diff.change_kinds import Change, text_of
-from lakegate.errors import ContractError
 from lakegate.lints.linter import Complete, examine, without_parents
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.extension_points import loaded
 from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import Program, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
@@ -27,7 +28,6 @@ from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Pa
 from lakegate.engine.read.data_source import Level, Source, Store
 from lakegate.engine.read.open_delivery import account_for, open_source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.extension_points import loaded
 from lakegate.plan.check import Check, Keys
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request

@@ -13,12 +13,12 @@ from typing import Protocol
 import duckdb
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
 from lakegate.engine.evaluate.typed_values import rescaled, sql_type, value_name
 from lakegate.engine.read.data_source import Source, Store
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.errors import InputError
 from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

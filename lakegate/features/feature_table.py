@@ -1,7 +1,7 @@
 """The one table of what features register: extension point, name, module and attribute.
 
-Nothing is imported here; `lakegate.extension_points` resolves a row when its point asks for it, and leaves out rows whose folder
-is absent. The points are described in docs/architecture.md.
+Nothing is imported here; `lakegate.base.extension_points` resolves a row when its point asks for it, and leaves out rows whose
+folder is absent. The points are described in docs/architecture.md.
 """
 
 from __future__ import annotations

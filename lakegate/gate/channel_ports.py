@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar, Final, NamedTuple, Protocol
 
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names
-from lakegate.json_codec import Pattern
-from lakegate.text import listed
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.json_codec import Pattern
+from lakegate.base.text import listed
 
 
 class ReferenceForm(NamedTuple):

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from lakegate.errors import InputError, SigningDenied
-from lakegate.extension_points import loaded, names
+from lakegate.base.errors import InputError, SigningDenied
+from lakegate.base.extension_points import loaded, names
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition

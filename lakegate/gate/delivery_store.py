@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
-from lakegate.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
+from lakegate.base.extension_points import registered
 from lakegate.gate.delivery.delivery_row import (
     Workload,
     held_shard,

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from lakegate.admission.ignored_keys import IGNORED
+from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
+from lakegate.base.extension_points import loaded, names
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
-from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, DatasetRowStore, dataset_deadlines
 from lakegate.gate.delivery.delivery_row import Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from lakegate.errors import LakegateError, Throttled, TransactionConflict
+from lakegate.base.errors import LakegateError, Throttled, TransactionConflict
 from lakegate.gate.ports import Clock
 
 T = TypeVar("T")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from lakegate.extension_points import names
+from lakegate.base.extension_points import names
+from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
 from lakegate.gate.delivery.delivery_row import FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import Message
-from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.verdict.check_status import Status
 

@@ -17,16 +17,16 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from lakegate.base.errors import ConditionFailed, LakegateError, TransactionConflict
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.schedules import schedule
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, guarded, perform
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
-from lakegate.timestamps import instant_of, moment
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
-from lakegate.errors import UnreadableItem
-from lakegate.extension_points import registered
+from lakegate.base.errors import UnreadableItem
+from lakegate.base.extension_points import registered
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform

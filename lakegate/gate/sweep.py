@@ -10,8 +10,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
-from lakegate.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
+from lakegate.base.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of

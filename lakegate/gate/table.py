@@ -35,7 +35,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from lakegate.errors import InputError, UnreadableItem
+from lakegate.base.errors import InputError, UnreadableItem
 
 T = TypeVar("T")
 SHARDS: Final = 8

@@ -15,8 +15,8 @@ from shutil import copyfile
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 from urllib.parse import urlsplit
 
+from lakegate.base.errors import InputError
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, path_of
-from lakegate.errors import InputError
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Result

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from lakegate.base.errors import InputError, LakegateError
 from lakegate.engine.attempt import Attempt, row_writer
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.engine.read.data_source import Source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.errors import InputError, LakegateError
 from lakegate.job.job_storage import ANYWHERE, Addresses, asked, has_result, keep, read, versions_of, write
 from lakegate.plan.billed_cost import BilledCost, Prices, cost_of_invocation
 from lakegate.plan.plan import Plan

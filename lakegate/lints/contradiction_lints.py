@@ -11,17 +11,17 @@ from itertools import islice
 from math import ceil, floor
 from typing import NamedTuple
 
+from lakegate.base.errors import ContractError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.logical_types import LogicalType, literal
-from lakegate.errors import ContractError
 from lakegate.lints.findings import Finding, pairs
 from lakegate.lints.pattern_lints import superlinear
 from lakegate.plan.check import Check
 from lakegate.plan.predicates import holds
 from lakegate.rules.rule_kinds import compile_rule
-from lakegate.text import shown
 
 LISTS = {"enum": "values", "allowedValues": "parameter", "invalidValues": "validValues"}
 """Kinds with a list of allowed values, and the argument with the list."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakegate.base.text import closest, listed, shown
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.contract.documents.document_root import served
@@ -11,7 +12,6 @@ from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.lints.findings import Finding, extensions_of, settings_of
-from lakegate.text import closest, listed, shown
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
+from lakegate.base.text import counted, did_you_mean, listed, shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding
-from lakegate.text import counted, did_you_mean, listed, shown
 
 STATUSES = {
     "ODCS": ("proposed", "draft", "active", "deprecated", "sunset", "retired"),

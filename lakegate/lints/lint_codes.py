@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lakegate.extension_points import registered
+from lakegate.base.extension_points import registered
 from lakegate.lints import (
     contradiction_lints,
     file_format_lints,

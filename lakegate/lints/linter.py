@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.json_codec import OMITTED
+from lakegate.base.text import limited_hints, shown
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.dcm import UNNAMED_TARGET
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
@@ -14,14 +17,11 @@ from lakegate.contract.documents.document_tree import Document, Notes, Place, St
 from lakegate.contract.documents.key_table import DOES_NOT_APPLY
 from lakegate.contract.documents.read_document import LARGEST_BYTES
 from lakegate.contract.documents.schema_validation import WRONG_TYPE
-from lakegate.errors import ContractError, Problem
-from lakegate.json_codec import OMITTED
 from lakegate.lints.findings import MAX_FINDINGS, LintLevel
 from lakegate.lints.lint_codes import LINTS
 from lakegate.plan.check import Check
 from lakegate.rules.check_builder import NEVER_MEASURED
 from lakegate.rules.compile_plan import NO_PARTS, OF_UNION, OF_WHOLE, Compiled, compile_rules, with_parts
-from lakegate.text import limited_hints, shown
 
 Unreadable = Mapping[str, str]
 """Inputs that cannot be read, each with the reason."""
@@ -212,7 +212,8 @@ def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
 #     read(text)      the contract, or ContractError with every error at once
 #     examine(text)   all errors and warnings, and the contract as far as it can be read
 #
-# A document that inherits is read by `lakegate.inheritance`, which passes a `complete` that adds what is inherited.
+# A document that inherits is read by `lakegate.inheritance.inherited_documents`, which passes a `complete` that adds what
+# is inherited.
 
 
 @dataclass(frozen=True, slots=True)

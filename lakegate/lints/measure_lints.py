@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
 
+from lakegate.base.text import without_hints
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.contract.logical_types import number_of
@@ -20,7 +21,6 @@ from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric, Number
 from lakegate.plan.predicates import Length, Not, OneOf, Predicate, Within
 from lakegate.rules.compile_plan import checks_by_rule
-from lakegate.text import without_hints
 
 OF_VALUES = ("minimum", "maximum", "min", "max")
 """Kinds of rules about the least and greatest value, which `reversed-bounds` compares with each other."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lakegate.base.text import did_you_mean, for_python, shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.dcs import SCHEMAS
 from lakegate.contract.documents.document_tree import Document, address, steps_of
 from lakegate.contract.documents.schema_validation import server_messages
 from lakegate.lints.findings import Finding, fields_of
 from lakegate.rules.field_constraints import TEXT_FORMS
-from lakegate.text import did_you_mean, for_python, shown
 
 # ---- Keys, links, tags, servers, team and price ----
 

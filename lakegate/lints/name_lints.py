@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import COMMON, Contract, Field, Origin, numbered
 from lakegate.contract.documents.document_tree import Document, Place, Step
 from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
 from lakegate.rules.odcs_metrics import METRICS
 from lakegate.rules.rule_kinds import RULES
-from lakegate.text import did_you_mean, listed, shown
 
 # ---- Keys and ids ----
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeGuard
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
@@ -27,7 +28,6 @@ from lakegate.patterns.regex_tree import (
     overlap,
     parse,
 )
-from lakegate.text import shown
 
 # ---- Patterns that are slow in backtracking engines ----
 # Engines such as `java.util.regex` try every way to divide a text among the repeats of a pattern. Reported are ambiguous

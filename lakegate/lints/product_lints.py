@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.text import shown
 from lakegate.contract.documents.data_products import generated, has_ports_to_generate, named_contracts
-from lakegate.errors import ContractError, Problem
 from lakegate.lints.linter import Examined, examine
-from lakegate.text import shown
 
 UNKNOWN_CONTRACT = "unknown-port-contract"
 

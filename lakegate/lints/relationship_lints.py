@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakegate.base.text import counted, did_you_mean, shown
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs import ANCHOR, qualified
@@ -12,7 +13,6 @@ from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.findings import Finding, is_odcs
 from lakegate.rules.compile_plan import with_parts
 from lakegate.rules.relationship_rules import form_elsewhere
-from lakegate.text import counted, did_you_mean, shown
 
 MAX_KNOWN = 400
 """The most names that are searched for a hint."""

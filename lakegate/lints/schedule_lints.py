@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
@@ -25,7 +26,6 @@ from lakegate.contract.schedules import (
     schedule,
 )
 from lakegate.lints.findings import Finding
-from lakegate.text import shown
 
 
 def other_dialect(contract: Contract, document: Document) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from lakegate.base.text import closest, did_you_mean, shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of, notice_of, qualified_element
@@ -27,7 +28,6 @@ from lakegate.contract.service_levels import (
 )
 from lakegate.lints.findings import Finding, rules_of
 from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
-from lakegate.text import closest, did_you_mean, shown
 
 
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:

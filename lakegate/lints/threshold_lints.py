@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Comparison, Contract, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
-from lakegate.text import shown
 
 HUNDRED = Decimal(100)
 RELATIVE = ("size", "mean", "stdev", "min", "max")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, fields_of, rules_of
-from lakegate.text import shown
 
 PARTS = {
     "ODCS": {"object": "properties", "array": "items", "map": "map"},

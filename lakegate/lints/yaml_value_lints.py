@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import PLACEHOLDERS, VARIABLE, Contract
 from lakegate.contract.documents.document_tree import Document, Node, Step, address
 from lakegate.contract.documents.odcs import WITH_VARIABLES
 from lakegate.lints.findings import Finding
-from lakegate.text import shown
 
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from lakegate.contract.contract_model import Contract
-from lakegate.contract_files import ParentPlaces, load
 from lakegate.job.job_storage import PinnedObject
+from lakegate.library.contract_files import ParentPlaces, load
 from lakegate.local_check import check_result
 from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_datasets
 from lakegate.plan.plan import Plan

@@ -10,13 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from lakegate.errors import ContractError, InputError, LakegateError, Problem, SetUpError
-from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
+from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
+from lakegate.base.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
+from lakegate.base.text import counted
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from lakegate.report.delivery_report import CheckChange, CheckFinding, Progress, Report
 from lakegate.report.failing_rows_file import SampledRow, sample_of
-from lakegate.text import counted
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict, counts_of, worst
 
@@ -78,8 +78,8 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     # a stack needs the extra `aws`, and its imports take longer than a check
     from lakegate.admission.refusals import code_of  # noqa: PLC0415
     from lakegate.aws.open_stack import opened  # noqa: PLC0415
-    from lakegate.described_deliveries import LATEST, account  # noqa: PLC0415 - a feature
     from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415
+    from lakegate.library.described_deliveries import LATEST, account  # noqa: PLC0415 - a feature
 
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()

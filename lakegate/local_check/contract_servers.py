@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.text import counted, listed
 from lakegate.contract.contract_model import Contract, Dataset, Server
 from lakegate.contract.file_formats import Storage
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names
 from lakegate.local_check.data_files import DataFile
-from lakegate.text import counted, listed
 
 POINT: Final = "servers"
 

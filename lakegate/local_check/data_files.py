@@ -20,16 +20,16 @@ from lakegate.admission.multi_file_delivery import (
     completed_by_manifest,
     read_manifest,
 )
+from lakegate.base.errors import InputError
+from lakegate.base.text import did_you_mean, listed, matches_pieces
 from lakegate.contract.contract_model import Contract, full_dataset_name
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
-from lakegate.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
-from lakegate.errors import InputError
 from lakegate.job.job_storage import PinnedObject
+from lakegate.library.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
 from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
-from lakegate.text import did_you_mean, listed, matches_pieces
 
 if TYPE_CHECKING:
     References = dict[str, tuple[Plan, list[Path]]]

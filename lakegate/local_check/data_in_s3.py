@@ -18,7 +18,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lakegate.aws.open_stack import SENTENCES
-from lakegate.errors import InputError, SetUpError
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.job.job_storage import PinnedObject
 
 if TYPE_CHECKING:

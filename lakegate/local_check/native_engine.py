@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.engine import native_backend
-from lakegate.errors import InputError, SetUpError
 from lakegate.job.job_storage import Addresses, PinnedObject, keep
 from lakegate.local_check.check_data import STEPS, ShowProgress
 from lakegate.plan.plan import Plan

@@ -13,7 +13,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.job.job_storage import Addresses, PinnedObject
 from lakegate.local_check.check_data import STEPS, ShowProgress
 from lakegate.plan.plan import Plan

@@ -10,7 +10,7 @@ from re import _constants as op  # type: ignore[attr-defined]  # the parser of t
 from re import _parser  # type: ignore[attr-defined]  # likewise
 from typing import Any
 
-from lakegate.text import for_python
+from lakegate.base.text import for_python
 
 # ---- Sets of characters ----
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.errors import InputError
-from lakegate.json_codec import Bounds, Pattern
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import Bounds, Pattern
 
 FORM: Final = r"\d{4}-\d{2}-\d{2} [A-Z]{3}( \d{1,9}(\.\d{1,12})?){4}"
 """A table of prices as one text: its date, the currency, and the four prices in the order of `Prices`."""

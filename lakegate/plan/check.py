@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Annotated
 
+from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
-from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
 

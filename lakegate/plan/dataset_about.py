@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.json_codec import Bounds
+from lakegate.base.json_codec import Bounds
 
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_NAME: Final = 500

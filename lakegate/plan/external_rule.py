@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.json_codec import Bounds, Pattern
+from lakegate.base.json_codec import Bounds, Pattern
 
 ENGINE: Final = "external:"
 """The beginning of a validator's technology among the engines of a result: no engine of the gate has such a name."""

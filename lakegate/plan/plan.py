@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
+from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.contract.field_paths import column_path, path_of
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
 from lakegate.plan.check import Check, Scale, predicates_of
 from lakegate.plan.dataset_about import DatasetAbout
 from lakegate.plan.external_rule import ExternalRule

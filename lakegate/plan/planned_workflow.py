@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from lakegate.json_codec import DOCUMENT_NAME, Bounds, Pattern, Permitted
+from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Pattern, Permitted
 
 Word = Annotated[str, Bounds(most=40)]
 

@@ -11,9 +11,9 @@ from enum import Enum
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
+from lakegate.base.json_codec import DECIMAL, Bounds, Count, Name
+from lakegate.base.text import for_python
 from lakegate.contract.logical_types import SCALE, LogicalType, literal
-from lakegate.json_codec import DECIMAL, Bounds, Count, Name
-from lakegate.text import for_python
 
 # ---- Row conditions ----
 # **Null policy**: every predicate except `Present` holds for a null. Those that compare values (`OneOf`, `Within`,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
+from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument
 from lakegate.contract.delivery_policy import MAX_BATCH_FILES
-from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument
 from lakegate.plan.slice_order import SliceOrder, Uri
 
 OwnUri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x20\x7f]+"), Bounds(most=2048)]

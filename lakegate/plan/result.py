@@ -10,12 +10,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
-from lakegate.json_codec import OMITTED, Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
+from lakegate.base.json_codec import OMITTED, Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
+from lakegate.base.timestamps import Moment, OptionalMoment
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.plan.check import CheckId, Sentence
 from lakegate.plan.request import Attempt, SourceVersion, WorkloadId
 from lakegate.plan.slice_order import ETag, Merged, Uri, WrittenSlice
-from lakegate.timestamps import Moment, OptionalMoment
 
 VERSION: Final = "lakegate/result/1"
 Number = Annotated[int, Bounds(1)]

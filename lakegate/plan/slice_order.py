@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
-from lakegate.timestamps import Moment, OptionalMoment
+from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
+from lakegate.base.timestamps import Moment, OptionalMoment
 
 Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]
 """The address of an object of the lake."""

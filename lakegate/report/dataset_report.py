@@ -9,8 +9,8 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
+from lakegate.base.text import counted, lasting
 from lakegate.report.delivery_report import template
-from lakegate.text import counted, lasting
 from lakegate.verdict.reasons import CODES
 from lakegate.verdict.verdict import BrokenRule, Verdict
 

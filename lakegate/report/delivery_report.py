@@ -9,11 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.text import counted, printable
 from lakegate.plan.check import Check, Unit
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Sample
-from lakegate.text import counted, printable
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import WHOLE, Judgement, Verdict, counts_of, worst

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from lakegate.errors import InputError
-from lakegate.json_codec import OMITTED, Bounds, Count, Permitted, encode
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import OMITTED, Bounds, Count, Permitted, encode
+from lakegate.base.text import counted, printable
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import Report, is_masked, is_raw
-from lakegate.text import counted, printable
 from lakegate.verdict.check_status import CheckOutcome, Status
 
 

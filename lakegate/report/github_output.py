@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from lakegate.base.text import markdown, printable
 from lakegate.lints.linter import Examined
 from lakegate.report.sarif import LEVELS, PROBLEM_LEVELS, problems_of
 from lakegate.report.verdict_text import WORDS, CheckedDelivery
-from lakegate.text import markdown, printable
 from lakegate.verdict.verdict import counts_of
 
 # ---- Problems of contracts: SARIF and annotations ----

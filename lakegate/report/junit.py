@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
+from lakegate.base.text import printable as escaped
 from lakegate.report.delivery_report import Report
 from lakegate.report.sarif import SHOWN
 from lakegate.report.verdict_text import CheckedDelivery
-from lakegate.text import printable as escaped
 from lakegate.verdict.check_status import CheckOutcome, Status
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from lakegate.errors import Problem
+from lakegate.base.errors import Problem
 from lakegate.lints.findings import LintLevel
 from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import Examined

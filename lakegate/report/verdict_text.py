@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import NULL, RECORDS, Report, is_masked, is_raw
-from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.file_checks import NOTES
 from lakegate.verdict.verdict import Verdict, counts_of

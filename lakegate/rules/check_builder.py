@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
-from lakegate.errors import ContractError, Problem
 from lakegate.patterns import ecma_patterns
 from lakegate.patterns.regex_tree import LONGEST, plain
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Matches, Not, OneOf, Predicate, Within, together, where
-from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
     Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.base.text import limited
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Not, Predicate, Present
 from lakegate.rules.check_builder import argument_of, brief, check, in_range, items, number, refuse, within
-from lakegate.text import limited
 
 if TYPE_CHECKING:
     from lakegate.rules.check_builder import Arguments, Fields

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.extension_points import registered
+from lakegate.base.text import did_you_mean, limited_hints, shown
 from lakegate.contract.contract_model import (
     NESTED_KIND,
     NO_SHAPE,
@@ -21,15 +24,12 @@ from lakegate.contract.field_paths import column_name, step_to
 from lakegate.contract.file_formats import Format
 from lakegate.contract.named_fields import AMBIGUOUS, ambiguous
 from lakegate.contract.service_levels import service_levels_of
-from lakegate.errors import ContractError, Problem
-from lakegate.extension_points import registered
 from lakegate.plan.check import BY_SCHEDULE, Check, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
 from lakegate.plan.predicates import All, Not, Present
 from lakegate.rules.check_builder import NEVER_MEASURED, skipped
 from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, optional_columns_of
-from lakegate.text import did_you_mean, limited_hints, shown
 
 if TYPE_CHECKING:
     ByPlace: TypeAlias = dict[tuple[str, ...], PlanField]

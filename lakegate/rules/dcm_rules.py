@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Decimal
 
+from lakegate.base.text import limited
 from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Present, Within
 from lakegate.rules.check_builder import argument, check, items, listed, number, one_of, refuse, rows, within
-from lakegate.text import limited
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""

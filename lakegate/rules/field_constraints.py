@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from lakegate.base.text import limited
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, shape_of
 from lakegate.contract.logical_types import LogicalType, grammar
 from lakegate.patterns.date_formats import compile_java_format
@@ -27,7 +28,6 @@ from lakegate.rules.check_builder import (
     whole,
     within,
 )
-from lakegate.text import limited
 
 # ---- Named formats of text ----
 # They have the meaning that JSON Schema gives them: `email` is a mailbox of RFC 5321 (section 4.1.2, with the lengths of

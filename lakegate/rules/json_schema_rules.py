@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
+from lakegate.base.text import for_python, shown
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.patterns.ecma_patterns import PatternError, translate
 from lakegate.patterns.matching_cost import parts_of
 from lakegate.plan.check import Check
 from lakegate.plan.predicates import JsonForm
 from lakegate.rules.check_builder import argument, brief, refuse, rows, skipped
-from lakegate.text import for_python, shown
 
 LONGEST: Final = 1 << 16
 """Characters of a schema."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
+from lakegate.base.text import limited
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.documents.odcs_quality import BETWEEN, OPERATORS
 from lakegate.plan.check import Check, Interval, Tier, Unit
@@ -24,7 +25,6 @@ from lakegate.rules.check_builder import (
     whole,
     within,
 )
-from lakegate.text import limited
 
 # ---- Library metrics of ODCS ----
 # The bounds of `mustBeBetween` are inclusive. Percentages are of all rows; those of an empty dataset are 0.

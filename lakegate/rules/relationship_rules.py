@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, full_dataset_name, shape_of
 from lakegate.contract.field_paths import column_name, column_path
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, skipped

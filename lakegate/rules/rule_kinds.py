@@ -53,12 +53,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.extension_points import registered
+from lakegate.base.text import listed, shown
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
 from lakegate.contract.documents.schema_validation import OTHER_WORDS
 from lakegate.contract.logical_types import LogicalType, number_of
-from lakegate.errors import ContractError, Problem
-from lakegate.extension_points import registered
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules import dcm_rules, field_constraints, json_schema_rules, odcs_metrics, row_conditions
@@ -66,7 +67,6 @@ from lakegate.rules.check_builder import ByField, InContract, brief, not_measure
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.service_level_rules import service_level
-from lakegate.text import listed, shown
 
 if TYPE_CHECKING:
     from lakegate.rules.check_builder import Compile, Technology

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from lakegate.base.text import lasting
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.service_levels import MOMENTS, duration
 from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules.check_builder import brief, check, refuse, skipped
-from lakegate.text import lasting
 
 
 def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:

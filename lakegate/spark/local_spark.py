@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pyspark
 
-from lakegate.errors import SetUpError
-from lakegate.extension_points import TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import TOOLS
 
 # ---- Pinned jars ----
 

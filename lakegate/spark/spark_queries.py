@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
 from lakegate.engine.duckdb_queries import accepted_sources, accepted_value
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
 from lakegate.engine.read.data_source import Source
-from lakegate.errors import InputError
 from lakegate.job.job_storage import Addresses
 from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own documentation gives it
 from pyspark.sql import types
 
+from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.data_source import LINE, ROW, Source
 from lakegate.engine.read.stored_types import Kind, Physical, canonical
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.errors import InputError
 from lakegate.job.job_storage import store_for
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Shares, WrittenObject

@@ -9,7 +9,7 @@ import gc
 from importlib import import_module
 from zipimport import zipimporter
 
-from lakegate.extension_points import registered
+from lakegate.base.extension_points import registered
 
 MODULE = "lakegate.spark.worker_daemon"
 USED = (

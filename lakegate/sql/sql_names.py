@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from sqlglot import exp
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, full_dataset_name
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.plan.check import QueryColumn, QueryRelation
 from lakegate.sql.sql_parser import placeholder, word_of
 from lakegate.sql.typed_sql import (
@@ -25,7 +26,6 @@ from lakegate.sql.typed_sql import (
     combine,
     same,
 )
-from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
     Position = tuple[int, int] | None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from lakegate.base.text import shown
 from lakegate.sql.sql_dates import minus, plus, typed_constant
 from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, only, plain
 from lakegate.sql.sql_parser import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE, ZERO_DIVIDES, one_word
@@ -35,7 +36,6 @@ from lakegate.sql.typed_sql import (
     to_common_kind,
     typed_null,
 )
-from lakegate.text import shown
 
 
 def once(value: str, template: str) -> str:

@@ -19,9 +19,9 @@ from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lakegate.base.text import counted, did_you_mean, shown
 from lakegate.contract.contract_model import PLACEHOLDERS, Contract, Rule
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError, place_of
-from lakegate.text import counted, did_you_mean, shown
 
 if TYPE_CHECKING:
     from sqlglot.dialects.dialect import Dialect

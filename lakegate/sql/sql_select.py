@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from lakegate.base.text import counted
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.check import Query
@@ -40,7 +41,6 @@ from lakegate.sql.typed_sql import (
     place_of,
     same,
 )
-from lakegate.text import counted
 
 # ---- FROM: datasets, subqueries and joins ----
 

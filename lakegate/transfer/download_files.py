@@ -13,8 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import InputError, NotFound
-from lakegate.extension_points import registered
+from lakegate.base.errors import InputError, NotFound
+from lakegate.base.extension_points import registered
+from lakegate.base.json_codec import decode_document
 from lakegate.gate.datasets.compare_manifest import DIALECT, copy_faults, unknown_members
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.dataset_names import dataset_named
@@ -28,7 +29,6 @@ from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
 from lakegate.gate.ports import Address
-from lakegate.json_codec import decode_document
 from lakegate.transfer.s3_checksums import Checksum, checksum_of, encoded
 
 if TYPE_CHECKING:

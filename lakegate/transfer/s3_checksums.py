@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
-from lakegate.errors import InputError, PortError
+from lakegate.base.errors import InputError, PortError
+from lakegate.base.text import counted
 from lakegate.gate.registry.routes import usable
-from lakegate.text import counted
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

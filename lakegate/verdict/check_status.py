@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from lakegate.base.text import closest, matches_pieces
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.field_paths import column_name
@@ -13,7 +14,6 @@ from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, ObservedValues, Result, Sample
-from lakegate.text import closest, matches_pieces
 from lakegate.verdict.measured_values import (
     ReportedNumbers,
     briefly,

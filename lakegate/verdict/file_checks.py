@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.admission.header import named
+from lakegate.base.text import counted
 from lakegate.contract.delivery_policy import FieldTreatment, Treatment
 from lakegate.contract.field_paths import steps_of
 from lakegate.contract.file_formats import ENCODING_TITLES
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, MalformedRecords, Result, Sample
 from lakegate.plan.slice_order import Merged, MergedSnapshot
-from lakegate.text import counted
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED
 

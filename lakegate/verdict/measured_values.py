@@ -10,13 +10,13 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
+from lakegate.base.text import counted, lasting
 from lakegate.plan.check import Check, Query, Unit
 from lakegate.plan.check_numbers import number_of, tier_holds
 from lakegate.plan.metrics import Metric, Number
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Reference
 from lakegate.plan.result import Measured, Measurement
-from lakegate.text import counted, lasting
 
 # ---- Results of queries: messages contain no value of the data ----
 

@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Final
 
 from lakegate.admission.header import named
+from lakegate.base.text import counted, limited_hints
 from lakegate.contract.delivery_policy import Mode, OnReject
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present, together
 from lakegate.plan.result import Columns, Result
-from lakegate.text import counted, limited_hints
 from lakegate.verdict.check_status import CheckOutcome, Status, check_outcome
 from lakegate.verdict.file_checks import RECORDS, file_outcomes
 from lakegate.verdict.reasons import Cause, explained, reasons

@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.errors import ContractError
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference, Request

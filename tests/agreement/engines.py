@@ -8,12 +8,12 @@ from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakegate.base.errors import LakegateError
 from lakegate.engine.attempt import Attempt
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.engine.read.data_source import LocalStore, Source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.errors import LakegateError
 from lakegate.job.judge_function import JudgeError
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lakegate.errors import ContractError
+from lakegate.base.errors import ContractError
 from lakegate.lints.linter import read
 from lakegate.rules.compile_plan import compile_plan
 from tests.agreement.cases import Case, as_yaml

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from statistics import median
 
 from infra.setup.environments import install
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.bench import stack
 from tests.bench.data import CLEAN, DIRTY, Work, prepare
 from tests.bench.sides import BY_HAND, NATIVE, SIDES, SPARK, Run, differences, timed

@@ -13,7 +13,7 @@ import yaml
 from pyarrow import csv, parquet
 
 from infra.samples.sample_data import SAMPLES, write
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.bench.weather import FIELDS, TEXTS, odcs, with_checks
 
 CACHE = ROOT / ".cache" / "bench"

@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from infra.setup.environments import install, program
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
 

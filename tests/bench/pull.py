@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import Process, Queue
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.https_source import HttpsSource
@@ -25,7 +26,6 @@ from lakegate.features.pull.pull_task import LandedPart, PullEnd, run_now, tick
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
-from lakegate.https_client import Web
 from tests.deliveries.delivery import plan_of
 from tests.fakes.receiver import certificate
 from tests.simulation.environment import LAKE, LANDING, Environment

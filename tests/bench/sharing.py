@@ -24,8 +24,8 @@ from unittest.mock import patch
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
+from lakegate.base.errors import NotFound
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import NotFound
 from lakegate.features.odf import dataset_command, read_slices
 from lakegate.features.odf.exchange.odf_import import Proof, imported, verify_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace

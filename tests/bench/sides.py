@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from infra.setup.environments import program
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.spark.local_spark import java_home
 from tests.bench.data import Work
 from tests.bench.weather import CHECKS, RULES

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from lakegate.aws.open_stack import VARIABLE
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.bench.data import CONTRACT, files
 from tests.bench.sides import LAKEGATE
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from infra.setup.browser import environment, machines_own
 from infra.setup.environments import program
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.browser.pages import dataset_report_of, report_of
 
 PICTURES = ROOT / "docs/assets"

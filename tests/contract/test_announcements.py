@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.features.announcements.announced_delivery import Announcement
 from lakegate.features.http_api.idempotency_keys import KeptRequest
 from lakegate.features.validator_api.validation_run import Validation

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed
+from lakegate.base.timestamps import moment
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.errors import ConditionFailed
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines
 from lakegate.gate.datasets.freshness_deadlines import accepted, reported
-from lakegate.timestamps import moment
 from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

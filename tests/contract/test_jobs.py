@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import IdempotencyMismatch, NotFound
+from lakegate.base.errors import IdempotencyMismatch, NotFound
 from tests.contract.conftest import Ports
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.timestamps import moment
 from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Ending, Line, Notice, Subscription
@@ -17,7 +18,6 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Expected, Pause
 from lakegate.gate.ledger.blocks import GENESIS, Head, Record, event_id
 from lakegate.gate.ports import Message
-from lakegate.timestamps import moment
 from tests.contract.conftest import Ports
 from tests.fakes.identity import ALICE
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
+from lakegate.base.timestamps import moment
 from lakegate.features.notifications.notices import (
     TRIES,
     ChannelNotice,
@@ -17,7 +18,6 @@ from lakegate.features.notifications.notices import (
     sent,
 )
 from lakegate.gate.table import workloads_key
-from lakegate.timestamps import moment
 from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

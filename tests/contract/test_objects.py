@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import ConditionFailed, NotFound
+from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.gate.ports import Address, every_version
 from tests.contract.conftest import Ports
 

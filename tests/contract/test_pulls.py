@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import ConditionFailed
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import (
     PullEnd,
@@ -21,7 +22,6 @@ from lakegate.features.pull.pull_task import (
     planned,
     unplanned,
 )
-from lakegate.timestamps import moment
 from tests.contract.conftest import Ports
 
 NOW = datetime(2026, 1, 5, 12, 30, tzinfo=UTC)

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed
+from lakegate.base.timestamps import moment
 from lakegate.contract.documents.odcs_quality import LONGEST
-from lakegate.errors import ConditionFailed
 from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
     DueSchedule,
@@ -23,7 +24,6 @@ from lakegate.features.revalidation.revalidation import (
     unplanned,
 )
 from lakegate.features.revalidation.rule_limit import MAX_STALE
-from lakegate.timestamps import moment
 from lakegate.verdict.verdict import LONGEST_RULE
 from tests.contract.conftest import Ports
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import ConditionFailed, NotFound
+from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.gate.delivery.delivery_row import (
     ApprovalAnswer,
     Decision,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, SigningDenied
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import ConditionFailed, SigningDenied
 from lakegate.gate.ledger.blocks import GENESIS, Head, canonical, digest
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ledger.signatures import SignedText

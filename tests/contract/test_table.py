@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lakegate.aws.dynamodb_table import plain, typed
-from lakegate.errors import ConditionFailed, PortError
+from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate.table import (
     AllOf,
     AnyOf,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, NextSlice, with_slices
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakegate.aws.secrets import Secrets
-from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.base.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService
 from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators, Validators
 from lakegate.gate.ports import Address

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from lakegate.base.extension_points import ROOT
 from lakegate.contract.file_formats import Storage
-from lakegate.extension_points import ROOT
 
 SERVER = """\
 import atexit, importlib, json, os, signal, sys

@@ -19,7 +19,7 @@ from infra.local.aws.guard import HEADER
 from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack, LocalState
-from lakegate.errors import NotFound
+from lakegate.base.errors import NotFound
 from lakegate.gate.delivery.delivery_row import Workload, workload_id
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery_store import Agenda

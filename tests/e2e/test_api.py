@@ -21,9 +21,9 @@ from jsonschema import Draft202012Validator
 
 from infra.local.aws.guard import HEADER
 from infra.setup.environments import program
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
 from lakegate.features.workflows.workflow_document import publish_workflow
 from lakegate.gate.delivery.protocol import State

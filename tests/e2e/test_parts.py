@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from infra.local.local_stack import ENDS, RELEASE, ROLE
-from lakegate.api import check
 from lakegate.aws.clients import client
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import Block, deliveries
+from lakegate.library.api import check
 from tests.e2e.deployed import Deployed, until
 from tests.e2e.running import CONTRACTS
 

@@ -23,7 +23,7 @@ from infra.local.local_stack import (
 from lakegate.aws import clients
 from lakegate.aws.open_stack import VARIABLE, LocalState, opened
 from lakegate.aws.stack_operations import GIVEN
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.features.deployment import account_steps
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.protocol import State

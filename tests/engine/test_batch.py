@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.job import judge_function
 from lakegate.job.judge_function import DoesNotFitError, evaluate_batch
 from lakegate.plan.plan import Plan

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 CONTRACT = """\
 apiVersion: v3.1.0

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import LocalStore, path_of
-from lakegate.errors import InputError
 from lakegate.features.odf import verify_slices
 from lakegate.features.odf.slices import merge_state, merge_strategies
 from lakegate.features.odf.slices.merge_state import (

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, Share
 from lakegate.engine.read.open_delivery import READERS
 from lakegate.engine.read.parquet_footer import footer_of
 from lakegate.engine.read.stored_types import Kind, Physical, fitting
-from lakegate.errors import InputError
 from lakegate.features.convert.schema_in_files import parquet as contract_of_parquet
 from lakegate.features.draft.data_profile import read as profiled
 from lakegate.features.drift.schema_drift import columns_in

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Origin, Rule
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.file_formats import Csv
-from lakegate.errors import ContractError
 from lakegate.plan.result import Result
 from lakegate.rules.check_builder import regex
 from tests.deliveries.delivery import Judged, plan_of, rule

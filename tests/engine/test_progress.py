@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from infra.samples.sample_data import SAMPLES, write
+from lakegate.base.extension_points import ROOT
 from lakegate.cli import terminal
 from lakegate.cli.main import app
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.engine.native_backend import measure
 from lakegate.engine.read.data_source import LocalStore
-from lakegate.extension_points import ROOT
 from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of, request_for
 from tests.deliveries.written import STORAGES, written

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from lakegate import json_codec
 from lakegate.admission import file_signatures
 from lakegate.admission.refusals import REFUSALS, refusals
+from lakegate.base import json_codec
+from lakegate.base.json_codec import canonical
 from lakegate.contract.file_formats import (
     COMPRESSIONS,
     FORMATS,
@@ -30,7 +31,6 @@ from lakegate.engine.read.data_source import Share, Store
 from lakegate.engine.read.open_delivery import OPENERS
 from lakegate.engine.read.stored_columns import Table, open_tables
 from lakegate.engine.read.stored_types import Kind, Physical, physical
-from lakegate.json_codec import canonical
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import METRICS, Metric, MetricSpec, Number
 from lakegate.plan.plan import Plan

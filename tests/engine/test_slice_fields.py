@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_repositories import checked_slice
 from lakegate.features.odf.exchange.odf_schema import odf
 from lakegate.features.odf.format.logical_hash import digest_of

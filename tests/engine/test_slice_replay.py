@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore
-from lakegate.errors import InputError
 from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
 from lakegate.features.odf.verify_slices import logical_hashes

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import MergeStrategy, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import LocalStore, path_of
-from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.read_slices import SliceTable
 from lakegate.features.odf.slices import merge_strategies, slice_writer
@@ -41,7 +42,6 @@ from lakegate.plan.slice_order import (
     StateRun,
     WrittenSlice,
 )
-from lakegate.timestamps import moment
 from tests.deliveries.delivery import measure_natively, plan_of, request_for
 from tests.deliveries.sliced import NOW, rows_of
 from tests.deliveries.written import as_parquet

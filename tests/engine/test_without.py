@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore
-from lakegate.errors import InputError
 from lakegate.features.erasure.rows_to_erase import Found, Key, without
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart

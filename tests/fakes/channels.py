@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.openlineage.openlineage_events import JudgedDelivery
 from lakegate.gate.channel_ports import Notification, channel_of
 from tests.fakes.fault_injector import FaultInjector

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.gate.ports import Message
 
 BEGINNING = datetime(2026, 1, 5, 12, tzinfo=UTC)

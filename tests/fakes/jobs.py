@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lakegate.errors import IdempotencyMismatch, InputError, NotFound
+from lakegate.base.errors import IdempotencyMismatch, InputError, NotFound
 from lakegate.gate.ports import INVOCATION, JobRun, JobState, invocation, is_invocation
 from tests.fakes.fault_injector import FaultInjector
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from lakegate.errors import AccessDenied, ConditionFailed, InputError, NotFound, PortError
+from lakegate.base.errors import AccessDenied, ConditionFailed, InputError, NotFound, PortError
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage
 from tests.fakes.fault_injector import FaultInjector, VirtualClock
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from lakegate.base.errors import NotFound, PortError, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import NotFound, PortError, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
 from lakegate.features.pull.pull_task import LandedPart
 from lakegate.gate.ports import Address

@@ -8,7 +8,7 @@ from functools import cached_property
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from lakegate.errors import SigningDenied
+from lakegate.base.errors import SigningDenied
 from lakegate.gate.ledger.signatures import fingerprint
 
 

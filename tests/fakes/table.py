@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, IdempotencyMismatch, InputError, UnreadableItem
+from lakegate.base.errors import ConditionFailed, IdempotencyMismatch, InputError, UnreadableItem
 from lakegate.gate.table import (
     ALWAYS,
     HEAD,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from lakegate.errors import NotFound, PortError, Unanswered
+from lakegate.base.errors import NotFound, PortError, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from tests.fakes.fault_injector import FaultInjector

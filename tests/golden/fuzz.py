@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.documents.read_document import parse
-from lakegate.errors import ContractError
 from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import examine, read
 from tests.golden.cases import FILES, golden

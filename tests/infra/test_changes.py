@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests import conftest
 from tests.changes import is_changed
 from tests.conftest import OF_FILES, SELF_CONTAINED
 from tests.unit.repository.layers import own_files, product
 
-IMPORTED_BY_ALL = {"lakegate/errors.py", "lakegate/extension_points.py"}
+IMPORTED_BY_ALL = {"lakegate/base/errors.py", "lakegate/base/extension_points.py"}
 """An exception class and the address of the repository: no reason to test a service again."""
 
 

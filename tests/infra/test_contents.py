@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL, Bundle, own_files
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 ENTRY = """
 from __future__ import annotations

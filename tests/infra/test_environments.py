@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.setup.environments import install, main, program, ready
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 
 def test_an_environment_is_made_once_for_each_lock_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

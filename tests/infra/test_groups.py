@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.conftest import NEEDS, group_of
 
 PROGRAMS = {"spark", "tools", "service", "simulation", "e2e"}

@@ -7,8 +7,8 @@ import pytest
 
 from infra.setup.jars import ALREADY_IN_SPARK, install_jars, sound
 from infra.setup.trust import trust_options
-from lakegate.errors import SetUpError
-from lakegate.extension_points import TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import TOOLS
 from lakegate.spark.local_spark import Jar, jars, pinned_jars
 from tests.infra.conftest import MakeJava
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.setup.java import install_java
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.spark.local_spark import INSTALLED, find_java, java_home
 from tests.infra.conftest import MakeJava
 

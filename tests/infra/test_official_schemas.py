@@ -13,8 +13,8 @@ import pytest
 
 from infra.setup import schemas
 from infra.setup.schemas import OFFICIAL, Schema, install_schemas, main, pinned_schemas
+from lakegate.base.errors import SetUpError
 from lakegate.contract.documents import dcs, odcs
-from lakegate.errors import SetUpError
 
 CONTENT = b'{"type": "object"}'
 

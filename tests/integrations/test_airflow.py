@@ -18,8 +18,8 @@ from typing import TypeVar
 import pytest
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT
 from tests.sam.emulator import free_port
 from tests.unit.features.http_api.api_server import Server
 

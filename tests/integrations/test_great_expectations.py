@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from infra.setup.environments import program
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT
 
 CONTRACT = """apiVersion: v3.1.0
 kind: DataContract

@@ -12,7 +12,7 @@ import pytest
 from lakegate_airflow import get_provider_info, lakegate_client
 from lakegate_airflow.lakegate_client import Client, LakegateApiError, words
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.unit.features.http_api.api_server import Server
 
 TOKEN = "the-secret-token"

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.mutation.mutants import Mutant, drawn
 from tests.mutation.packages import PACKAGES
 from tests.mutation.runs import Covered, Fate, covered_by, fate, prepare

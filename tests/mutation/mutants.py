@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.setup.environments import program
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 PROGRAM = Path(__file__).with_name("cosmic.py")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.mutation.__main__ import SURVIVORS, explanation
 from tests.mutation.mutants import Mutant
 from tests.mutation.packages import PACKAGES

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from infra.samples.sample_data import CORRECTED, DELIVERED, SampleFile, write
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.verdict.check_status import CheckOutcome, Status

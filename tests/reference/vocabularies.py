@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract
-from lakegate.errors import ContractError
 from lakegate.features.convert import dbt_manifest
 from lakegate.features.deequ.deequ_constraints import CONSTRAINTS
 from lakegate.features.great_expectations.expectations import EXPECTATIONS

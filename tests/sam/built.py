@@ -15,7 +15,7 @@ import yaml
 from infra.local.local_stack import BYTECODE
 from infra.packaging import bundles
 from infra.setup.environments import program
-from lakegate.extension_points import TOOLS
+from lakegate.base.extension_points import TOOLS
 
 ROOT = Path(__file__).parents[2]
 QUIET = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from tests.fakes.receiver import certificate
 from tests.sam.aws import BUS, Aws, Deployed
 from tests.sam.built import Stack, build

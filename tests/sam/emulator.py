@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lakegate.extension_points import TOOLS
+from lakegate.base.extension_points import TOOLS
 from tests.sam.built import Stack
 
 SITE = TOOLS / "sam/lib/python3.11/site-packages"

@@ -19,7 +19,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 from infra.setup.environments import program
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.sam.emulator import RUNTIME, SITE
 
 TAG = "python:3.13-x86_64"

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from lakegate.aws.dynamodb_table import DynamoTable
+from lakegate.base.json_codec import canonical
 from lakegate.contract.logical_types import LogicalType
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.table import TableName
-from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Result
 from tests.sam.conftest import Environment

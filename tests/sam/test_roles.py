@@ -19,8 +19,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.setup.environments import program
 from lakegate.aws import clients
+from lakegate.base.errors import SetUpError
 from lakegate.cli.main import main
-from lakegate.errors import SetUpError
 from lakegate.local_check import data_in_s3
 from tests.sam.built import ROOT, sam
 from tests.sam.emulator import REGION, free_port

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Origin, Rule
 from lakegate.engine.evaluate.pattern_search import Search as EngineSearch
 from lakegate.engine.evaluate.pattern_search import searches_of
-from lakegate.errors import ContractError
 from lakegate.lints.pattern_lints import superlinear
 from lakegate.patterns.date_formats import compile_format
 from lakegate.patterns.ecma_patterns import rewritten

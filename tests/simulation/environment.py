@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from lakegate.errors import ConditionFailed, NotFound, PortError
+from lakegate.base.errors import ConditionFailed, NotFound, PortError
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import ALONE, Dependencies, JobSettings, Places, Timing

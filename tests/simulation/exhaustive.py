@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 
-from lakegate.errors import AccessDenied, Archived, PortError
+from lakegate.base.errors import AccessDenied, Archived, PortError
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.delivery_store import Pause

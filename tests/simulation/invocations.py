@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from lakegate.errors import PortError, Unanswered
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.gate.effects import Call, Effect, Steps
 
 

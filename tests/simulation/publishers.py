@@ -14,10 +14,11 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from lakegate.base.errors import InputError, LakegateError, PortError
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
-from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.lifecycle import TASK
 from lakegate.gate.effects import Call, Effect, Steps, run
@@ -28,8 +29,7 @@ from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import leading
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.send_messages import notify
-from lakegate.inheritance import Resolver
-from lakegate.timestamps import instant_of, moment
+from lakegate.inheritance.inherited_documents import Resolver
 from tests.simulation.environment import LAKE, LANDING, Environment
 from tests.simulation.lifecycle import Lifecycles, manifests
 from tests.simulation.promises import Violation

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+from lakegate.base.errors import AccessDenied, Archived
 from lakegate.contract.delivery_policy import MergeStrategy
-from lakegate.errors import AccessDenied, Archived
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State

@@ -11,8 +11,8 @@ from itertools import count
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs, Treatment
-from lakegate.errors import InputError
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.effects import Call, Effect, Steps

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.plan.slice_order import Merged, MergedSnapshot, StateRun, WrittenRun, WrittenSlice
 from tests.fakes.objects import MemoryObjects

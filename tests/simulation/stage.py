@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from lakegate.errors import (
+from lakegate.base.errors import (
     ConditionFailed,
     InputError,
     LakegateError,
@@ -18,6 +18,7 @@ from lakegate.errors import (
     TransactionConflict,
     Unanswered,
 )
+from lakegate.base.timestamps import moment
 from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery, announce, available
 from lakegate.features.workflows.callbacks import UnknownToken, called_back
 from lakegate.gate.datasets.dataset_lines import Line
@@ -32,7 +33,6 @@ from lakegate.gate.ports import JobState
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
 from tests.simulation.environment import Environment

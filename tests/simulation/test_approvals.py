@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError, Unanswered
+from lakegate.base.errors import InputError, Unanswered
 from lakegate.features.proposals.proposal import approve, propose
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lakegate.errors import InputError, LakegateError, NotFound, Throttled, Unanswered
+from lakegate.base.errors import InputError, LakegateError, NotFound, Throttled, Unanswered
 from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.advance import advance

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
-from lakegate.errors import InputError
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_lines import DatasetLines, Ending, Line
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
@@ -26,7 +27,6 @@ from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.table import Row
-from lakegate.timestamps import moment
 from tests.fakes.table import MemoryTable
 from tests.simulation.environment import LAKE, Environment
 from tests.simulation.promises import Violation

@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
+from lakegate.base.timestamps import instant_of
 from lakegate.features.revalidation.revalidation import TASK, stale_rules
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import GENESIS, digest
 from lakegate.gate.ports import JobState, Message
 from lakegate.gate.scheduled_tasks import run_row
-from lakegate.timestamps import instant_of
 from tests.fakes.jobs import Ending, Run
 from tests.simulation.environment import LINE
 from tests.simulation.invocations import Fault, Invocation, is_found

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from lakegate.errors import AccessDenied
+from lakegate.base.errors import AccessDenied
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import PUSH, Outcome, State
 from lakegate.gate.effects import Effect

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from lakegate.base.errors import LakegateError, Unanswered
 from lakegate.contract.delivery_policy import MergeStrategy, Treatment
-from lakegate.errors import LakegateError, Unanswered
 from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause

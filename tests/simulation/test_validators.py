@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.base.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.delivery.advance import advance

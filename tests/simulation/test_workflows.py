@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 import yaml
 
-from lakegate.errors import ContractError
+from lakegate.base.errors import ContractError
 from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery import protocol
 from lakegate.gate.delivery.protocol import Operation, Outcome, State, Transition

@@ -28,8 +28,8 @@ from infra.local.emr.api_shapes import ThrottlingError
 from infra.local.emr.quotas import QUEUED, RATES, VCPUS, TokenBuckets
 from lakegate.aws.settings import DEFAULTS
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU, most_executors
+from lakegate.base.errors import ConditionFailed, LakegateError, Throttled, TransactionConflict
 from lakegate.contract.delivery_policy import Policy
-from lakegate.errors import ConditionFailed, LakegateError, Throttled, TransactionConflict
 from lakegate.features.deployment.estimate_command import (
     EXECUTOR_SECONDS,
     FUNCTION_SECONDS,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lakegate.errors import LakegateError, PortError, Unanswered
+from lakegate.base.errors import LakegateError, PortError, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService, add_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.delivery.delivery_row import Workload

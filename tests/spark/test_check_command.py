@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from infra.samples.sample_data import SAMPLES, write
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from tests.published_schemas import validate
 
 pytestmark = pytest.mark.spark

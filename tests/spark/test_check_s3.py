@@ -14,7 +14,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from infra.samples.sample_data import SAMPLES, write
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 pytestmark = pytest.mark.spark
 

@@ -24,7 +24,7 @@ from infra.local.emr.quotas import NONE, QUEUED, VCPUS, Quotas, read_rates
 from infra.local.emr.run_life import EventBridge, Life, Reporter
 from infra.local.emr.server import Service, ServiceServer
 from infra.local.emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 UNUSABLE: Final = 2
 SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from infra.local.emr.api_shapes import ThrottlingError
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 
 class CallRate(NamedTuple):

@@ -42,7 +42,7 @@ from infra.local.emr.quotas import TokenBuckets
 from infra.local.emr.run_life import Life
 from infra.local.emr.spark_processes import Executor
 from infra.local.emr.spark_rules import refuse_workers
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 HOST: Final = "127.0.0.1"
 HEALTH: Final = ("GET", "/_health")

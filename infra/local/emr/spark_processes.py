@@ -23,7 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.local.emr.api_shapes import Parameters, Stop, StoppedError
 from infra.local.emr.job_runs import Run
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.spark.local_spark import jars, java_home, pinned_jars, use_local_spark
 
 if TYPE_CHECKING:

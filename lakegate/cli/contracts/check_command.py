@@ -10,17 +10,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final
 
-from lakegate import contract_files
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.base.errors import InputError, LakegateError
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted, listed
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
 from lakegate.cli.options import DATA, ApiUrl, AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Word
 from lakegate.contract.contract_model import Contract
-from lakegate.contract_files import ParentPlaces, plan_of
-from lakegate.errors import InputError, LakegateError
-from lakegate.json_codec import encode
+from lakegate.library import contract_files
+from lakegate.library.contract_files import ParentPlaces, plan_of
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument, against, earlier, lines
@@ -29,7 +30,6 @@ from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 from lakegate.report import failing_rows_file
 from lakegate.report.delivery_report import Report, progress
 from lakegate.report.verdict_text import WORDS, CheckedDelivery, print_wrapped, show
-from lakegate.text import counted, listed
 from lakegate.verdict.verdict import Verdict, worst
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
@@ -18,13 +19,12 @@ from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
-from lakegate.inheritance import Inherited, ParentDocument, inherited_elements, resolve
+from lakegate.inheritance.inherited_documents import Inherited, ParentDocument, inherited_elements, resolve
+from lakegate.library.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
 from lakegate.plan.plan import Plan
-from lakegate.published_contracts import ContractDocument, DescribedVersion, DescribedVersions, described
-from lakegate.text import counted
 
 if TYPE_CHECKING:
-    from lakegate.stack import StackFacade
+    from lakegate.library.stack import StackFacade
 
 Filter: TypeAlias = Annotated[list[str] | None, Option(help="Only contracts with this label.", metavar="NAME")]
 

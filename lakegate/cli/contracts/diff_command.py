@@ -7,15 +7,15 @@ from enum import StrEnum
 from typing import Annotated
 
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.base.text import markdown
+from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import DefinitionRoot, Local, StackName
-from lakegate.contract_files import named_version
 from lakegate.diff.change_kinds import Change, VersionComparison
 from lakegate.diff.diff_contracts import compare
-from lakegate.text import markdown
-from lakegate.text import printable as escaped
+from lakegate.library.contract_files import named_version
 
 REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}

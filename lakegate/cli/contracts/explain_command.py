@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import load
+from lakegate.base.text import did_you_mean, shown
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.errors import InputError
-from lakegate.json_schemas import load
 from lakegate.lints.lint_codes import CODES
-from lakegate.text import did_you_mean, shown
 from lakegate.verdict.value_mistakes import MISTAKES
 
 FOLDER = "lakegate.cli.contracts.explanations"

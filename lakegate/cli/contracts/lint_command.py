@@ -10,17 +10,17 @@ from pathlib import PurePath
 from typing import Annotated
 
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import DefinitionRoot, Local, ParentPaths, StackName
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import InputDocument, ParentPlaces, sources
-from lakegate.errors import InputError
-from lakegate.json_codec import encode
+from lakegate.library.contract_files import InputDocument, ParentPlaces, sources
 from lakegate.lints.linter import Examined, LintReport, Unreadable, lint_report
-from lakegate.text import counted
-from lakegate.text import printable as escaped
 
 
 class LintFormat(Enum):
@@ -81,7 +81,7 @@ def _judge(files: list[str], places: ParentPlaces, *, only_contracts: bool) -> t
     """The problems of each document, and why others could not be read."""
     from lakegate.contract.documents.data_products import is_contract_name, is_product  # noqa: PLC0415 -- yaml, for this command alone
     from lakegate.contract.documents.document_formats import declares_format  # noqa: PLC0415 -- as above
-    from lakegate.inheritance import resolve  # noqa: PLC0415 -- as above
+    from lakegate.inheritance.inherited_documents import resolve  # noqa: PLC0415 -- as above
     from lakegate.lints.product_lints import examined_product  # noqa: PLC0415 -- as above
 
     judged: dict[str, Examined] = {}

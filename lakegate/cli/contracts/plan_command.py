@@ -9,17 +9,17 @@ from typing import Annotated
 import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.base.errors import ContractError
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson, DefinitionRoot, Local, OfDataset, ParentPaths, StackName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.delivery_policy import OnReject
-from lakegate.contract_files import ParentPlaces, load, plan_of
-from lakegate.errors import ContractError
+from lakegate.library.contract_files import ParentPlaces, load, plan_of
 from lakegate.plan.check import Check
 from lakegate.plan.plan import Plan
-from lakegate.text import counted
 
 REFUSED = 1
 

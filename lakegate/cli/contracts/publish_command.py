@@ -7,6 +7,8 @@ from itertools import chain
 from shlex import quote
 from typing import Annotated, TypeVar
 
+from lakegate.base.json_codec import decode
+from lakegate.base.text import counted, listed
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command
@@ -14,12 +16,10 @@ from lakegate.cli.contracts.diff_command import print_comparison
 from lakegate.cli.contracts.lint_command import REFUSED, problems_in_words
 from lakegate.cli.options import DefinitionRoot, Yes
 from lakegate.cli.terminal import Word
-from lakegate.contract_files import InputDocument
 from lakegate.diff.change_kinds import VersionComparison
 from lakegate.gate.registry.publish_contract import DocumentRefused, IncompatibleVersion, PublicationRefused
-from lakegate.json_codec import decode
-from lakegate.lints.linter import Examined, LintReport, lint_report
-from lakegate.published_contracts import (
+from lakegate.library.contract_files import InputDocument
+from lakegate.library.published_contracts import (
     DocumentToPublish,
     NewProposal,
     PlannedPublication,
@@ -29,8 +29,8 @@ from lakegate.published_contracts import (
     RefusedNumber,
     WeakerChild,
 )
-from lakegate.stack import StackFacade
-from lakegate.text import counted, listed
+from lakegate.library.stack import StackFacade
+from lakegate.lints.linter import Examined, LintReport, lint_report
 
 SHORT = 12
 """Digits of a digest that people read."""

@@ -12,10 +12,10 @@ from lakegate.cli.command_runner import CommandResult, confirm, facade_command, 
 from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
 from lakegate.gate.registry.routes import as_judged, lint_routes
-from lakegate.published_routes import DescribedRoute, Routes, WantedRoute, described_route
+from lakegate.library.published_routes import DescribedRoute, Routes, WantedRoute, described_route
 
 if TYPE_CHECKING:
-    from lakegate.stack import StackFacade
+    from lakegate.library.stack import StackFacade
 
 FOUND = 1
 app = CommandGroup(help="Define which landing keys belong to which contract, dataset and line.")

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import click
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import EDITOR, for_editors
+from lakegate.base.text import listed
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, usable, write_text
-from lakegate.errors import InputError
-from lakegate.json_schemas import EDITOR, for_editors
-from lakegate.text import listed
 
 FORMAT = "The format of the documents, by default that of drafts: odcs-3.1.0."
 OUTPUT = "The file to write, which ends in .json; one that exists is replaced. By default standard output."

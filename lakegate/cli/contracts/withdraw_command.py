@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded
+from lakegate.base.text import shown
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal
 from lakegate.gate.registry.withdraw_version import withdraw as take_back
-from lakegate.published_contracts import NewProposal, new_proposal
-from lakegate.text import shown
+from lakegate.library.published_contracts import NewProposal, new_proposal
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.aws.clients import client
 from lakegate.aws.kms_signing import KmsKey
+from lakegate.base.errors import InputError, SetUpError
+from lakegate.base.text import counted, shown
 from lakegate.cli import terminal
-from lakegate.errors import InputError, SetUpError
 from lakegate.gate.ledger.blocks import AnyBlock, Head
 from lakegate.gate.ledger.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
-from lakegate.text import counted, shown
 
 if TYPE_CHECKING:
     from lakegate.aws.open_stack import DeployedStack

@@ -11,16 +11,16 @@ from itertools import chain
 from typing import Annotated, Any, Final
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted, shown
+from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.options import DatasetName, Local, TargetFolder
-from lakegate.errors import InputError
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.text import counted, shown
-from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, ending_of, head_of
 
 DIFFERS = 1

@@ -13,12 +13,12 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Grid, Word
-from lakegate.described_deliveries import sections_of
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.ledger_store import HistoryEntry
+from lakegate.library.described_deliveries import sections_of
 from lakegate.verdict.verdict import BrokenRule
 
 HISTORY_SECTIONS: Final = "history sections"

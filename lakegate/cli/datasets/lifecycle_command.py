@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
-from lakegate import timestamps
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base import timestamps
+from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import DatasetName, Yes
-from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, side_effects

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import listed
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import AsJson, DatasetName
 from lakegate.cli.terminal import Grid
-from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
 from lakegate.gate.ledger.blocks import KINDS, AnyBlock, Block, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
-from lakegate.text import listed
 
 BLOCKS = 20
 COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")

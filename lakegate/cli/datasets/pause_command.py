@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import DatasetName
-from lakegate.described_deliveries import in_utc
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.effects import run
-from lakegate.text import counted
+from lakegate.library.described_deliveries import in_utc
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
 from lakegate.cli.options import DatasetName, Days
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
-from lakegate.json_codec import DOCUMENT_NAME
 from lakegate.report.dataset_report import DatasetHistory, last_times, render_line
-from lakegate.text import counted
 from lakegate.verdict.verdict import Verdict
 
 # ---- `lakegate report` ----

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.errors import InputError
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.restore_object import LostObject, lost_object, record_restored
-from lakegate.text import counted
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
 

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
@@ -15,7 +17,6 @@ from lakegate.cli.datasets.lifecycle_command import dataset_of_contract, lifecyc
 from lakegate.cli.options import DatasetName
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.gate.datasets import dataset_lines
 from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, warning
@@ -24,7 +25,6 @@ from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubsc
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
-from lakegate.timestamps import moment
 
 Team = Annotated[str, Option("--as", help="The team that is notified.", show_default=False)]
 Audience = Annotated[str, Option(help="consumer, producer or operator.")]

@@ -10,6 +10,9 @@ from shlex import quote
 from typing import Annotated, Any, Final
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded, names, registered
+from lakegate.base.text import counted, printable
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
@@ -29,15 +32,12 @@ from lakegate.cli.datasets.chain_proofs import (
 )
 from lakegate.cli.options import Local, OptionalDatasetName, StackName
 from lakegate.cli.terminal import Word
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names, registered
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.compare_objects import Compared, DamagedObject, compared_objects
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import Signatures
 from lakegate.gate.ledger.verification import ChainFault
-from lakegate.text import counted, printable
 from lakegate.transfer.download_files import compared_files
 
 # ---- Comparisons of the core ----

@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded
+from lakegate.base.text import shown
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, facade_command
 from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
-from lakegate.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.gate.registry.withdraw_version import Withdrawal
+from lakegate.library.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
+from lakegate.library.published_contracts import ConfirmApproval, PublicationEffects, PublishedVersion, RefusedNumber
+from lakegate.library.stack import StackFacade, open_stack
 from lakegate.lints.linter import LintReport
-from lakegate.published_contracts import ConfirmApproval, PublicationEffects, PublishedVersion, RefusedNumber
-from lakegate.stack import StackFacade, open_stack
-from lakegate.text import shown
-from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import ACCEPTING
 
 if TYPE_CHECKING:

@@ -12,14 +12,13 @@ from datetime import (
 from enum import StrEnum
 from typing import Annotated, Final
 
+from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
-from lakegate.described_deliveries import SHORT_ID, STANDING, DeliveryStatus, StartedReplay, in_utc, status_of_account
-from lakegate.errors import InputError, LakegateError
 from lakegate.gate.datasets.dataset_names import datasets_fitting
 from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.delivery_objects import row_of
@@ -29,7 +28,15 @@ from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.stack import StackFacade
+from lakegate.library.described_deliveries import (
+    SHORT_ID,
+    STANDING,
+    DeliveryStatus,
+    StartedReplay,
+    in_utc,
+    status_of_account,
+)
+from lakegate.library.stack import StackFacade
 
 # ---- Many replays ----
 # Each run reads the selection again. A quarantined delivery that was replayed has a replay, and a failed one that is being

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
     BESIDE,
@@ -24,7 +26,11 @@ from lakegate.cli.command_runner import (
 )
 from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
-from lakegate.described_deliveries import (
+from lakegate.gate.delivery.clean_up import page_of
+from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
+from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
+from lakegate.gate.delivery.protocol import State
+from lakegate.library.described_deliveries import (
     LATEST,
     SHORT_ID,
     STANDING,
@@ -35,21 +41,15 @@ from lakegate.described_deliveries import (
     standing,
     status_of_account,
 )
-from lakegate.errors import InputError
-from lakegate.gate.delivery.clean_up import page_of
-from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
-from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
-from lakegate.gate.delivery.protocol import State
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
-from lakegate.text import counted
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import Account
-    from lakegate.stack import StackFacade
+    from lakegate.library.described_deliveries import Account
+    from lakegate.library.stack import StackFacade
 
 # ---- `lakegate status` ----
 

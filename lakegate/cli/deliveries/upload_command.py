@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError, LakegateError, PortError
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, extended, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
-from lakegate.described_deliveries import Account, DeliveryStatus, status_of_account
-from lakegate.errors import InputError, LakegateError, PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.text import counted
+from lakegate.library.described_deliveries import Account, DeliveryStatus, status_of_account
 from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, send
 

@@ -9,11 +9,11 @@ from enum import IntEnum
 
 from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import delivery_in_words
-from lakegate.described_deliveries import Account, account, standing, status_of_account
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
+from lakegate.library.described_deliveries import Account, account, standing, status_of_account
 
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3

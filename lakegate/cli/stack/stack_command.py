@@ -29,11 +29,11 @@ from lakegate.aws.stack_operations import (
     restore_drift,
     resume_stack,
 )
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
-from lakegate.errors import InputError
-from lakegate.text import counted
 
 # ---- `lakegate redrive` ----
 

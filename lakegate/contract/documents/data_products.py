@@ -8,13 +8,13 @@ from pathlib import PurePosixPath
 
 import yaml
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.documents.dcs import TYPES
 from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.key_table import ODCS_TYPES
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.physical_types import PHYSICAL
-from lakegate.errors import ContractError, Problem
-from lakegate.text import did_you_mean, shown
 
 # ---- Contracts by file name ----
 

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from lakegate.base.errors import Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.documents.document_root import about
@@ -25,10 +27,8 @@ from lakegate.contract.documents.unknown_keys import warn_unknown_keys
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.named_fields import with_paths, written_names
-from lakegate.errors import Problem
 from lakegate.patterns.ecma_patterns import PatternError
 from lakegate.patterns.name_patterns import file_names
-from lakegate.text import did_you_mean, shown
 
 VERSIONS = ("0.1.3",)
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import (
     COMMON,
     NESTED_KIND,
@@ -52,8 +54,6 @@ from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, el
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType, decimal_scale
 from lakegate.contract.named_fields import with_paths
 from lakegate.contract.physical_types import digit_bounds
-from lakegate.errors import ContractError, Problem
-from lakegate.text import did_you_mean, shown
 
 # ---- Fields ----
 

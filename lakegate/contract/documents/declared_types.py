@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Field, Shape, shape_of
 from lakegate.contract.documents.imported_schema import ExpressedRequirements
 from lakegate.contract.documents.key_table import OFFSET
 from lakegate.contract.documents.odcs_fields import RANGES, TIMEZONE
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.contract.physical_types import digit_bounds, digits_of, length_of, type_word, zone_of
-from lakegate.text import shown
 
 _BITS = {
     **dict.fromkeys(("smallint", "short", "tinyint", "byteint", "byte", "smallserial"), 16),

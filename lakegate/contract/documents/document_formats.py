@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from lakegate.base.errors import Problem
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents import dcm, dcs, odcs
 from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import KEPT, document_of
 from lakegate.contract.documents.ref_definitions import embedded
-from lakegate.errors import Problem
-from lakegate.text import did_you_mean, listed, shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import About, Deprecation, Server
 from lakegate.contract.documents.document_tree import Notes, Place, exact, texts
 from lakegate.contract.documents.key_table import ABOUT, Family, texts_at
 from lakegate.contract.file_formats import FORMATS, Format
-from lakegate.text import did_you_mean, listed, shown
 
 DEPRECATION = "deprecation"
 DEPRECATION_KEYS = ("announced", "sunset_date", "replacement", "migration_guide", "reason")

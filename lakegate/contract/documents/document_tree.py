@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
+from lakegate.base.errors import Problem
 from lakegate.contract.contract_model import Example, Origin
-from lakegate.errors import Problem
 
 Scalar = str | bool | int | Decimal | None
 

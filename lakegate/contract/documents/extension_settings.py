@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
 from lakegate.contract.delivery_policy import (
     MAX_BATCH_BYTES,
@@ -40,7 +41,6 @@ from lakegate.contract.file_formats import (
     Storage,
 )
 from lakegate.contract.name_times import WRITTEN, pattern_of
-from lakegate.text import did_you_mean, listed, shown
 
 # ---- Values of the extension ----
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import dataset_name
 from lakegate.contract.contract_model import NESTED_KIND, Comparison, Contract, Dataset, Field, Origin, Rule, Severity
 from lakegate.contract.documents.document_tree import rule_id
 from lakegate.contract.documents.odcs_quality import NO_ROW
@@ -15,8 +17,6 @@ from lakegate.contract.field_paths import FieldPath, steps_of
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.physical_types import scale_of
-from lakegate.errors import InputError
-from lakegate.text import dataset_name
 
 # ---- Contracts from schemas of other tools ----
 # Every reader of a schema fills an `ImportedSchema`; `contract()` is then written as ODCS, or as any other target.

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import (
     COMMON,
     PLACEHOLDERS,
@@ -35,8 +37,6 @@ from lakegate.contract.documents.unknown_keys import (
 )
 from lakegate.contract.field_paths import path_of
 from lakegate.contract.named_fields import with_paths
-from lakegate.errors import ContractError, Problem
-from lakegate.text import shown
 
 # ---- References between fields ----
 

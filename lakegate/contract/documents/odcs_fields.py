@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import Notes, Place, exact, examples, rule_id, texts
 from lakegate.contract.documents.key_table import (
@@ -27,7 +28,6 @@ from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, el
 from lakegate.contract.logical_types import PRECISION, SCALE, TOO_MANY_DIGITS, LogicalType
 from lakegate.contract.physical_types import EXACT, PHYSICAL, digits_of, element_of, scale_of, type_word
 from lakegate.patterns.date_formats import compile_java_format
-from lakegate.text import did_you_mean, shown
 
 # ---- Options of logical types ----
 

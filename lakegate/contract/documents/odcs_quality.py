@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from lakegate.base.errors import ContractError
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import Comparison, Rule, Severity
 from lakegate.contract.documents.document_tree import Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.field_paths import FieldPath
 from lakegate.contract.named_fields import written_names
 from lakegate.contract.schedules import CRON, ScheduleError, of_cron, of_quartz, schedule
-from lakegate.errors import ContractError
 from lakegate.plan.check import Interval
-from lakegate.text import did_you_mean, listed, shown
 
 OPERATORS: dict[str, Callable[..., Interval]] = {
     "mustBe": lambda x: Interval(x, x),

@@ -16,9 +16,9 @@ from typing import NoReturn
 
 import yaml
 
+from lakegate.base.errors import ContractError, Problem
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Scalar, Step, address
 from lakegate.contract.documents.syntax_mistakes import mark_of, mistake_of
-from lakegate.errors import ContractError, Problem
 
 # ---- Types of unquoted texts ----
 # This is the core schema of YAML 1.2 without octal, hexadecimal and infinite numbers and leading zeros: `NO`, `12:30`, `010`

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from lakegate.base.errors import ContractError, InputError, Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Notes, Place
 from lakegate.contract.documents.read_document import (
     DEEPEST_LEVEL,
@@ -19,8 +21,6 @@ from lakegate.contract.documents.read_document import (
     too_long,
 )
 from lakegate.contract.documents.schema_validation import COMMENT, NO_VALUE, begins_comment
-from lakegate.errors import ContractError, InputError, Problem
-from lakegate.text import did_you_mean, shown
 
 # ---- Definitions in files beside a document, and on the web ----
 #     bundled(text, read, above)   the document with the definitions that it uses, in the key `definitionFiles` at its end

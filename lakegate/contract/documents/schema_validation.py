@@ -12,9 +12,9 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lakegate.base.errors import Problem, SetUpError
+from lakegate.base.text import counted, did_you_mean, listed, shown
 from lakegate.contract.documents.document_tree import Document, Place, Step, address
-from lakegate.errors import Problem, SetUpError
-from lakegate.text import counted, did_you_mean, listed, shown
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator

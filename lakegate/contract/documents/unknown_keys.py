@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lakegate.base.errors import Problem
+from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.document_tree import Document, Notes, Place, address
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
 from lakegate.contract.documents.odcs_quality import LISTS, OLDER, SPELLINGS, operators
 from lakegate.contract.documents.schema_validation import NOT_FITTING, OTHER_WORDS, load, resolve_reference
-from lakegate.errors import Problem
-from lakegate.text import did_you_mean, shown
 
 if TYPE_CHECKING:
     Schema = Mapping[str, Any]

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.text import shown
 from lakegate.contract.file_formats import Compression
 from lakegate.engine.read.compression import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.compression import unpacked as pieces_of
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import LAST_DAY, LAST_EXACT, LAST_MOMENT, MAX_DIGITS, Kind, Physical
-from lakegate.text import shown
 
 if TYPE_CHECKING:
 

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.text import counted
 from lakegate.contract.file_formats import Compression, CompressionSpec
 from lakegate.engine.read.data_source import Share, Store
 from lakegate.plan.request import StagedPart
-from lakegate.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

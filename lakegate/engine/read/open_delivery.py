@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import TEXT_REFUSALS, UnreadableError, refuse, settled
 from lakegate.admission.header import HEAD, text_of
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.child_reader import ApartReader
@@ -22,10 +24,8 @@ from lakegate.engine.read.data_source import Source, Store, of_object
 from lakegate.engine.read.json import open_json
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import Reader, open_tables
-from lakegate.errors import InputError
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
-from lakegate.text import counted
 
 if TYPE_CHECKING:
     Open = Callable[[Plan, tuple[StagedPart, ...], Store, list[bytes]], Source]

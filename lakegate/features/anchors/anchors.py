@@ -16,7 +16,8 @@ from itertools import pairwise
 from typing import Annotated, Final, Literal, NamedTuple
 
 from lakegate.aws.settings import Settings
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.dependencies import Dependencies
@@ -27,7 +28,6 @@ from lakegate.gate.ledger.record_contents import PUBLIC_KEY
 from lakegate.gate.ledger.signatures import SHORT, Verifies, fingerprint, is_public_key
 from lakegate.gate.ports import Address, ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Publication
-from lakegate.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
 
 # ---- Daily anchors ----
 # The anchor of a day has one part or more, each a document. docs/ledger.md describes them for other languages.

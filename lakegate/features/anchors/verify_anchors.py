@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from lakegate.aws.open_stack import DeployedStack, asked, entered, opened, readable_errors
 from lakegate.aws.wiring import SystemClock
+from lakegate.base.errors import InputError, SetUpError
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets.chain_proofs import FETCHED, KMS, AnchorOptions, KeptAnchors, signatures_by, signatures_of
-from lakegate.errors import InputError, SetUpError
 from lakegate.features.anchors.anchors import FOLDER, AnchorFault, AnchorFlaw, Anchors, contradictions
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.dependencies import Dependencies
@@ -21,7 +22,6 @@ from lakegate.gate.ledger.blocks import Head
 from lakegate.gate.ledger.ledger_yaml import Passed, stored_faults, verified
 from lakegate.gate.ledger.signatures import SHORT
 from lakegate.gate.ledger.verification import ChainFault
-from lakegate.text import counted
 
 # ---- Anchors in the stack's own bucket ----
 # The key of an anchor that a person keeps is the anchor: `<chain>/<height>=<digest>`, and the object is empty. Daily anchors

@@ -14,10 +14,13 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.refusals import refused_by_name
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
+from lakegate.base.errors import ConditionFailed, InputError, LakegateError
+from lakegate.base.json_codec import OMITTED, canonical, decode, encode
+from lakegate.base.text import listed
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.features.announcements.data_summary import SummaryRefusal, kept, summary_refusals
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.gate.datasets.dataset_lines import strictest
@@ -42,9 +45,6 @@ from lakegate.gate.table import (
     found,
     workloads_key,
 )
-from lakegate.json_codec import OMITTED, canonical, decode, encode
-from lakegate.text import listed
-from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
+from lakegate.base.timestamps import instant_of
 from lakegate.contract.contract_model import is_usable
 from lakegate.features.announcements.wanted_delivery import Announced, WantedDelivery
 from lakegate.gate.effects import run
-from lakegate.http_messages import (
+from lakegate.library.http_messages import (
     DELIVER,
     JSON,
     Endpoint,
@@ -25,7 +26,6 @@ from lakegate.http_messages import (
     other_form,
     representation,
 )
-from lakegate.timestamps import instant_of
 
 if TYPE_CHECKING:
     from lakegate.features.announcements.announced_delivery import Announcement

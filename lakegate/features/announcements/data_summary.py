@@ -14,10 +14,10 @@ from typing import Final
 
 from lakegate.admission.file_signatures import declared_format
 from lakegate.admission.refusals import refused_by_size
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.logical_types import LogicalType, literal, text_of
-from lakegate.errors import InputError
 from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary, ExtremeValue
 from lakegate.plan.check import Check, Tier, tiers_of
 from lakegate.plan.metrics import Metric

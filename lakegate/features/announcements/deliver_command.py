@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
 from lakegate.cli.options import Timeout, Wait
-from lakegate.errors import InputError
-from lakegate.stack import Refused, RemoteStack, known_form, remote_stack
+from lakegate.library.stack import Refused, RemoteStack, known_form, remote_stack
 from lakegate.transfer.upload_files import read
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from lakegate import contract_files
 from lakegate.aws.open_stack import DEFAULT_STACK
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import encode
+from lakegate.base.text import printable, shown
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
@@ -18,10 +20,9 @@ from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.field_paths import column_name
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.contract_files import ParentPlaces, plan_of
-from lakegate.errors import InputError
 from lakegate.features.announcements.wanted_delivery import ColumnSummary, DataSummary
-from lakegate.json_codec import encode
+from lakegate.library import contract_files
+from lakegate.library.contract_files import ParentPlaces, plan_of
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import DataFile
 from lakegate.plan.check import NONE, Check, Tier, Unit
@@ -29,7 +30,6 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Present, Within
 from lakegate.plan.result import Result
-from lakegate.text import printable, shown
 
 OF_NUMBERS: Final = (LogicalType.INTEGER, LogicalType.NUMBER)
 EXACT: Final = 2**53

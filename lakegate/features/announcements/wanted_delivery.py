@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from lakegate.base.json_codec import OMITTED, Bounds, Exact, Pattern, Permitted
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.json_codec import OMITTED, Bounds, Exact, Pattern, Permitted
 
 _READ = tuple(each.value for each in Format if each not in {Format.UNKNOWN, Format.ANY_JSON})
 ContractId = Annotated[str, Bounds(1, 1000)]

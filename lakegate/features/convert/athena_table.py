@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract, Dataset, full_dataset_name
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, unread_csv
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.features.convert.ddl_dialect import DdlDialect
 
 BUCKET = "LAKE-BUCKET"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, express, lost_type
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, part
 from lakegate.contract.logical_types import PRECISION, LogicalType
-from lakegate.errors import InputError
-from lakegate.text import shown
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 NAMESPACE = re.compile(rf"{NAME.pattern}(?:\.{NAME.pattern}){{0,31}}")

@@ -9,15 +9,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import printable as escaped
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import AsJson, DefinitionRoot
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.documents.document_tree import Document, Notes
 from lakegate.contract.documents.imported_schema import Converted
-from lakegate.contract_files import NO_DATASET, STANDARD_OUTPUT, writable, write_draft
-from lakegate.errors import InputError
-from lakegate.text import printable as escaped
+from lakegate.library.contract_files import NO_DATASET, STANDARD_OUTPUT, writable, write_draft
 
 # ---- Formats of `lakegate convert --from` ----
 
@@ -91,8 +91,8 @@ def _text(path: Path, most: int) -> bytes:
 
 
 def _dialect(name: str) -> str:
+    from lakegate.base.text import listed  # noqa: PLC0415 - likewise
     from lakegate.sql.sql_parser import TABLE_DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
-    from lakegate.text import listed  # noqa: PLC0415 - likewise
 
     found = TABLE_DIALECTS.get(name.lower())
     if found is None:
@@ -200,7 +200,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
 
 
 def _of_contract(path: Path, to: Target, dataset: str | None, root: Path | None) -> tuple[Converted, str | None]:
-    from lakegate.contract_files import ParentPlaces, load  # noqa: PLC0415 - yaml and more, for this command alone
+    from lakegate.library.contract_files import ParentPlaces, load  # noqa: PLC0415 - yaml and more, for this command alone
 
     if to not in WHOLE:
         return _written(to, load(path, ParentPlaces(root=root)), dataset)
@@ -233,9 +233,9 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
 
 def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
     """The document itself, without what its parents add: the written one inherits, too."""
-    from lakegate.contract_files import read_text  # noqa: PLC0415 - likewise
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - likewise
     from lakegate.features.convert.odcs_export import dcs, odcs  # noqa: PLC0415 - likewise
+    from lakegate.library.contract_files import read_text  # noqa: PLC0415 - likewise
 
     def alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
         return contract

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import yaml
 
+from lakegate.base.errors import ContractError, InputError
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.data_products import generated, named_contracts
-from lakegate.errors import ContractError, InputError
 from lakegate.lints.linter import examine
 
 

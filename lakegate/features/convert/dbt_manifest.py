@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import dataset_name, listed, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.imported_schema import (
@@ -21,11 +23,9 @@ from lakegate.contract.documents.imported_schema import (
 from lakegate.contract.documents.odcs_quality import NO_ROW
 from lakegate.contract.documents.yaml_writer import Flow, Items, Node, YamlEntry, written
 from lakegate.contract.field_paths import column_path
-from lakegate.errors import InputError
 from lakegate.features.convert.dbt_test_config import AllowedFailures, UnreadConfigError, allowed_failures
 from lakegate.features.convert.ddl_dialect import DUCKDB
 from lakegate.features.convert.sql_ddl import data_type, field_of
-from lakegate.text import dataset_name, listed, shown
 
 # ---- A dataset as a source of dbt ----
 # dbt renders the texts of a source as templates of Jinja: what begins a tag in a text of the contract is written as a literal,

@@ -13,9 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Comparison, Severity
 from lakegate.contract.documents.odcs_quality import NO_ROW, OPERATORS
-from lakegate.text import shown
 
 DEFAULT: Final = "!= 0"
 _CONDITION: Final = re.compile(r"\s*(!=|<>|==|=|>=|<=|>|<)\s*([0-9]{1,18})\s*")

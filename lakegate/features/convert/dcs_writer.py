@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lakegate.base.text import shown
 from lakegate.contract.documents.dcs import NESTED, TYPES
 from lakegate.contract.documents.key_table import OF_DCS
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
@@ -14,7 +15,6 @@ from lakegate.contract.documents.yaml_writer import written
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.contract.physical_types import digit_bounds, digits_of, length_of, type_word, zone_of
 from lakegate.features.convert.odcs_writer import Plain, node_of
-from lakegate.text import shown
 
 VERSION: Final = "1.2.1"
 _TYPES: Final = {

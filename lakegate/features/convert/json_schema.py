@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, lost_type
 from lakegate.contract.documents.document_tree import Place, exact
@@ -24,9 +26,7 @@ from lakegate.contract.documents.read_document import parse
 from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
-from lakegate.errors import InputError
 from lakegate.rules.field_constraints import TEXT_FORMS, WITHOUT_OFFSET
-from lakegate.text import shown
 
 if TYPE_CHECKING:
     Convert = Callable[[ExpressedRequirements, Field], dict[str, Any]]

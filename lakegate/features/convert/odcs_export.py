@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.dcs import SCHEMAS
 from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
@@ -24,7 +25,6 @@ from lakegate.diff.metadata_changes import ALIASES, ContractVersion, remainder
 from lakegate.diff.rule_changes import Requirement, requirements
 from lakegate.diff.rule_strictness import Order, is_same_measure, rejection, warning
 from lakegate.diff.service_level_changes import service_levels
-from lakegate.errors import ContractError
 from lakegate.features.convert import dcs_writer
 from lakegate.features.convert.odcs_writer import Plain, document_of, server_settings, text_of, thresholds
 from lakegate.lints.linter import examine

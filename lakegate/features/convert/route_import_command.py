@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import listed
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.contracts.route_command import FOUND
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major, precedence
-from lakegate.errors import InputError
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, planned_route
-from lakegate.text import listed
 
 PUBLIC = (
     "Also public models without a declaration: PROJECT/MODEL/ delivers to the dataset MODEL of the contract PROJECT; for another"

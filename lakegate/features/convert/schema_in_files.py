@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.imported_schema import ImportedSchema, contract_of
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
@@ -19,8 +21,6 @@ from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import refuse_wide
 from lakegate.engine.read.stored_types import TYPES, Kind, Physical
-from lakegate.errors import InputError
-from lakegate.text import shown
 
 if TYPE_CHECKING:
     Found = tuple[Contract, tuple[str, ...]]

@@ -9,6 +9,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import dataset_name, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field
 from lakegate.contract.documents.imported_schema import (
     ImportedSchema,
@@ -17,7 +19,6 @@ from lakegate.contract.documents.imported_schema import (
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.logical_types import LogicalType
 from lakegate.contract.physical_types import PHYSICAL
-from lakegate.errors import InputError
 from lakegate.features.convert.sql_script import (
     LostClause,
     Statement,
@@ -28,7 +29,6 @@ from lakegate.features.convert.sql_script import (
     with_types_of,
     words_of,
 )
-from lakegate.text import dataset_name, shown
 
 Type = exp.DataType.Type
 SERIALS = frozenset({Type.SMALLSERIAL, Type.SERIAL, Type.BIGSERIAL})

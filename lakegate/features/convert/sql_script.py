@@ -15,10 +15,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.documents.imported_schema import WIDE_INTEGERS
-from lakegate.errors import InputError
 from lakegate.sql.sql_parser import READ_BY, silence_sqlglot
-from lakegate.text import shown
 
 if TYPE_CHECKING:
     from sqlglot.dialects.dialect import Dialect

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from lakegate.aws.open_stack import DeployedStack, asked, find_stack, parameters_of
 from lakegate.aws.stack_operations import BUCKETS, TABLES
-from lakegate.errors import NotFound, PortError
+from lakegate.base.errors import NotFound, PortError
 from lakegate.features.deployment.smoke_command import SECONDS, SmokeError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import END_STATES

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lakegate.aws.open_stack import DeployedStack, asked, resources_of
 from lakegate.aws.stack_operations import ResourceChange
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 
 VERBS: Final = ("replaces", "may replace", "deletes", "changes", "may change", "imports", "creates")
 """In the order in which they are said: what cannot be taken back first."""

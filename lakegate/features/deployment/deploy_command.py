@@ -31,11 +31,11 @@ from lakegate.aws.stack_operations import (
     requested,
     resume_stack,
 )
+from lakegate.base.errors import SetUpError
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Timeout, Yes
-from lakegate.errors import SetUpError
 from lakegate.features.deployment.change_plan import in_words, reasons_to_pause, rollback_by_alarms
 from lakegate.features.deployment.parameter_values import (
     DeploymentProfile,

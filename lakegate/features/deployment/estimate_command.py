@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Annotated, Final
 
+from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.terminal import Grid
-from lakegate.errors import InputError
 from lakegate.features.deployment.parameter_values import PROFILES, DeploymentProfile
 from lakegate.gate.delivery.submit_run import BYTES_OF_AN_EXECUTOR
 from lakegate.plan.billed_cost import HOUR, PRICES, cost_of_invocation, cost_of_job

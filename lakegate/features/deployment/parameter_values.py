@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 
 class DeploymentProfile(StrEnum):

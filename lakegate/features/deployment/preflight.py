@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lakegate.aws.open_stack import asked
 from lakegate.aws.vpc_endpoints import needed
-from lakegate.errors import AccessDenied, NotFound, PortError
+from lakegate.base.errors import AccessDenied, NotFound, PortError
 from lakegate.features.deployment.parameter_values import OWN, ParameterValues, violations
 
 OK: Final = "ok"

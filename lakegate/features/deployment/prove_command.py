@@ -13,12 +13,13 @@ from typing import Annotated, Final
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import asked, entered, find_stack, readable_errors
 from lakegate.aws.stack_operations import BUCKETS, delete_bucket, protect_table
+from lakegate.base.errors import InputError, LakegateError, NotFound
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
 from lakegate.cli.options import Local, Yes
 from lakegate.cli.terminal import Word
-from lakegate.errors import InputError, LakegateError, NotFound
 from lakegate.features.deployment.account_steps import (
     DELETE_MINUTES,
     DEPLOY_MINUTES,
@@ -34,7 +35,6 @@ from lakegate.features.deployment.account_steps import (
 )
 from lakegate.features.deployment.release_folder import FromFolder
 from lakegate.features.deployment.smoke_command import Commands, SmokeError
-from lakegate.text import counted
 
 PERMITTED: Final = (*NETWORK, "PermissionsBoundary", "ServiceEndpoint", "EmrEndpoint")
 """Parameters that an account may need. Nothing is named that exists: the data of this stack is deleted."""

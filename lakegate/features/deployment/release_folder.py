@@ -20,8 +20,8 @@ import yaml
 
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import asked
+from lakegate.base.errors import AccessDenied, InputError, NotFound, SetUpError
 from lakegate.cli.click_commands import Option
-from lakegate.errors import AccessDenied, InputError, NotFound, SetUpError
 
 TEMPLATE: Final = "template.yaml"
 PREFIX: Final = "lakegate/"

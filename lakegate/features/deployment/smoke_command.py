@@ -19,10 +19,10 @@ from typing import Any, Final
 from uuid import uuid4
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import SetUpError
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import Local
-from lakegate.errors import SetUpError
 
 CONTRACT: Final = Path(__file__).with_name("smoke.odcs.yaml")
 LINE: Final = "lakegate-smoke/readings_v1"

@@ -11,7 +11,7 @@ from lakegate.aws.clients import session
 from lakegate.aws.dynamodb_table import INDEX
 from lakegate.aws.open_stack import DeployedStack, find_stack
 from lakegate.aws.vpc_endpoints import OF_THE_JOB, needed
-from lakegate.errors import NotFound, PortError, SetUpError, Unanswered
+from lakegate.base.errors import NotFound, PortError, SetUpError, Unanswered
 from lakegate.features.doctor.examination import CAUSES, DENIED, CauseFinding, ExaminedStack, StackReader, code_of
 from lakegate.features.doctor.function_probes import FUNCTIONS
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
-from lakegate.described_deliveries import SHORT_ID, in_utc
-from lakegate.errors import InputError, NotFound, UnreadableItem
+from lakegate.base.errors import InputError, NotFound, UnreadableItem
+from lakegate.base.text import listed
 from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedStack, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
@@ -30,7 +30,7 @@ from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ports import every_version, names_invocation
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.text import listed
+from lakegate.library.described_deliveries import SHORT_ID, in_utc
 
 # ---- Paused datasets, and deliveries that wait for a person ----
 

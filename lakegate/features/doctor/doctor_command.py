@@ -11,12 +11,12 @@ from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, entered, readable_errors, resources_of
+from lakegate.base.errors import UnreadableItem
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
 from lakegate.cli.terminal import Word
-from lakegate.described_deliveries import LATEST, standing
-from lakegate.errors import UnreadableItem
 from lakegate.features.doctor import aws_probes, delivery_probes, function_probes, queue_probes
 from lakegate.features.doctor.aws_probes import enter
 from lakegate.features.doctor.delivery_probes import SHORT
@@ -33,7 +33,7 @@ from lakegate.features.doctor.examination import (
 )
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import State
-from lakegate.text import counted
+from lakegate.library.described_deliveries import LATEST, standing
 
 # ---- All probes with their rights ----
 

@@ -19,7 +19,7 @@ import yaml
 from lakegate.aws.clients import port_errors, session
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.aws.settings import Settings, read
-from lakegate.errors import LakegateError, NotFound, PortError, SetUpError, Unanswered, UnreadableItem
+from lakegate.base.errors import LakegateError, NotFound, PortError, SetUpError, Unanswered, UnreadableItem
 from lakegate.gate.delivery.find_deliveries import Delivery
 from lakegate.gate.dependencies import Dependencies
 

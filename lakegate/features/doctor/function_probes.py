@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lakegate.aws.kms_signing import ALGORITHM, MESSAGE_TYPE
 from lakegate.aws.settings import read
-from lakegate.errors import NotFound, SetUpError
+from lakegate.base.errors import NotFound, SetUpError
 from lakegate.features.doctor.examination import CAUSES, DENIED, MINUTES, CauseFinding, ExaminedStack
 from lakegate.features.doctor.queue_probes import metric
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final
 
-from lakegate.errors import NotFound, PortError
+from lakegate.base.errors import NotFound, PortError
 from lakegate.features.doctor.examination import CAUSES, MINUTES, CauseFinding, ExaminedStack, code_of
 from lakegate.gate.table import instant, shards
 

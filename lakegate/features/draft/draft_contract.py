@@ -9,6 +9,7 @@ from datetime import datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from lakegate.base.text import counted, dataset_name
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
@@ -25,7 +26,6 @@ from lakegate.features.draft.suggestions import (
     type_note,
     why_personal,
 )
-from lakegate.text import counted, dataset_name
 
 if TYPE_CHECKING:
     from lakegate.features.draft.found_fields import Profile, ProfiledColumn

@@ -11,14 +11,14 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from lakegate.base.errors import ContractError, InputError, SetUpError
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
 from lakegate.cli.options import AsJson, Data
-from lakegate.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
-from lakegate.errors import ContractError, InputError, SetUpError
-from lakegate.text import counted
-from lakegate.text import printable as escaped
+from lakegate.library.contract_files import STANDARD_OUTPUT, SUFFIX, writable, write_draft
 
 if TYPE_CHECKING:
     from lakegate.features.draft.draft_contract import Draft
@@ -87,8 +87,8 @@ def init(
 
     Example: lakegate init samples/orders-clean.csv --name orders --owner shop
     """
+    from lakegate.base.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
     from lakegate.local_check.data_files import DataFile  # noqa: PLC0415 - likewise
-    from lakegate.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
 
     name = name if name is not None else Path(DataFile(data[0]).shown).name.partition(".")[0]
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
@@ -103,8 +103,8 @@ def init(
 
 
 def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
-    from lakegate.contract_files import plan_of  # noqa: PLC0415 - likewise
     from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
+    from lakegate.library.contract_files import plan_of  # noqa: PLC0415 - likewise
     from lakegate.lints.linter import examine  # noqa: PLC0415 - likewise
     from lakegate.local_check.check_data import (  # noqa: PLC0415 - likewise
         EngineName,
@@ -224,7 +224,7 @@ def new(
 
     Example: lakegate new payments --owner finance
     """
-    from lakegate.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
+    from lakegate.base.text import dataset_name  # noqa: PLC0415 - yaml and more, for this command alone
 
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
     writable(target)
@@ -242,9 +242,9 @@ def new(
 
 def example(name: str, owner: str) -> str:
     """The example with a name and an owner, both escaped."""
+    from lakegate.base.text import dataset_name  # noqa: PLC0415 - likewise
     from lakegate.contract.documents.yaml_writer import comment, for_editors, scalar  # noqa: PLC0415 - likewise
     from lakegate.features.draft.draft_contract import VERSION  # noqa: PLC0415 - likewise
-    from lakegate.text import dataset_name  # noqa: PLC0415 - likewise
 
     text = (files("lakegate.features.draft") / "contract.odcs.yaml").read_text(encoding="utf-8")
     dataset = dataset_name(name)

@@ -10,10 +10,10 @@ from itertools import groupby
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
+from lakegate.base.text import counted
 from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.lints.metadata_lints import PERSONAL
-from lakegate.text import counted
 from lakegate.verdict.value_mistakes import BLANKS, MISTAKES, mistake_words
 
 if TYPE_CHECKING:

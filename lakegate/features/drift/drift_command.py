@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.options import DatasetName
@@ -14,7 +15,6 @@ from lakegate.cli.terminal import Grid, Word
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
 from lakegate.gate.datasets.dataset_names import dataset_named
-from lakegate.text import counted
 
 DRIFTED = 1
 SHOWN: Final = 20

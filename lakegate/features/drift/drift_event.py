@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted
 from lakegate.gate.event_bodies import EventSubscriber
-from lakegate.json_codec import Bounds, Exact, NotEmpty, Permitted
 
 
 @dataclass(frozen=True, slots=True)

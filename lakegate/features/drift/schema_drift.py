@@ -14,6 +14,8 @@ from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
+from lakegate.base.errors import InputError, LakegateError, NotFound
+from lakegate.base.json_codec import encode
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
@@ -24,7 +26,6 @@ from lakegate.engine.read.data_source import AddressedFile, Store
 from lakegate.engine.read.json import MalformedError, RowReader, parsed
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
-from lakegate.errors import InputError, LakegateError, NotFound
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.datasets.lifecycle import addressed
@@ -32,7 +33,6 @@ from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, Message, ObjectReader, ObjectVersion
-from lakegate.json_codec import encode
 from lakegate.plan.check import Check
 from lakegate.plan.check_numbers import demands
 from lakegate.plan.plan import Plan

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import DatasetName, Yes
-from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
-from lakegate.text import counted
 
 REMAINS: Final = 3
 

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import chain as joined
 from typing import Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.dependencies import Dependencies

@@ -19,6 +19,7 @@ import pyarrow as pa
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import InputError, NotFound
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.file_formats import Compression, Format
@@ -30,7 +31,6 @@ from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStor
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
-from lakegate.errors import InputError, NotFound
 from lakegate.features.erasure.erasure import Erasing, Staged
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_objects import row_of

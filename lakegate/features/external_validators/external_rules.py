@@ -13,10 +13,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn
 
+from lakegate.base.errors import InputError, PortError, Throttled, Unanswered
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
 from lakegate.contract.field_paths import column_name
-from lakegate.errors import InputError, PortError, Throttled, Unanswered
 from lakegate.features.external_validators.registered_validators import (
     Validators,
     ValidatorService,

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import canonical
 from lakegate.contract.semantic_versions import precedence
-from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
-from lakegate.json_codec import canonical
 from lakegate.plan.external_rule import AnsweredTechnology
 from lakegate.plan.plan import Plan
 

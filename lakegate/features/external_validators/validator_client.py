@@ -11,13 +11,13 @@ from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import client, signed, signer
+from lakegate.aws.https_client import Web, read_whole, refuse_status, split
 from lakegate.aws.secrets import CREDENTIAL_KEYS, Secrets, header_of
 from lakegate.aws.settings import Settings
-from lakegate.errors import NotFound, PortError, Unanswered
+from lakegate.base.errors import NotFound, PortError, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
-from lakegate.https_client import Web, read_whole, refuse_status, split
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

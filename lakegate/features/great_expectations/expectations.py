@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from lakegate.base.text import counted, limited
 from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.logical_types import text_of
 from lakegate.contract.physical_types import TYPE_NAMES
@@ -54,7 +55,6 @@ from lakegate.rules.check_builder import (
 )
 from lakegate.rules.column_aggregates import SOME, column_count_check, interval, of_header
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
-from lakegate.text import counted, limited
 
 if TYPE_CHECKING:
     from lakegate.rules.check_builder import Fields

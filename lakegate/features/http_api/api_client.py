@@ -16,12 +16,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
+from lakegate.aws.https_client import API_SECONDS, OPENER
+from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
+from lakegate.base.json_codec import decode, encode
 from lakegate.contract.semantic_versions import precedence
-from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
-from lakegate.errors import ContractError, InputError, LakegateError, Problem, SetUpError
-from lakegate.https_client import API_SECONDS, OPENER
-from lakegate.json_codec import decode, encode
-from lakegate.published_contracts import (
+from lakegate.library.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+from lakegate.library.published_contracts import (
     Confirm,
     ContractDocument,
     DescribedVersion,
@@ -31,13 +31,13 @@ from lakegate.published_contracts import (
     PublicationEffects,
     PublishedVersion,
 )
-from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
-from lakegate.stack import Refused, StackOperation, known_form
+from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
+from lakegate.library.stack import Refused, StackOperation, known_form
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from lakegate.described_deliveries import Sections
+    from lakegate.library.described_deliveries import Sections
 
 # ---- Requests without rights in the account ----
 # They have a token of the stack's issuer, or sign by IAM with the credentials that botocore finds. Redirects are never

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lakegate.extension_points import registered
+from lakegate.base.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish, retire
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
 from lakegate.features.http_api.workloads_api import Transition, transition, workload, workloads
-from lakegate.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
+from lakegate.library.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
 
 
 def _of_features() -> dict[str, Endpoint]:

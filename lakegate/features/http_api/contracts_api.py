@@ -9,22 +9,22 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from lakegate.base.errors import InputError, Problem
+from lakegate.base.json_codec import encode
+from lakegate.base.text import shown
+from lakegate.base.timestamps import beginning_of, moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.semantic_versions import major, precedence
-from lakegate.errors import InputError, Problem
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.http_messages import JSON, VERSION, HttpProblem, HttpRequest, HttpResponse, media_type
-from lakegate.json_codec import encode
-from lakegate.text import shown
-from lakegate.timestamps import beginning_of, moment
+from lakegate.library.http_messages import JSON, VERSION, HttpProblem, HttpRequest, HttpResponse, media_type
 
 if TYPE_CHECKING:
     from lakegate.gate.datasets.dataset_lines import Line
-    from lakegate.published_contracts import PublicationEffects, PublishedVersion
+    from lakegate.library.published_contracts import PublicationEffects, PublishedVersion
 
 PATH: Final = "/api/v1/data-contract"
 YAML: Final = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
@@ -43,7 +43,6 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     Where the stack requires approval, a proposal is left (202).
     """
-    from lakegate import published_contracts  # noqa: PLC0415 - the compiler, for this route alone
     from lakegate.gate.registry.bounded_compilation import compile_bounded  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - likewise
     from lakegate.gate.registry.publish_contract import (  # noqa: PLC0415 - likewise
@@ -51,6 +50,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         IncompatibleVersion,
         referred_of,
     )
+    from lakegate.library import published_contracts  # noqa: PLC0415 - the compiler, for this route alone
 
     body = document_in(request)
     try:
@@ -93,8 +93,8 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVersion) -> PublishedVersion:
     """The publication with the route that it proposes, if that may be added; a warning says so, or why not."""
     from lakegate.gate.registry.routes import RouteOwner  # noqa: PLC0415 - for a first version alone
-    from lakegate.published_contracts import DatasetRoute  # noqa: PLC0415 - likewise
-    from lakegate.published_routes import add_proposed  # noqa: PLC0415 - likewise
+    from lakegate.library.published_contracts import DatasetRoute  # noqa: PLC0415 - likewise
+    from lakegate.library.published_routes import add_proposed  # noqa: PLC0415 - likewise
 
     try:
         add_proposed(dependencies, found.proposed, found.contract, RouteOwner(request.own, request.prefixes))
@@ -140,7 +140,7 @@ def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
     body = {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")}
     if request.flag("details"):
-        from lakegate.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone
+        from lakegate.library.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone
 
         body["details"] = encode(document_in(dependencies, snapshot, found))
     return HttpResponse(200, body)
@@ -217,7 +217,7 @@ def _details(dependencies: Dependencies, request: HttpRequest, contract: Registr
     """With the parameter `details`, all versions of a contract, as commands print them."""
     if not request.flag("details"):
         return {}
-    from lakegate.published_contracts import described  # noqa: PLC0415 - for this parameter alone
+    from lakegate.library.published_contracts import described  # noqa: PLC0415 - for this parameter alone
 
     return {"details": encode(described(dependencies, contract, {}))}
 

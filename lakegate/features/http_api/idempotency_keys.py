@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.table import Put, Row, RowAbsent, Tables, workloads_key
-from lakegate.http_messages import CALLBACK_ROUTE, HttpProblem, HttpRequest
+from lakegate.library.http_messages import CALLBACK_ROUTE, HttpProblem, HttpRequest
 
 # ---- Idempotency keys ----
 

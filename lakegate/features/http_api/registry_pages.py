@@ -11,7 +11,7 @@ from typing import Final
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistryPage
 from lakegate.gate.table import Put, Row, RowAbsent, RowKey, workloads_key
-from lakegate.http_messages import HttpProblem, HttpRequest
+from lakegate.library.http_messages import HttpProblem, HttpRequest
 
 KEPT: Final = timedelta(days=1)
 """For so long a cursor is good."""

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import OMITTED, Bounds, encode
 from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
-from lakegate.http_messages import HttpProblem, HttpRequest, HttpResponse, body_of, contract_wanted
-from lakegate.json_codec import OMITTED, Bounds, encode
-from lakegate.published_routes import WantedRoute, added, described_route, folders, removed
+from lakegate.library.http_messages import HttpProblem, HttpRequest, HttpResponse, body_of, contract_wanted
+from lakegate.library.published_routes import WantedRoute, added, described_route, folders, removed
 
 UNKNOWN: Final = "No contract is published with this id."
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+from lakegate.base.json_codec import OMITTED, Bounds, Pattern, encode
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
@@ -18,7 +20,7 @@ from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named
 from lakegate.gate.delivery.protocol import PersonTransition, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import (
+from lakegate.library.http_messages import (
     STATUSES,
     HttpProblem,
     HttpRequest,
@@ -31,11 +33,9 @@ from lakegate.http_messages import (
     representation,
     result_word,
 )
-from lakegate.json_codec import OMITTED, Bounds, Pattern, encode
-from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+    from lakegate.library.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 
 
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -54,7 +54,7 @@ def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, obje
 
 
 def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
-    from lakegate.described_deliveries import delivery_status  # noqa: PLC0415 - plans are read, for this parameter alone
+    from lakegate.library.described_deliveries import delivery_status  # noqa: PLC0415 - plans are read, for this parameter alone
 
     return delivery_status(dependencies, delivery)
 
@@ -99,7 +99,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     ]
     page: dict[str, object] = {"workloads": shown, "cursor": _cursor(after) if after else None}
     if request.flag("details") and place == ListPosition():
-        from lakegate.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
+        from lakegate.library.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
 
         page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
     return HttpResponse(200, page)
@@ -241,7 +241,7 @@ def _result(
     wanted: PersonTransition, after: Workload, before: str, *, started: bool
 ) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
     """The output of the command of the transition."""
-    from lakegate.described_deliveries import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
+    from lakegate.library.described_deliveries import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
 
     if wanted == "replay":
         return replay_of(after, before, started=started)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
+from lakegate.base.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
+from lakegate.base.text import counted, printable
 from lakegate.gate.channel_ports import CallbackInvitation, Channels, Notification
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.dependencies import Dependencies
-from lakegate.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
-from lakegate.text import counted, printable
 
 KINDS: Final = (
     *("accepted", "rejected", "warned", "failed", "awaiting", "late"),

@@ -10,8 +10,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.errors import AccessDenied, NotFound, PortError
-from lakegate.extension_points import loaded, registered
+from lakegate.base.errors import AccessDenied, NotFound, PortError
+from lakegate.base.extension_points import loaded, registered
+from lakegate.base.json_codec import decode, encode
+from lakegate.base.text import printable
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.features.notifications.message_text import (
     DESCRIBED,
     TITLES,
@@ -32,9 +35,6 @@ from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
 from lakegate.gate.table import Put, Row, StoredRecord, Tables, at_revision, due_at, found, instant, workloads_key
-from lakegate.json_codec import decode, encode
-from lakegate.text import printable
-from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from lakegate.aws.open_stack import DeployedStack, asked
+from lakegate.base.errors import SetUpError
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.errors import SetUpError
 from lakegate.features.notifications.notices import ChannelNotice
 from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again

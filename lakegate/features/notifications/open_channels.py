@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakegate.aws.clients import client
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.aws.settings import Settings
-from lakegate.extension_points import loaded, names
+from lakegate.base.extension_points import loaded, names
 from lakegate.features.notifications.sns import Sns
 from lakegate.features.notifications.webhook import Webhook
 from lakegate.gate.channel_ports import ChannelAdapter, Notification, channel_of
-from lakegate.https_client import Web
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.notifications.message_text import headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
-from lakegate.https_client import Web
 
 ADDRESS: Final = "https://events.pagerduty.com/v2/enqueue"
 """Of accounts in the United States; others have their own address in the secret, as `url`."""

@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.features.notifications.message_text import footer, headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
-from lakegate.https_client import Web
 
 LONGEST_HEADER: Final = 150
 LONGEST_TEXT: Final = 3_000

@@ -15,7 +15,7 @@ from lakegate.features.notifications.message_text import footer, headline, lines
 from lakegate.gate.channel_ports import OF_SECRET, Notification
 
 if TYPE_CHECKING:
-    from lakegate.https_client import Web
+    from lakegate.aws.https_client import Web
 
 
 @dataclass(frozen=True, slots=True)

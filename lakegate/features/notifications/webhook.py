@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.notifications.message_text import document
 from lakegate.gate.channel_ports import OF_SECRET, Notification
-from lakegate.https_client import Web
 
 PREFIX: Final = "whsec_"
 SHORTEST_KEY, LONGEST_KEY = 24, 64

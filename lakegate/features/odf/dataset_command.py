@@ -13,6 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
+from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
@@ -29,13 +34,7 @@ from lakegate.cli.options import (
 )
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import Contract
-from lakegate.contract_files import (
-    ParentPlaces,
-    load,
-    plan_of,
-)
 from lakegate.engine.read.data_source import path_of
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_import import Proof
 from lakegate.features.odf.format.odf_names import DID, dataset_id
@@ -56,16 +55,17 @@ from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.library.contract_files import (
+    ParentPlaces,
+    load,
+    plan_of,
+)
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
 from lakegate.local_check.data_files import files_of
 from lakegate.plan.plan import Plan
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
 from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
-from lakegate.text import counted
-from lakegate.text import printable as escaped
-from lakegate.timestamps import moment
 from lakegate.transfer.download_files import Folder, ending_of, head_of
 from lakegate.verdict.verdict import Verdict
 

@@ -10,9 +10,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from lakegate.base.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.base.json_codec import MAX_INTEGER
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.delivery_policy import MergeStrategy, PublishAs
 from lakegate.contract.name_times import time_in
-from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.slice_turns import DecidedSlices, decided_slices, turns, with_slices
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
@@ -24,7 +26,6 @@ from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice
 from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
-from lakegate.json_codec import MAX_INTEGER
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import (
@@ -37,7 +38,6 @@ from lakegate.plan.slice_order import (
     WrittenRun,
     WrittenSlice,
 )
-from lakegate.timestamps import instant_of, moment
 
 # ---- Slices of an accepted delivery ----
 

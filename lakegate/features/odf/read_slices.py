@@ -14,11 +14,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakegate.base.errors import InputError
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import usable
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.engine.measure.duckdb_tables import database
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import ledger_in
 from lakegate.features.odf.exchange.odf_import import Proof, dataset_in
 from lakegate.features.odf.exchange.odf_repositories import Added, FolderPlace, Link

@@ -9,7 +9,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
+from lakegate.base.json_codec import encode
 from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery_store import Expected
@@ -30,7 +31,6 @@ from lakegate.gate.table import (
     found,
     workloads_key,
 )
-from lakegate.json_codec import encode
 from lakegate.plan.slice_order import StateRun
 
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import ConditionFailed, InputError, NotFound
 from lakegate.cli import terminal
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON

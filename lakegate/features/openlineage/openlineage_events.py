@@ -10,9 +10,12 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, NamedTuple
 
 from lakegate.admission.multi_file_delivery import folder_of
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
+from lakegate.base.errors import InputError, PortError
+from lakegate.base.text import printable
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import FieldLineage, FieldSource, Severity, Shape, Transformation
-from lakegate.errors import InputError, PortError
 from lakegate.gate.channel_ports import OF_SECRET, EndedDelivery, Notification
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import judged
@@ -20,11 +23,8 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.event_bodies import message_id
-from lakegate.https_client import Web
 from lakegate.plan.plan import OF_MAPS, Plan, PlanField
 from lakegate.report.delivery_report import Report
-from lakegate.text import printable
-from lakegate.timestamps import moment
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words, is_of_gate
 

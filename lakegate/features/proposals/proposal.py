@@ -7,7 +7,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.text import shown
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform, run
 from lakegate.gate.ports import Address
@@ -28,14 +29,13 @@ from lakegate.gate.registry.publish_contract import (
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading_its_routes
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal, withdraw
-from lakegate.published_contracts import (
+from lakegate.library.published_contracts import (
     ConfirmApproval,
     PublicationEffects,
     PublishedVersion,
     effects_of_publication,
     published_version,
 )
-from lakegate.text import shown
 
 # ---- Publishing by two people ----
 # 1. The publisher writes document and plans, and a proposal that names them. Nothing refers to it.

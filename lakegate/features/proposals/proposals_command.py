@@ -8,7 +8,7 @@ from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.contracts.publish_command import SHORT
 from lakegate.cli.terminal import Grid
-from lakegate.published_contracts import ProposedVersion, proposed_version
+from lakegate.library.published_contracts import ProposedVersion, proposed_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from lakegate.errors import PortError
+from lakegate.aws.https_client import read_whole
+from lakegate.base.errors import PortError
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
-from lakegate.https_client import read_whole
 
 if TYPE_CHECKING:
     from lakegate.contract.delivery_policy import Pull

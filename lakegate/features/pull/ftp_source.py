@@ -15,9 +15,9 @@ from ftplib import FTP, Error, error_perm
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from lakegate.errors import PortError, Unanswered
+from lakegate.aws.https_client import SECONDS, Web, read_whole
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
-from lakegate.https_client import SECONDS, Web, read_whole
 
 if TYPE_CHECKING:
     import socket

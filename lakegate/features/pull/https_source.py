@@ -13,11 +13,11 @@ from http.client import HTTPException, HTTPResponse
 from typing import Final
 from urllib.parse import urljoin
 
+from lakegate.aws.https_client import Web, read_whole, split
 from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
+from lakegate.base.errors import PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
-from lakegate.https_client import Web, read_whole, split
 
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

@@ -24,8 +24,10 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError
+from lakegate.base.json_codec import EXTENSIONS
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import ConditionFailed, InputError, NotFound, PortError
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
 from lakegate.features.pull.pull_task import (
     AGAIN,
@@ -54,8 +56,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, present, run_due
-from lakegate.json_codec import EXTENSIONS
-from lakegate.timestamps import instant_of, moment
 
 FORGOTTEN: Final = timedelta(days=6)
 """Uploads that are not completed are deleted after seven days (template.yaml): one that is missing earlier was completed."""
@@ -95,7 +95,7 @@ class NamedObject:
     end: PullEnd | None = None
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     @property
     def due(self) -> str:

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from lakegate.aws.clients import port_errors
+from lakegate.base.errors import InputError, Unfinished
 from lakegate.contract.contract_model import parts_of
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import InputError, Unfinished
 from lakegate.features.pull.named_objects import datasets_of, is_in, name_object
 from lakegate.features.pull.naming_messages import ObjectsNamed
 from lakegate.features.pull.pull_task import policy_of, published_pulls

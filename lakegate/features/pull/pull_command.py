@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.json_codec import decode
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
 from lakegate.cli.options import DatasetFilter, DatasetName
@@ -29,10 +30,9 @@ from lakegate.features.pull.pulled_dataset import (
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.json_codec import decode
 
 if TYPE_CHECKING:
-    from lakegate.stack import Ask, StackFacade
+    from lakegate.library.stack import Ask, StackFacade
 
 SHOWN: Final = 5
 """Objects of a dataset that were named last."""

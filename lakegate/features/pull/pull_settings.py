@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, Pull
 from lakegate.contract.documents.document_tree import Document, Place
@@ -13,7 +14,6 @@ from lakegate.contract.schedules import MIN_MINUTES, ScheduleError, schedule
 from lakegate.contract.service_levels import FREQUENCY, MINUTE, service_levels_of
 from lakegate.lints.findings import Finding, Lint, LintLevel, extensions_of
 from lakegate.plan.plan import Plan
-from lakegate.text import shown
 
 
 def plan_data(_contract: Contract, dataset: Dataset, plan: Plan) -> Plan:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.aws.clients import port_errors
+from lakegate.aws.https_client import read_whole
 from lakegate.aws.secrets import Secrets
-from lakegate.errors import ConditionFailed, PortError
-from lakegate.https_client import read_whole
+from lakegate.base.errors import ConditionFailed, PortError
 
 if TYPE_CHECKING:
     from lakegate.contract.delivery_policy import Pull

@@ -16,9 +16,11 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import port_errors
 from lakegate.aws.s3_objects import arrived_parts, part_of
+from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty, encode
+from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
-from lakegate.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.datasets.lifecycle import addressed
@@ -43,9 +45,7 @@ from lakegate.gate.scheduled_tasks import (
     present,
     run_due,
 )
-from lakegate.json_codec import EXTENSIONS, NotEmpty, encode
 from lakegate.plan.plan import Plan
-from lakegate.timestamps import Moment, instant_of, moment
 
 # ---- The state of a pull, as pure functions ----
 
@@ -123,7 +123,7 @@ class PullState:
     """The latest first."""
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     @property
     def due(self) -> str:

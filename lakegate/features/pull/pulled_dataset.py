@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lakegate.described_deliveries import in_utc
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted
+from lakegate.base.timestamps import instant_of
 from lakegate.features.pull.pull_task import PullEnd, PullState, pulls_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.json_codec import encode
-from lakegate.text import counted
-from lakegate.timestamps import instant_of
+from lakegate.library.described_deliveries import in_utc
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import LineSection
     from lakegate.features.pull.named_objects import NamedObject
+    from lakegate.library.described_deliveries import LineSection
 
 PATH: Final = "/api/v1/data-contract/{id}/pull"
 """The address by which datasets of a contract are pulled now."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted
 from lakegate.contract.contract_model import is_usable
-from lakegate.errors import InputError
 from lakegate.features.pull.pull_task import PullEnd, PullState
 from lakegate.features.pull.pulled_dataset import PATH, pulled_dataset, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import DELIVER, Endpoint, HttpProblem, HttpRequest, HttpResponse
-from lakegate.json_codec import encode
-from lakegate.text import counted
+from lakegate.library.http_messages import DELIVER, Endpoint, HttpProblem, HttpRequest, HttpResponse
 
 MOST_LINES: Final = 100
 """Of one request: each is read and written, and a request has seconds."""

@@ -18,9 +18,9 @@ from urllib.parse import unquote, urlsplit
 
 import asyncssh
 
-from lakegate.errors import PortError, Unanswered
+from lakegate.aws.https_client import SECONDS, Web, read_whole
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
-from lakegate.https_client import SECONDS, Web, read_whole
 
 if TYPE_CHECKING:
     from asyncssh import SFTPAttrs, SFTPClientFile, SSHClientConnection

@@ -17,10 +17,10 @@ from pathlib import (
 )
 from typing import Annotated, Any, Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import counted
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
-from lakegate.errors import InputError
-from lakegate.text import counted
 
 # ---- Contents of an artifact ----
 # An artifact may come from anybody: only files of bounded size are read, and nothing is written or executed.

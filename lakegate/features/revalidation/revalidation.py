@@ -11,10 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
-from lakegate.contract.semantic_versions import major
-from lakegate.described_deliveries import in_utc
-from lakegate.errors import (
+from lakegate.base.errors import (
     ConditionFailed,
     IdempotencyMismatch,
     InputError,
@@ -23,6 +20,11 @@ from lakegate.errors import (
     Throttled,
     TransactionConflict,
 )
+from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, encode
+from lakegate.base.text import listed
+from lakegate.base.timestamps import Moment, instant_of, moment
+from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
+from lakegate.contract.semantic_versions import major
 from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
@@ -51,17 +53,15 @@ from lakegate.gate.scheduled_tasks import (
     present,
     write_row,
 )
-from lakegate.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, encode
+from lakegate.library.described_deliveries import in_utc
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
-from lakegate.text import listed
-from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import LONGEST_RULE, BrokenRule, broken_rules, judge
 
 if TYPE_CHECKING:
-    from lakegate.described_deliveries import LineSection
+    from lakegate.library.described_deliveries import LineSection
 
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
     """The content of a record, by the rules that do not hold before it."""
@@ -214,7 +214,7 @@ class RevalidationState:
     """The latest first."""
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     @property
     def due(self) -> str:

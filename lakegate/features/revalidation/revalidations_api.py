@@ -8,7 +8,7 @@ from typing import Final
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.http_messages import READ, Endpoint, HttpProblem, HttpRequest, HttpResponse
+from lakegate.library.http_messages import READ, Endpoint, HttpProblem, HttpRequest, HttpResponse
 
 
 def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.contract.contract_model import Contract, Dataset, Server
-from lakegate.errors import InputError, SetUpError
 from lakegate.local_check.contract_servers import DataOnServer
 from lakegate.local_check.data_files import by_dataset, files_of
 

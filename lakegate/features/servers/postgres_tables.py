@@ -18,12 +18,12 @@ from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 from pyarrow.parquet import ParquetWriter
 
+from lakegate.base.errors import InputError, SetUpError
+from lakegate.base.text import printable
 from lakegate.contract.contract_model import Contract, Dataset, Server
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.errors import InputError, SetUpError
 from lakegate.local_check.contract_servers import DataOnServer
 from lakegate.local_check.data_files import DataFile
-from lakegate.text import printable
 
 CONNECT_SECONDS: Final = 10
 PORT: Final = 5432

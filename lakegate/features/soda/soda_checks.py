@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from lakegate.base.text import did_you_mean, limited, shown
 from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.features.soda.soda_formats import FORMATS
@@ -47,7 +48,6 @@ from lakegate.rules.check_builder import (
 from lakegate.rules.column_aggregates import extremes, numeric, of_header, some
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
 from lakegate.rules.service_level_rules import age
-from lakegate.text import did_you_mean, limited, shown
 
 if TYPE_CHECKING:
     Settings = Mapping[str, object]

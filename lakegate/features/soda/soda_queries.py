@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from lakegate.base.errors import ContractError
+from lakegate.base.text import limited, listed
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, by_written_name
 from lakegate.contract.logical_types import text_of
-from lakegate.errors import ContractError
 from lakegate.features.soda.soda_checks import named_check, optional_subjects, soda, subjects_of
 from lakegate.features.soda.soda_syntax import (
     ALIASES,
@@ -30,7 +31,6 @@ from lakegate.rules.check_builder import Technology, brief, not_measured, refuse
 from lakegate.rules.column_aggregates import of_header
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.rule_kinds import arguments_of, sql
-from lakegate.text import limited, listed
 
 Arguments = Mapping[str, object]
 

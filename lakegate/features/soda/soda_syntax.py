@@ -22,11 +22,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import Rule, Severity
 from lakegate.contract.logical_types import number_of
 from lakegate.plan.check import NONE, Interval
 from lakegate.rules.check_builder import brief, not_measured, refuse
-from lakegate.text import did_you_mean, listed, shown
 
 Arguments = Mapping[str, object]
 Wanted = tuple[str, Interval, Severity | None]

@@ -15,11 +15,14 @@ from itertools import islice
 from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
+from lakegate.base.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.field_paths import column_name, path_of
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
 from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
@@ -33,15 +36,12 @@ from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, every_version
 from lakegate.gate.registry.routes import candidates, covering
 from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, found, workloads_key
-from lakegate.json_codec import encode
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result
 from lakegate.report.delivery_report import Report
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.text import counted
-from lakegate.timestamps import instant_of, moment
 from lakegate.verdict.verdict import judge
 
 # ---- Validations of other managers ----

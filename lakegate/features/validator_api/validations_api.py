@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.errors import ContractError
+from lakegate.base.errors import ContractError
 from lakegate.features.validator_api.wanted_validation import ValidationRequest
 from lakegate.gate.effects import run
-from lakegate.http_messages import VALIDATE, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
+from lakegate.library.http_messages import VALIDATE, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
 from lakegate.report.dcm_results import results_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from lakegate.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Pattern
+from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Pattern
 
 Text = Annotated[str, Bounds(None, 1000)]
 

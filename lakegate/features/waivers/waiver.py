@@ -7,8 +7,9 @@ from functools import partial
 from typing import Final
 
 from lakegate.admission.refusals import code_of
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.timestamps import instant_of
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.errors import ConditionFailed, InputError
 from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_objects import row_of
@@ -20,7 +21,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.timestamps import instant_of
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 # ---- Waivers ----

@@ -11,7 +11,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.gate.decisions import DecisionKind
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.decide_verdict import decision_of_answer
@@ -23,7 +24,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.timestamps import moment
 from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 

@@ -10,12 +10,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
+from lakegate.base.timestamps import moment
 from lakegate.gate.channel_ports import CallbackInvitation, Channels
 from lakegate.gate.delivery.protocol import CALLBACK, State
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.table import Put, Row, Tables, found, instant, workloads_key
-from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload

@@ -9,12 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import Bounds, Pattern
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
-from lakegate.http_messages import CALLBACK_ROUTE, STATUSES, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
-from lakegate.json_codec import Bounds, Pattern
+from lakegate.library.http_messages import (
+    CALLBACK_ROUTE,
+    STATUSES,
+    Endpoint,
+    HttpProblem,
+    HttpRequest,
+    HttpResponse,
+    body_of,
+)
 
 LARGEST: Final = 4_096
 """Bytes of a body: a token and a reason."""

@@ -10,12 +10,13 @@ from typing import Annotated
 import click
 
 from lakegate.aws.open_stack import DeployedStack
+from lakegate.base.errors import ContractError, Problem
+from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, extended, render, stack_command
 from lakegate.cli.options import AsJson
-from lakegate.contract_files import InputDocument
-from lakegate.errors import ContractError, Problem
 from lakegate.features.workflows.workflow_document import (
     publish_workflow,
     published_workflows,
@@ -33,9 +34,8 @@ from lakegate.gate.delivery.protocol import (
     workflow_of,
 )
 from lakegate.gate.effects import run
-from lakegate.json_codec import DOCUMENT_NAME
+from lakegate.library.contract_files import InputDocument
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
-from lakegate.text import counted
 
 REFUSED = 1
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from lakegate.base.errors import ContractError, InputError, Problem
+from lakegate.base.text import listed, shown
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.schema_validation import schema_problems
-from lakegate.errors import ContractError, InputError, Problem
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.delivery.protocol import (
     CALLBACK,
@@ -38,7 +39,6 @@ from lakegate.gate.registry.publish_contract import PublishedPlans
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.plan.plan import Plan
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
-from lakegate.text import listed, shown
 
 # ---- Reading of a workflow ----
 

@@ -11,14 +11,14 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from lakegate.errors import InputError, NotFound
-from lakegate.extension_points import names
+from lakegate.base.errors import InputError, NotFound
+from lakegate.base.extension_points import names
+from lakegate.base.json_codec import decode_document
 from lakegate.gate.datasets.manifest_documents import ManifestHead, ManifestSegment
 from lakegate.gate.lake_layout import SEGMENTS, erased_of, is_published, manifest_key, segment_key
 from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerObject, LedgerSlice, Record, deliveries
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
 from lakegate.gate.ports import Address
-from lakegate.json_codec import decode_document
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies

@@ -11,8 +11,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from lakegate.errors import NotFound
-from lakegate.extension_points import names
+from lakegate.base.errors import NotFound
+from lakegate.base.extension_points import names
+from lakegate.base.json_codec import DecodeError, decode
 from lakegate.gate.datasets.manifest_documents import (
     FORMAT,
     SEGMENT_FORMAT,
@@ -35,7 +36,6 @@ from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, stor
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
 from lakegate.gate.ports import Address, ObjectVersion
-from lakegate.json_codec import DecodeError, decode
 
 UNTRUE: Final = "untrue"
 """A document cannot be read, or says something else than the ledger."""

@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, decode, encode
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.gate.delivery_store import message_row, producer_key
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
@@ -26,8 +28,6 @@ from lakegate.gate.table import (
     instant,
     workloads_key,
 )
-from lakegate.json_codec import DOCUMENT_NAME, EXTENSIONS, decode, encode
-from lakegate.timestamps import instant_of, moment
 
 
 class LineStatus(StrEnum):
@@ -137,7 +137,7 @@ class Line:
     revision: int = 0
     """The number of its writes."""
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     @property
     def consumers(self) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ class DatasetDeadlines:
     deadlines: tuple[Deadline, ...] = field(default=(), metadata={DOCUMENT_NAME: "pledges"})
     revision: int = 0
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     def end_of(self, deadline: Deadline) -> str:
         """The time when a service level is missed unless a delivery is accepted before."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import did_you_mean, listed
 from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.gate import lake_layout
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
-from lakegate.text import did_you_mean, listed
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lakegate.base.timestamps import instant_of
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.report.dataset_report import DatasetHistory, DeadlineStatus, ReportedDelivery, history_of
-from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Final
 
+from lakegate.base.errors import AccessDenied, NotFound
+from lakegate.base.json_codec import Exact, NotEmpty, Permitted, encode
+from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.errors import AccessDenied, NotFound
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.dependencies import Dependencies
@@ -16,8 +18,6 @@ from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
-from lakegate.json_codec import Exact, NotEmpty, Permitted, encode
-from lakegate.timestamps import Moment, instant_of, moment
 
 # ---- Deadlines as pure functions ----
 # A deadline of frequency or freshness begins with an accepted delivery: within `seconds` after it, the next one has to be

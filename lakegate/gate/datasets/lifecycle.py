@@ -10,7 +10,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.json_codec import OMITTED, NotEmpty, encode
+from lakegate.base.text import counted, listed
+from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.dataset_lines import (
     Ending,
@@ -28,9 +31,6 @@ from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask
-from lakegate.json_codec import OMITTED, NotEmpty, encode
-from lakegate.text import counted, listed
-from lakegate.timestamps import Moment, instant_of, moment
 from lakegate.verdict.verdict import Verdict
 
 # ---- The lifecycle of a dataset ----
@@ -117,7 +117,7 @@ def side_effects(dependencies: Dependencies, before: Line, after: Line, now: str
 # ---- Transitions as pure functions ----
 # `draft → active → deprecated (at least MIN_DEPRECATED) → sunset (at least MIN_SUNSET) → retired`, and back to active from each
 # of them. Every function returns the same dataset if nothing is to be done, so that a command can be repeated, and raises
-# IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.timestamps.moment`.
+# IllegalTransition, with the legal way, for what may not be done. Times are texts of `lakegate.base.timestamps.moment`.
 
 
 S = LineStatus

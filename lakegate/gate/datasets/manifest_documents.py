@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
+from lakegate.base.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
 from lakegate.gate.ledger.record_contents import Accepted, LifecycleState, StaleRule
-from lakegate.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
 
 FORMAT: Final = "lakegate-manifest/3"
 """Part of every head; one of another format is rebuilt from the whole ledger."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform

@@ -11,8 +11,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, InputError, NotFound, TransactionConflict
-from lakegate.extension_points import loaded, names
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.json_codec import decode, decode_document, encode, members_of
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.dependencies import Dependencies
@@ -30,7 +31,6 @@ from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, deli
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
 from lakegate.gate.ports import Address
-from lakegate.json_codec import decode, decode_document, encode, members_of
 
 # ---- The manifest: a head and segments ----
 # A segment lists the deliveries of so many heights. The head states how many segments there are and lists what lies above them,

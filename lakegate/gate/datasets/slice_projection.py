@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from lakegate.errors import InputError
-from lakegate.text import shown
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 
 NOTHING: Final = -1
 """The height of a dataset in which nothing was accepted yet."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from lakegate.errors import InputError
-from lakegate.extension_points import names
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import names
+from lakegate.base.text import listed
 from lakegate.gate.channel_ports import MOST_CHANNELS, channel_of, gets_lineage
 from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Subscription
-from lakegate.text import listed
 
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from lakegate.admission.multi_file_delivery import COMPLETED_BY
 from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
+from lakegate.base.errors import NotFound
+from lakegate.base.text import counted
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.lifecycle import refusal, replacement, warned
@@ -23,7 +24,6 @@ from lakegate.gate.delivery.transition import VANISHED, Observation, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps
 from lakegate.gate.ports import Address, ObjectVersion
-from lakegate.text import counted
 from lakegate.verdict.reasons import WAIVER_EXPIRED
 from lakegate.verdict.verdict import ACCEPTING, Verdict
 

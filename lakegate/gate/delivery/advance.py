@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias
 
-from lakegate.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
+from lakegate.base.extension_points import registered
 from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
 from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
 from lakegate.gate.delivery.clean_up import tidy

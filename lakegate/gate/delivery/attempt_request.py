@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from lakegate.base.extension_points import loaded
 from lakegate.contract.delivery_policy import PublishAs
-from lakegate.extension_points import loaded
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
 from lakegate.gate.delivery import delivery_objects

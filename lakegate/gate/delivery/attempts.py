@@ -9,8 +9,8 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from lakegate.errors import ConditionFailed, LakegateError, NotFound
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, LakegateError, NotFound
+from lakegate.base.extension_points import registered
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import CAUSES, OF_VALIDATORS, FailedAttempt, FailureCause, Workload

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from lakegate.errors import ConditionFailed, PortError
+from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import delivery_objects

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from lakegate.base.errors import ConditionFailed, InputError, LakegateError
+from lakegate.base.extension_points import registered
 from lakegate.contract.delivery_policy import Mode
-from lakegate.errors import ConditionFailed, InputError, LakegateError
-from lakegate.extension_points import registered
 from lakegate.gate.datasets.lifecycle import warned
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of

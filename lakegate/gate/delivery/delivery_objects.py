@@ -22,8 +22,8 @@ from lakegate.admission.multi_file_delivery import (
     folder_of,
     name_of,
 )
+from lakegate.base.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import AccessDenied, Archived, ConditionFailed, LakegateError, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import IDENTIFYING, FailureCause, PartList, SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import BatchLimits, Terms

@@ -11,13 +11,13 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, get_type_hints
 
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty, decoder, encode
+from lakegate.base.timestamps import instant_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import UNREADABLE, Row, RowKey, StoredRecord, due_at, instant, unreadable, workloads_key
-from lakegate.json_codec import EXTENSIONS, NotEmpty, decoder, encode
 from lakegate.plan.billed_cost import BilledCost
-from lakegate.timestamps import instant_of
 from lakegate.verdict.verdict import BrokenRule, Counts
 
 # ---- Failure causes ----

@@ -8,11 +8,11 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from lakegate.base.json_codec import encode
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStrategy, Mode, OnReject, Policy, PublishAs
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
-from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 
 

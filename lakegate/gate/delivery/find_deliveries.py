@@ -12,7 +12,8 @@ from itertools import islice
 from typing import Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
-from lakegate.errors import AccessDenied, InputError, NotFound, UnreadableItem
+from lakegate.base.errors import AccessDenied, InputError, NotFound, UnreadableItem
+from lakegate.base.text import counted, did_you_mean, listed
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.attempts import measured_result, measured_row
@@ -26,7 +27,6 @@ from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.report.delivery_report import Report
-from lakegate.text import counted, did_you_mean, listed
 
 # ---- One delivery with its row, block and result ----
 

@@ -8,9 +8,9 @@ from functools import partial
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.extension_points import registered
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import ConditionFailed, InputError
-from lakegate.extension_points import registered
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_objects import is_unfinished, row_of
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.gate.delivery.advance import ENOUGH, resume
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import readable_row

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from lakegate.base.errors import ConditionFailed, NotFound
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import parts_of
-from lakegate.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
@@ -22,7 +23,6 @@ from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.registry.contract_owners import are_named
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering, leading
-from lakegate.timestamps import instant_of, moment
 
 
 def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Final
 
 from lakegate.admission.multi_file_delivery import name_of
-from lakegate.errors import ConditionFailed, NotFound, TransactionConflict
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
+from lakegate.base.extension_points import registered
+from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
 from lakegate.gate.delivery import delivery_objects
@@ -30,7 +31,6 @@ from lakegate.gate.ledger.commit import names_key
 from lakegate.gate.ports import Address, ObjectVersion, agree
 from lakegate.plan.result import Result, Shares, WrittenObject
 from lakegate.plan.slice_order import WrittenRun, WrittenSlice
-from lakegate.timestamps import moment
 from lakegate.verdict.verdict import ACCEPTING
 
 # ---- Copies of objects, slices and shares ----

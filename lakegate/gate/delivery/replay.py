@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from lakegate.base.errors import ConditionFailed, InputError, NotFound
+from lakegate.base.text import counted, listed, shown
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
-from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.advance import take
@@ -21,7 +22,6 @@ from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.text import counted, listed, shown
 
 # ---- The contract version of a replay ----
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.errors import ConditionFailed, NotFound, UnreadableItem
+from lakegate.base.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
 from lakegate.gate.delivery.delivery_objects import group_of, limits_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from lakegate.errors import ConditionFailed, NotFound
+from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.admit_delivery import TAKEN

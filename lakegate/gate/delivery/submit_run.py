@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lakegate.errors import ConditionFailed, IdempotencyMismatch, NotFound, Throttled, UnreadableItem
+from lakegate.base.errors import ConditionFailed, IdempotencyMismatch, NotFound, Throttled, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import plan_uri, write_request
 from lakegate.gate.delivery.attempts import (

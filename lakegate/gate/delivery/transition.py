@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from lakegate.base.errors import ConditionFailed, LakegateError
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.errors import ConditionFailed, LakegateError
 from lakegate.gate.delivery.delivery_row import (
     UNANSWERED,
     ApprovalAnswer,

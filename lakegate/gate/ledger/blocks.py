@@ -10,10 +10,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
-from lakegate.errors import InputError
-from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.gate.ledger.record_contents import CONTENTS, Started
-from lakegate.json_codec import (
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import (
     MAX_INTEGER,
     OMITTED,
     Exact,
@@ -24,7 +22,9 @@ from lakegate.json_codec import (
     decode_document,
     encode,
 )
-from lakegate.timestamps import Moment
+from lakegate.base.timestamps import Moment
+from lakegate.gate.delivery.delivery_row import Waiver
+from lakegate.gate.ledger.record_contents import CONTENTS, Started
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from lakegate.errors import ConditionFailed, TransactionConflict
+from lakegate.base.errors import ConditionFailed, TransactionConflict
+from lakegate.base.timestamps import moment
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
 from lakegate.gate.ledger.signatures import KEY, fingerprint, key_content
 from lakegate.gate.ports import SigningKey, SigningKeys
-from lakegate.timestamps import moment
 
 # ---- A record at the head of a chain ----
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice, repeat
 from typing import Final
 
-from lakegate.errors import NotFound
+from lakegate.base.errors import NotFound
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import compare_manifest
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, replay_id

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
-from lakegate.errors import ConditionFailed, UnreadableItem
-from lakegate.extension_points import registered
+from lakegate.base.errors import ConditionFailed, UnreadableItem
+from lakegate.base.extension_points import registered
+from lakegate.base.json_codec import MAX_INTEGER
 from lakegate.gate.delivery.delivery_row import Decision, Enforced, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
@@ -35,7 +36,6 @@ from lakegate.gate.table import (
     all_readable,
     found,
 )
-from lakegate.json_codec import MAX_INTEGER
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
 
 # ---- The index of finished deliveries: rows of the ledger's table beside the blocks, written in the commit ----

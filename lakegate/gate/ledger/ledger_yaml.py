@@ -13,15 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from lakegate.base.errors import ContractError, InputError
+from lakegate.base.text import shown
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
 from lakegate.contract.documents.yaml_writer import Items, Node, YamlEntry, written
-from lakegate.errors import ContractError, InputError
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Head, canonical_json, from_json, stored_block
 from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText, signature_document, signature_from
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
-from lakegate.text import shown
 
 # ---- Files of `lakegate log --yaml` and `verify --yaml` ----
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from lakegate.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
-from lakegate.timestamps import Moment, OptionalMoment
+from lakegate.base.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
+from lakegate.base.timestamps import Moment, OptionalMoment
 
 Started = Annotated[int, Bounds(1, MAX_INTEGER)]
 Accepted = Annotated[str, Permitted(("accepted", "accepted_with_warnings"))]

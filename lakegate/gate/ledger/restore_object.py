@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from lakegate.errors import InputError, NotFound
+from lakegate.base.errors import InputError, NotFound
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.gate.ledger.blocks import AnyBlock, Record
-from lakegate.text import shown
 
 KEY: Final = "key"
 """The kind of the record that names a key."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
@@ -21,7 +22,6 @@ from lakegate.gate.ledger.blocks import (
 )
 from lakegate.gate.ledger.signatures import SHORT, Signature, Signatures, SignedText
 from lakegate.gate.ledger.watermarks import NONE, watermark_fault
-from lakegate.text import shown
 
 
 class Wrong(StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
-from lakegate.timestamps import instant_of, moment
 
 NONE: Final = ""
 """Of a line that has no watermark yet: earlier than every text of a time."""

@@ -15,10 +15,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.errors import InputError, Problem
+from lakegate.base.errors import InputError, Problem
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance import ParentDocument
+from lakegate.inheritance.inherited_documents import ParentDocument
 from lakegate.lints.linter import Examined
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.errors import ConditionFailed, ContractError, InputError, Problem
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -22,7 +22,7 @@ from lakegate.gate.registry.registry_rows import Proposal, Publication, Registry
 
 if TYPE_CHECKING:
     from lakegate.diff.metadata_changes import ContractVersion
-    from lakegate.inheritance import Parents, PinnedDocument
+    from lakegate.inheritance.inherited_documents import Parents, PinnedDocument
 
 
 # ---- Pinned parents ----
@@ -42,7 +42,7 @@ def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
 def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
     """The parents that a version was published with."""
     lake = dependencies.places.lake
-    from lakegate.inheritance import pinned  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
+    from lakegate.inheritance.inherited_documents import pinned  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
 
     return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
 
@@ -267,7 +267,7 @@ def published_by(proposal: Proposal | None = None) -> Act:
 def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:
     """A published version with what it inherits. Raises InputError if it cannot be read any more."""
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - what compiles contracts, as above
-    from lakegate.inheritance import Resolver  # noqa: PLC0415 - likewise
+    from lakegate.inheritance.inherited_documents import Resolver  # noqa: PLC0415 - likewise
 
     text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
     try:

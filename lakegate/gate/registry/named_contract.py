@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import did_you_mean
 from lakegate.contract.contract_model import is_usable, numbered
 from lakegate.contract.semantic_versions import precedence
-from lakegate.errors import InputError
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.text import did_you_mean
 
 if TYPE_CHECKING:
     from lakegate.gate.registry.registry_store import Registry

@@ -8,9 +8,11 @@ from functools import partial
 from itertools import takewhile
 from typing import Final
 
+from lakegate.base.errors import AccessDenied, ContractError, InputError, Problem
+from lakegate.base.text import printable
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.errors import AccessDenied, ContractError, InputError, Problem
 from lakegate.gate.datasets.dataset_lines import Line, ParentNotice
 from lakegate.gate.datasets.lifecycle import PARENT, change, parent_announced
 from lakegate.gate.dependencies import Dependencies
@@ -20,9 +22,14 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import CompiledContract, document_key, newest_release, pinned_parents
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
-from lakegate.inheritance import ParentDocument, Parents, PinnedDocument, identity_of, pinned, resolve
-from lakegate.text import printable
-from lakegate.timestamps import moment
+from lakegate.inheritance.inherited_documents import (
+    ParentDocument,
+    Parents,
+    PinnedDocument,
+    identity_of,
+    pinned,
+    resolve,
+)
 
 # ---- Parents and children ----
 # A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version

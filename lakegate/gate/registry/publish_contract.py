@@ -8,6 +8,10 @@ from datetime import timedelta
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from lakegate.base.errors import ContractError, InputError, LakegateError, Problem
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.text import counted, limited_hints, listed, shown
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import (
     NOTICE_DAYS,
     Contract,
@@ -25,8 +29,6 @@ from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.change_kinds import VersionComparison
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
-from lakegate.errors import ContractError, InputError, LakegateError, Problem
-from lakegate.extension_points import loaded, names
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
 from lakegate.gate.delivery.delivery_terms import referred_datasets
@@ -56,7 +58,7 @@ from lakegate.gate.registry.parent_contracts import (
 )
 from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading, leading_its_routes
-from lakegate.inheritance import (
+from lakegate.inheritance.inherited_documents import (
     Parents,
     Resolver,
     pinned,
@@ -66,8 +68,6 @@ from lakegate.lints.linter import Examined
 from lakegate.plan.plan import Plan
 from lakegate.rules.check_builder import NEVER_MEASURED
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.text import counted, limited_hints, listed, shown
-from lakegate.timestamps import moment
 
 # ---- Compilation, and what has to be confirmed ----
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from lakegate.base.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 from lakegate.contract.contract_model import COMMON, full_dataset_name
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
-from lakegate.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class RegistrySnapshot:
     """The ids of the contracts that inherit from the contract, sorted."""
 
     extensions: str = field(default="{}", metadata=EXTENSIONS)
-    """As `lakegate.json_codec.EXTENSIONS`."""
+    """As `lakegate.base.json_codec.EXTENSIONS`."""
 
     @property
     def standing(self) -> tuple[Publication, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from lakegate.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
+from lakegate.base.errors import AccessDenied, ConditionFailed, InputError, UnreadableItem
+from lakegate.base.json_codec import canonical, decode, encode
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.ledger_store import head_key, record_reasons, record_writes
 from lakegate.gate.registry.registry_rows import (
@@ -40,7 +41,6 @@ from lakegate.gate.table import (
     at_revision,
     found,
 )
-from lakegate.json_codec import canonical, decode, encode
 
 PAGE_ITEMS: Final = 500
 """Rows of a page; DynamoDB reads at most one MB of them."""

@@ -11,17 +11,17 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from lakegate.admission.ignored_keys import is_ignored
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
-from lakegate.errors import InputError
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import Steps
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import write
 from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot, Route
-from lakegate.text import shown
-from lakegate.timestamps import moment
 
 # ---- Statuses of versions ----
 

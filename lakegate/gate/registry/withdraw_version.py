@@ -12,18 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import listed
 from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
-from lakegate.errors import InputError
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.contract_versions import published_by, read_published, write
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading, routed
-from lakegate.text import listed
 
 ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
 """Kinds of change that give consumers something to read, whether or not they allow more."""

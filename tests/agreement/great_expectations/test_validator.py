@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from infra.setup.environments import install
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.features.external_validators.registered_validators import add_validator, service_of
 from lakegate.features.external_validators.validator_client import HttpsValidators
@@ -31,7 +32,6 @@ from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, referred_of
 from lakegate.gate.sweep import sweep
-from lakegate.https_client import Web
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.report.dcm_results import MeasuringTechnology, technologies

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from infra.samples.demo import PARTNER
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import ACCOUNT
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.pull.named_objects import NamedObject, named_objects
 from lakegate.features.pull.pull_task import run_now
 from lakegate.gate.datasets.dataset_names import published_lines

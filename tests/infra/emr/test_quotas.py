@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from infra.local.emr.api_shapes import ThrottlingError
 from infra.local.emr.quotas import RATES, CallRate, TokenBuckets, read_rates
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from tests.infra.emr.conftest import Aws, Emr, service
 from tests.infra.emr.programs import FOREVER, NOTHING
 

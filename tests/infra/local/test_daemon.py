@@ -10,7 +10,7 @@ import pytest
 
 from infra.local import local_stack
 from infra.local.local_stack import Daemon
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 READY = "print('ready', flush=True); "
 WAIT = "import signal; signal.pause()"

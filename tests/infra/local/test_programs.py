@@ -29,10 +29,10 @@ from infra.local.aws.launcher import (
     trusting,
     unanswered,
 )
-from lakegate import extension_points
 from lakegate.aws.open_stack import LocalState
 from lakegate.aws.vpc_endpoints import ENDPOINTS, VpcEndpoint
-from lakegate.errors import SetUpError
+from lakegate.base import extension_points
+from lakegate.base.errors import SetUpError
 
 
 def test_the_socket_is_bound_to_this_machine_alone() -> None:

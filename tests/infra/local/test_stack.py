@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from infra.local import local_stack
 from infra.local.local_stack import Stack, StackOptions
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.cli.main import app
-from lakegate.errors import InputError, SetUpError
 
 WAIT = "import signal; signal.pause()"
 EMR = f'print(\'{{"endpoint": "http://127.0.0.1:9"}}\', flush=True); {WAIT}'

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lakegate.aws.open_stack import DEFAULT, LocalState, state_path
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 STATE = LocalState("http://127.0.0.1:1", "http://127.0.0.1:2", "lakegate", pids={"aws": 3, "emr": 4})
 

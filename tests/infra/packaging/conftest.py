@@ -9,7 +9,7 @@ import pytest
 
 from infra.packaging import bundles
 from infra.packaging.bundles import bundle_job
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.extension_points import ROOT, TOOLS
 from tests.sam.conftest import built, stack
 
 __all__ = ["build", "built", "stack"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 PROGRAM = """
 import json, sys

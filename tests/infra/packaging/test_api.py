@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lakegate.features.http_api.api_routes import ROUTES
-from lakegate.http_messages import CALLBACK_ROUTE
+from lakegate.library.http_messages import CALLBACK_ROUTE
 from tests.infra.packaging.iam import Call
 from tests.infra.packaging.iam import allowed as allowed_by
 from tests.sam.built import Stack

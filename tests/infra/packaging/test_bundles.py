@@ -34,9 +34,9 @@ from infra.packaging.bundles import (
     zipped,
 )
 from infra.setup.environments import LOCKS, MARK
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
 from lakegate.plan.result import Result
 from lakegate.spark.worker_daemon import MODULE
 from tests.deliveries.delivery import plan_of, request_for, rule

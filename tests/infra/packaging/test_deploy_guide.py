@@ -7,8 +7,8 @@ import re
 from infra.packaging.bundles import FUNCTIONS, JOB, JUDGE, PULL
 from lakegate.admission.multi_file_delivery import MAX_PARTS
 from lakegate.aws.vpc_endpoints import ENDPOINTS, OF_THE_JOB
+from lakegate.base.extension_points import ROOT
 from lakegate.contract.documents.read_document import LARGEST_BYTES
-from lakegate.extension_points import ROOT
 from lakegate.features.deployment.parameter_values import PROFILES
 from lakegate.features.deployment.preflight import FEW_EXECUTIONS, LONGEST_NAME, UNRESERVED_AT_LEAST
 from lakegate.features.pull.pull_task import MAX_BYTES

@@ -20,8 +20,8 @@ import pytest
 from infra.packaging.image import USER, layer, make_image, unpack_debian, write_image
 from infra.packaging.release import version_of
 from infra.samples.__main__ import main as samples
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from tests.sam.engine import NoEngineError, engine
 
 LARGEST = 160_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from tests.sam.built import run, sam
 
 

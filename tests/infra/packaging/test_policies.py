@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infra.packaging.bundles import FUNCTIONS, PULL, own_files
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.features.doctor.doctor_command import ENTRANCE, PROBES
 from lakegate.features.doctor.function_probes import JOB, RIGHTS, SIGNERS, SIGNS

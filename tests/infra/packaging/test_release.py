@@ -12,7 +12,7 @@ import pytest
 
 from infra.packaging.release import build_wheel, make_release, sources
 from infra.setup.environments import install
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.features.release_check.verify_release_command import (
     FUNCTIONS,
     JUDGE,

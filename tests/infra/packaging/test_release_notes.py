@@ -8,8 +8,8 @@ import pytest
 
 from infra.packaging import release
 from infra.packaging.release import make_release, notes, version_of
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT, TOOLS
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT, TOOLS
 from lakegate.features.release_check.verify_release_command import files
 
 CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n- new\n\n## [0.1.0] - 2026-01-02\n\n### Added\n\n- first\n\n## [0.0.1]\n\n- old\n"

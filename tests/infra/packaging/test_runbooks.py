@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.sam.built import Stack
 from tests.unit.docs.page_commands import commands, sections
 

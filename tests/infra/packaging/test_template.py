@@ -16,7 +16,7 @@ from infra.local.emr.spark_rules import vcpus, worker_memory
 from lakegate.aws.dynamodb_table import DEFINITIONS
 from lakegate.aws.settings import PATTERNS, PREFIX, read
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.datasets.readers_manifest import TAG
 from lakegate.gate.delivery.decide_verdict import STAGED_FOR
 from lakegate.gate.delivery.submit_run import EXECUTORS

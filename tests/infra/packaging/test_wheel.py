@@ -20,7 +20,7 @@ import yaml
 from infra.packaging.release import build_wheel, sources
 from infra.setup.environments import install
 from infra.setup.schemas import pinned_schemas
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.simulation.contract import PLANS
 
 CONTRACT = ROOT / "contracts/examples/weather.dcm.yaml"

@@ -16,8 +16,8 @@ import pytest
 from infra.cdk.lakegate_cdk.parameters import NAMES, OUTPUTS, LakegateParameters
 from infra.packaging.wrappers import TERRAFORM, parameters, written
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.sam.other_values import NOT_UPDATED, OTHER_VALUES
 

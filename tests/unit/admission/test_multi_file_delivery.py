@@ -23,7 +23,7 @@ from lakegate.admission.multi_file_delivery import (
     name_of,
     read_manifest,
 )
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

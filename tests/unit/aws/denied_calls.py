@@ -12,7 +12,7 @@ import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from lakegate.errors import AccessDenied, PortError
+from lakegate.base.errors import AccessDenied, PortError
 from tests.unit.aws.conftest import Cloud
 
 Work = Callable[[Cloud], object]

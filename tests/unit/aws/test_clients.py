@@ -23,7 +23,7 @@ from botocore.stub import Stubber
 
 from lakegate.aws.clients import BY_CODE, port_errors, session, translated
 from lakegate.aws.wiring import EventBridgeNotifier, SystemClock
-from lakegate.errors import ConditionFailed, PortError, Throttled, Unanswered
+from lakegate.base.errors import ConditionFailed, PortError, Throttled, Unanswered
 from lakegate.gate.ports import Message
 
 

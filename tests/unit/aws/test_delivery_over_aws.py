@@ -17,15 +17,15 @@ from functions import completion_handler, intake_handler, notify_handler, sweep_
 from lakegate.aws import clients, lambda_runtime
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import SystemClock, bootstrap
+from lakegate.base.errors import NotFound
+from lakegate.base.json_codec import canonical
 from lakegate.contract.delivery_policy import DeliveryUnit, Policy
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import NotFound
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
-from lakegate.json_codec import canonical
 from lakegate.plan.check import NONE, Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

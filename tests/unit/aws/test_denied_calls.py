@@ -14,8 +14,8 @@ from lakegate.aws.emr_serverless import EmrServerless, JudgeFunction
 from lakegate.aws.kms_signing import KmsKey
 from lakegate.aws.secrets import Secrets
 from lakegate.aws.wiring import EventBridgeNotifier, StsIdentity
-from lakegate.errors import AccessDenied, PortError
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import AccessDenied, PortError
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.ports import Address, Message, every_version
 from lakegate.gate.table import Delete, Put, Row, RowKey, TableName, Update
 from tests.fakes.quick_moto import client

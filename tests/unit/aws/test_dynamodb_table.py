@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.aws.wiring import StsIdentity
-from lakegate.errors import (
+from lakegate.base.errors import (
     ConditionFailed,
     IdempotencyMismatch,
     InputError,

@@ -10,7 +10,7 @@ import pytest
 from botocore.stub import Stubber
 
 from lakegate.aws.emr_serverless import EmrServerless
-from lakegate.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled, Unanswered
+from lakegate.base.errors import IdempotencyMismatch, InputError, NotFound, PortError, Throttled, Unanswered
 from lakegate.gate.ports import JobRun, JobState
 from tests.unit.aws.test_clients import KNOWN
 

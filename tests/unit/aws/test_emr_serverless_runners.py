@@ -10,7 +10,7 @@ import pytest
 from botocore.stub import Stubber
 
 from lakegate.aws.emr_serverless import JudgeFunction, Runners
-from lakegate.errors import NotFound, Throttled
+from lakegate.base.errors import NotFound, Throttled
 from lakegate.gate.ports import JobRun, JobState
 from tests.fakes import FaultInjector
 from tests.fakes.jobs import Ending, MemoryJobs

@@ -10,7 +10,7 @@ import pytest
 from botocore.stub import Stubber
 
 from lakegate.aws.kms_signing import KmsKey, kms_keys
-from lakegate.errors import PortError, SigningDenied, Throttled, Unanswered
+from lakegate.base.errors import PortError, SigningDenied, Throttled, Unanswered
 from lakegate.gate.ports import UNSIGNED
 from tests.unit.gate.ledger.signing import ONE
 

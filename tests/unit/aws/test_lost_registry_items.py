@@ -9,7 +9,7 @@ from itertools import chain, combinations
 import pytest
 
 from lakegate.aws.dynamodb_table import DynamoTable
-from lakegate.errors import AccessDenied, InputError
+from lakegate.base.errors import AccessDenied, InputError
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from lakegate.aws.open_stack import SENTENCES, LocalState, opened, readable_errors
+from lakegate.base.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from lakegate.cli.main import app
-from lakegate.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from tests.fakes.quick_moto import REGION, quick_aws
 from tests.unit.cli.conftest import Lakegate
 

@@ -18,7 +18,7 @@ from botocore.stub import Stubber
 from urllib3.exceptions import ProtocolError
 from urllib3.exceptions import ReadTimeoutError as UrllibTimeout
 
-from lakegate.errors import AccessDenied, Archived, ConditionFailed, NotFound, PortError, Unanswered
+from lakegate.base.errors import AccessDenied, Archived, ConditionFailed, NotFound, PortError, Unanswered
 from lakegate.gate.ports import Address, ObjectVersion
 from tests.unit.aws.conftest import Cloud
 

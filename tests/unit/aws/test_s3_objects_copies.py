@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from lakegate.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.base.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
 from lakegate.gate.ports import Address
 from tests.unit.aws.conftest import Cloud
 from tests.unit.aws.test_s3_objects import TO, body_of, landed, recorded

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.aws.lambda_events import RefusalReason
 from lakegate.aws.settings import DEFAULTS, PATTERNS, Settings, read
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.features.revalidation.revalidation import RevalidationEnd
 from lakegate.gate.delivery.protocol import END_STATES
 

@@ -20,6 +20,7 @@ from infra.site.command_schemas import FILE
 from lakegate.aws import clients
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
+from lakegate.base.json_codec import canonical
 from lakegate.cli.main import app
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
@@ -29,7 +30,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
-from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
 from tests.fakes import FaultInjector, MemoryJobs

@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import COMMANDS, GROUPS, app
-from lakegate.extension_points import ROOT
 
 COMPLETE = """
 import json, sys

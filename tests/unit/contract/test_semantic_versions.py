@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.semantic_versions import major, precedence
-from lakegate.errors import InputError
 
 IN_ORDER = [
     "0.9.10",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lakegate.base.errors import ContractError, InputError
 from lakegate.diff.change_kinds import Bump, Change, VersionComparison, declared, raised
 from lakegate.diff.metadata_changes import read_version
-from lakegate.errors import ContractError, InputError
 from tests.unit.diff.builder import document
 
 CHANGES = {

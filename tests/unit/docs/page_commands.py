@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore import xform_name
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 if TYPE_CHECKING:
     from botocore.model import Shape

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from infra.samples.__main__ import main as write_samples
+from lakegate.base.extension_points import ROOT
 from lakegate.cli import terminal
 from lakegate.cli.main import app
-from lakegate.extension_points import ROOT
 
 SESSION = ROOT / "docs/authoring.md"
 """A page whose commands need what those before them wrote."""

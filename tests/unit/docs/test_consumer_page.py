@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lakegate.json_schemas import load
+from lakegate.base.json_schemas import load
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import Lakegate, with_segments
 from tests.unit.cli.deployed_stack import LAKE

@@ -10,8 +10,8 @@ from functools import cache
 import click
 import pytest
 
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.extension_points import ROOT
 
 STATES = {"works", "differs", "later", "part", "missing", "to show"}
 LATER = {"tables", "derived datasets", "streams", "workflows"}

@@ -13,12 +13,12 @@ import pytest
 from moto.events.models import EventPattern
 
 from lakegate.aws.wiring import SOURCE, detail, detail_type
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import load
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.effects import Effect
 from lakegate.gate.ports import Message
-from lakegate.json_schemas import load
 from tests.fakes.jobs import Ending
 from tests.published_schemas import validate
 from tests.simulation.environment import LINE, PREFIX, Environment

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 import lakegate
-from lakegate import contract_files
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
+from lakegate.library import contract_files
 from tests.published_schemas import validate
 
 PAGE = (ROOT / "docs/python.md").read_text()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import lakegate
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.verdict.verdict import Verdict
 
 PAGE = (ROOT / "docs/recipes.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.patterns.date_formats import compile_format
 from lakegate.plan.check import Unit
 from tests.reference.tables import DOCS, TABLES, between

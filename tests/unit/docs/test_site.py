@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from infra.site.pages import OUTSIDE, copied, place_of, relinked
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 
 class Loader(yaml.SafeLoader):

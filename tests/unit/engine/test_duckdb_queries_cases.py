@@ -5,12 +5,12 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine import duckdb_queries
 from lakegate.engine.duckdb_queries import Accepted, QueryTables
-from lakegate.errors import InputError
 from lakegate.plan.check import QueryColumn
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan

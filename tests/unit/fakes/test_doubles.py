@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lakegate.errors import ConditionFailed, PortError
+from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate.ports import Address, ObjectVersion, every_version
 from tests.fakes import Memory
 from tests.unit.aws.conftest import Cloud

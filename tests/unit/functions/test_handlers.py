@@ -17,7 +17,7 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError, of_error, shape
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
-from lakegate.errors import LakegateError, PortError, Throttled, Unfinished
+from lakegate.base.errors import LakegateError, PortError, Throttled, Unfinished
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.delivery.delivery_row import workload_id, workload_row

@@ -11,7 +11,7 @@ import pytest
 from functions import sweep_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from tests.unit.aws.test_delivery_over_aws import settings
 from tests.unit.functions.test_handlers import Context
 from tests.unit.gate.datasets.test_pauses import held, resumed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake

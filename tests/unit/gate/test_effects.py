@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import ConditionFailed, PortError, Throttled, TransactionConflict
+from lakegate.base.errors import ConditionFailed, PortError, Throttled, TransactionConflict
 from lakegate.gate.effects import RETRIES, Effect, Steps, perform, run
 from tests.fakes import VirtualClock
 

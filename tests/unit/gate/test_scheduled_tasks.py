@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, UnreadableItem
+from lakegate.base.errors import ConditionFailed, Throttled, TransactionConflict, UnreadableItem
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.scheduled_tasks import TRIES, ScheduledTask, Turn, change_row, run_due, run_row
-from lakegate.timestamps import instant_of, moment
 from tests.simulation.environment import Environment
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.errors import AccessDenied, Throttled
+from lakegate.base.errors import AccessDenied, Throttled
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import advance
 from lakegate.gate.delivery.delivery_row import Workload

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import LakegateError, UnreadableItem
+from lakegate.base.errors import LakegateError, UnreadableItem
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery import advance

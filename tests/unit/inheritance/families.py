@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from lakegate.inheritance import Resolved, identity_of, pinned, resolve
+from lakegate.inheritance.inherited_documents import Resolved, identity_of, pinned, resolve
 from tests.unit.diff.builder import document
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)

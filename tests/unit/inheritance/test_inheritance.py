@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.errors import InputError
-from lakegate.inheritance import MAX_PARENTS, ParentDocument, pinned, resolve
-from lakegate.inherited_parts import DeclaringVersion, source_of
+from lakegate.inheritance.inherited_documents import MAX_PARENTS, ParentDocument, pinned, resolve
+from lakegate.inheritance.inherited_parts import DeclaringVersion, source_of
 from lakegate.rules.compile_plan import compile_plan
 from tests.unit.inheritance.families import CASES, child_of, parent_of, resolved
 

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.job import job_storage
 from lakegate.job.job_storage import Buckets
 from tests.fakes.quick_moto import quick_aws

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance import pinned, resolve
+from lakegate.inheritance.inherited_documents import pinned, resolve
 from lakegate.lints.linter import Examined
 from lakegate.lints.product_lints import examined_product
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow

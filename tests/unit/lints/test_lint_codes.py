@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import ContractError
+from lakegate.base.errors import ContractError
 from lakegate.lints.findings import LintLevel
 from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import examine, read

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
+from lakegate.base.text import MAX_HINTS
 from lakegate.contract.documents.document_tree import MOST_NOTED, Node
 from lakegate.contract.documents.read_document import parse
-from lakegate.errors import ContractError
 from lakegate.lints.linter import examine, read
-from lakegate.text import MAX_HINTS
 
 EXAMPLES = Path(__file__).parents[3] / "contracts/examples"
 FULL = 100_000 if os.environ.get("LAKEGATE_FULL") else 20

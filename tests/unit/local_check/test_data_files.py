@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import About, Contract, Dataset, Origin, Server
-from lakegate.errors import InputError
 from lakegate.local_check.data_files import DataFile, by_dataset, files_of
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.api import check
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import InputError
+from lakegate.library.api import check
 from lakegate.local_check.data_files import complete, files_of
 
 CONTRACT = """\

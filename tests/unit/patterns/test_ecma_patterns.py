@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Origin, Rule
-from lakegate.errors import ContractError
 from lakegate.patterns.ecma_patterns import rewritten
 from lakegate.patterns.regex_tree import LONGEST
 from lakegate.rules.check_builder import regex

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.plan.billed_cost import PRICES, BilledCost, Prices, cost_of_invocation, cost_of_job
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.api import check
+from lakegate.library.api import check
 from lakegate.lints.linter import read
 from lakegate.report.dcm_results import metric_of, results_of
 from lakegate.rules.compile_plan import compile_plan

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 PAGE = (ROOT / "docs/change-guide.md").read_text()
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if re.match(r"^\| \d+ \|", line)]

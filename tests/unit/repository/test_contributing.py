@@ -7,8 +7,8 @@ import re
 
 import yaml
 
+from lakegate.base.extension_points import ROOT
 from lakegate.contract.logical_types import LogicalType
-from lakegate.extension_points import ROOT
 from lakegate.verdict.value_mistakes import form_of
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()

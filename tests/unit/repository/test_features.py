@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.feature_table import TABLE
 from lakegate.gate.effects import Effect
 from tests.unit.repository import remaining
@@ -53,7 +53,7 @@ def checks(absent):
 def delivers(absent):
     places = tuple(f"lakegate.features.{each}." for each in absent)
     sys.modules.update({each: None for each in sys.modules if f"{each}.".startswith(places)})
-    import_module("lakegate.extension_points")._is_there.cache_clear()
+    import_module("lakegate.base.extension_points")._is_there.cache_clear()
     machine = import_module("tests.simulation.exhaustive")
     machine.play(machine.SCENARIOS[0])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 
 HANDLERS = ("intake", "completion", "sweep", "notify", "api")
 HEAVY = {
@@ -29,7 +29,7 @@ HEAVY = {
 }
 AUTHORING = (
     *("lakegate.contract.documents", "lakegate.patterns", "lakegate.sql", "lakegate.rules", "lakegate.lints"),
-    *("lakegate.diff", "lakegate.inheritance"),
+    *("lakegate.diff", "lakegate.inheritance.inherited_documents"),
 )
 LIST = """
 import json, sys
@@ -80,10 +80,10 @@ try: main()
 except SystemExit: pass
 sys.stderr.write(json.dumps(gc.get_stats()[0]["collections"] - before))
 """
-AWS = ("boto3", "botocore", "aws_lambda_powertools", "functions", "lakegate.gate", "lakegate.stack")
+AWS = ("boto3", "botocore", "aws_lambda_powertools", "functions", "lakegate.gate", "lakegate.library.stack")
 SPARK = ("pandas", "py4j", "pydeequ", "pyspark", "lakegate.spark")
 ENGINE = ("duckdb", "numpy", "pyarrow", "lakegate.engine", "lakegate.job", "lakegate.local_check", "lakegate.verdict")
-COMPARISONS = ("lakegate.diff", "lakegate.inherited_parts", "lakegate.plan.result", "lakegate.plan.request")
+COMPARISONS = ("lakegate.diff", "lakegate.inheritance.inherited_parts", "lakegate.plan.result", "lakegate.plan.request")
 FORMS = ("jinja2", "xml", "lakegate.report.junit", "lakegate.report.sarif", "lakegate.report.github_output")
 ORDERS = str(ROOT / "contracts/examples/orders.odcs.yaml")
 WITHOUT = {
@@ -97,7 +97,7 @@ WITHOUT = {
         *AWS,
         *SPARK,
         *FORMS,
-        *("lakegate.diff", "lakegate.inherited_parts", "sqlglot"),
+        *("lakegate.diff", "lakegate.inheritance.inherited_parts", "sqlglot"),
     ),
 }
 """Packages and modules that a command does without. Arrow must not look for pandas, which takes longer than a small file."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from tests.unit.repository.layers import imported, product
 
 CLONE = {"functions", "spark_jobs", "infra", "tests"}

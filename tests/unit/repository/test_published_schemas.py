@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from infra.site.published_schemas import BETWEEN_MEMBERS, FOLDER, FORMATS, schema_of, text_of
-from lakegate.json_codec import DECIMAL, Bounds, DecodeError, Pattern, Permitted, Unique, canonical, decode, limits
+from lakegate.base.json_codec import DECIMAL, Bounds, DecodeError, Pattern, Permitted, Unique, canonical, decode, limits
 from tests.reference.sampling import sampled
 
 FORMAT = pytest.mark.parametrize("name", sorted(FORMATS))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lakegate.errors import ContractError
+from lakegate.base.errors import ContractError
 from lakegate.plan.check import Check
 from lakegate.plan.metrics import Metric, Number
 from lakegate.plan.result import Measured, Measurement, Result

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Origin, Rule, Severity, Tolerance
 from lakegate.contract.delivery_policy import Mode, Policy
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import OneOf

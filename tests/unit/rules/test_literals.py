@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.json_codec import encode
 from lakegate.contract.logical_types import LONGEST_NUMBER, LogicalType, literal, number_of, text_of
-from lakegate.json_codec import encode
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import OneOf
 from tests.reference.cases import contract_of, field_of, only_plan, rule_of

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Field, Origin
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, Within
 from lakegate.rules.row_conditions import DEEPEST, LONGEST, UnreadConditionError, columns_of, condition_of
 from tests.reference.cases import rule_of

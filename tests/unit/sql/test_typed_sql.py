@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import About, Contract, Dataset, Field, Origin, Rule, Server
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.plan.check import Query
 from lakegate.rules.rule_kinds import compile_rule
 from lakegate.sql.sql_select import translate

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from lakegate.aws.s3_objects import KNOWN
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.transfer.s3_checksums import ALGORITHMS, LANES, checksum_of, encoded
 
 CHECK = b"123456789"

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.text import listed, shown
 from lakegate.features.odf.format.odf_names import RemoteAlias, RemoteId, remote_reference
-from lakegate.text import listed, shown
 
 # The file is a person's own, and has no secrets: each credential is the name of an environment variable that has it.
 #

@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, Pull
 from lakegate.contract.file_formats import Format
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_repositories import OdfPlace, check_file, head_of, is_whole
 from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,
@@ -52,7 +53,6 @@ from lakegate.gate.ledger.signatures import SignedText, signature_document, sign
 from lakegate.gate.ledger.stored_objects import Left, erasures_of
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.plan.plan import Plan
-from lakegate.text import shown
 from lakegate.transfer.download_files import DiffersError, File, ListedDelivery, fetched
 
 # ---- Events from the plan ----

@@ -14,11 +14,12 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from lakegate.aws.open_stack import entered, readable_errors
+from lakegate.base.errors import InputError, NotFound
+from lakegate.base.text import counted, printable, shown
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
 from lakegate.cli.datasets.chain_proofs import MAX_SHOWN
-from lakegate.errors import InputError, NotFound
 from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_export import Fields, OdfBlock, ledger_in, named_plan, odf_blocks, plan_in
 from lakegate.features.odf.exchange.odf_repositories import (
@@ -42,7 +43,6 @@ from lakegate.gate.ledger.blocks import Block, LedgerSlice, stored_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.signatures import Signatures, SignedText
 from lakegate.gate.ledger.verification import verify_signed
-from lakegate.text import counted, printable, shown
 from lakegate.transfer.download_files import foreign_entries
 
 # ---- Output of `import` and `verify` ----

@@ -24,9 +24,12 @@ from urllib.request import Request
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client, port_errors
+from lakegate.aws.https_client import API_SECONDS, OPENER
+from lakegate.base.errors import ConditionFailed, InputError, NotFound
+from lakegate.base.text import counted, shown
+from lakegate.base.timestamps import moment
 from lakegate.engine.read.data_source import LocalStore, Share
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
-from lakegate.errors import ConditionFailed, InputError, NotFound
 from lakegate.features.odf.format.logical_hash import LogicalHash, SliceStatistics, statistics_of
 from lakegate.features.odf.format.metadata_chain import (
     AddData,
@@ -42,9 +45,6 @@ from lakegate.features.odf.format.metadata_chain import (
 from lakegate.features.odf.format.multihash import HashCode, hash_in, multihash
 from lakegate.features.odf.slices.slice_writer import bare, odf_fields
 from lakegate.gate.ledger.blocks import LedgerSlice
-from lakegate.https_client import API_SECONDS, OPENER
-from lakegate.text import counted, shown
-from lakegate.timestamps import moment
 from lakegate.transfer.upload_files import S3
 
 if TYPE_CHECKING:

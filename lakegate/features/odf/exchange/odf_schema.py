@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import unexpressed
 from lakegate.contract.documents.document_tree import Place
@@ -20,8 +22,6 @@ from lakegate.contract.documents.yaml_writer import Items, Mapping, Scalar, Yaml
 from lakegate.contract.field_paths import KEY, VALUE, FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
-from lakegate.errors import InputError
-from lakegate.text import shown
 
 # ---- `SetDataSchema` of a dataset (RFC-016) ----
 

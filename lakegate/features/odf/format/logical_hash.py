@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as is_type
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
-from lakegate.timestamps import moment
 
 if TYPE_CHECKING:
     from lakegate.gate.ledger.blocks import LedgerSlice

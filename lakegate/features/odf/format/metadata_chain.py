@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format import odf_flatbuffers
 from lakegate.features.odf.format.multihash import HashCode, base16, decoded, hash_in, multihash
 from lakegate.features.odf.format.odf_flatbuffers import NotOdfError, budget_of, encoded

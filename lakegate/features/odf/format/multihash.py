@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 # ---- Multibase (RFC-012) ----
 

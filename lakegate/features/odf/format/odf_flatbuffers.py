@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from flatbuffers import Builder, number_types
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 # ---- Tables of `opendatafabric.fbs` ----
 # Names, order and defaults are those of the schema: the place of a field in its table is its place in the file. Values are as

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.multihash import base16, decoded, varint
 
 COMMON: Final = ("offset", "op", "system_time", "event_time")

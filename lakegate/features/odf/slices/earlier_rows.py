@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakegate.base.errors import InputError
 from lakegate.engine.read.data_source import AddressedFile, Store
-from lakegate.errors import InputError
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.slices.merge_state import row_hashes
 from lakegate.plan.slice_order import PublishedSlice

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.types as is_type
 from numpy.typing import NDArray
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.logical_hash import encoded
 from lakegate.plan.slice_order import StateRun
 

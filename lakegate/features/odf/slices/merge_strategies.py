@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.engine.attempt import AcceptedRows, Backend, Workspace
 from lakegate.engine.read.data_source import Store
 from lakegate.features.odf.format.odf_names import COMMON
@@ -38,7 +39,6 @@ from lakegate.features.odf.slices.slice_writer import (
 )
 from lakegate.plan.request import Request
 from lakegate.plan.slice_order import Merged, MergedSnapshot, MergeOrder, SliceOrder, StateRun, WrittenRun, WrittenSlice
-from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
     import duckdb

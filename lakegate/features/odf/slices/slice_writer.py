@@ -17,6 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as is_type
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.logical_types import PRECISION, LogicalType
@@ -25,7 +28,6 @@ from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Level, Source
 from lakegate.engine.read.json import JsonSource
-from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import (
     LogicalHash,
     SliceStatistics,
@@ -40,8 +42,6 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import Request
 from lakegate.plan.slice_order import SliceOrder, WrittenSlice
-from lakegate.text import shown
-from lakegate.timestamps import instant_of, moment
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,11 +18,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from lakegate.base.errors import InputError, LakegateError, SetUpError
+from lakegate.base.extension_points import ROOT
+from lakegate.base.json_schemas import load
 from lakegate.cli import terminal
 from lakegate.cli.main import app, main
-from lakegate.errors import InputError, LakegateError, SetUpError
-from lakegate.extension_points import ROOT
-from lakegate.json_schemas import load
 from lakegate.local_check import check_data
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request

@@ -10,10 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
-from lakegate import contract_files, inheritance
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.inheritance import Parents, Resolved
+from lakegate.inheritance import inherited_documents as inheritance
+from lakegate.inheritance.inherited_documents import Parents, Resolved
+from lakegate.library import contract_files
 from tests.published_schemas import validate
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from lakegate.api import lint
 from lakegate.cli.main import app
+from lakegate.library.api import lint
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.diff.builder import document
 

@@ -8,6 +8,8 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.contracts.explain_command import (
     RuleExplanation,
     SettingExplanation,
@@ -19,8 +21,6 @@ from lakegate.cli.contracts.explain_command import (
     terms,
 )
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from lakegate.lints.lint_codes import CODES
 from lakegate.lints.linter import examine
 from lakegate.rules.rule_kinds import RULES

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.aws.wiring import StsIdentity
-from lakegate.errors import AccessDenied
+from lakegate.base.errors import AccessDenied
 from lakegate.gate.datasets import lifecycle
 from tests.fakes.identity import BOB
 from tests.unit.cli.conftest import Lakegate

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import SetUpError
+from lakegate.base.text import printable as escaped
 from lakegate.cli import main
 from lakegate.cli.main import app
-from lakegate.errors import SetUpError
-from lakegate.text import printable as escaped
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from lakegate.base.errors import Problem
 from lakegate.cli.main import app
 from lakegate.contract.documents.document_formats import declares_format
-from lakegate.errors import Problem
 from lakegate.lints.linter import Examined, examine
 from lakegate.report.github_output import github_problems
 from lakegate.report.sarif import sarif_problems

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import lakegate
+from lakegate.base.errors import ContractError
 from lakegate.cli.main import app
-from lakegate.errors import ContractError
 from tests.unit.inheritance.families import child_of, parent_of
 
 EXAMPLES = Path(__file__).parents[4] / "contracts/examples/inheritance"

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import main
-from lakegate.contract_files import NO_DATASET
-from lakegate.extension_points import ROOT
+from lakegate.library.contract_files import NO_DATASET
 
 WEATHER = ROOT / "contracts/examples/weather.dcm.yaml"
 ORDERS = ROOT / "contracts/examples/orders.odcs.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.registry.registry_rows import Publication, Route
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import Lakegate

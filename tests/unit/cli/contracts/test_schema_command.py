@@ -11,10 +11,10 @@ import yaml
 from click.testing import CliRunner
 from jsonschema.validators import validator_for
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
+from lakegate.base.json_schemas import EDITOR
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
-from lakegate.json_schemas import EDITOR
 
 EXTENSION = {"property": "lakegate", "value": {"format": "csv", "csv": {"delimiter": ";"}}}
 

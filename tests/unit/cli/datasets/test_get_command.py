@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakegate.aws.s3_objects import S3Store
-from lakegate.errors import NotFound
+from lakegate.base.errors import NotFound
 from lakegate.gate.ports import Address
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import Lakegate, with_segments

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from lakegate.aws.wiring import SystemClock
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.unit.cli.conftest import Lakegate
 
 NAME = "shop/orders_v1"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import advice
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.extension_points import advice
 from lakegate.gate.ledger.ledger_yaml import yaml_of
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.gate.ledger.ledger_chain import CHAIN, HEAD, STORED

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import SystemClock
+from lakegate.base.json_codec import canonical
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
-from lakegate.json_codec import canonical
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, Result
 from tests.unit.cli.conftest import Lakegate

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
-from lakegate.described_deliveries import account
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.protocol import State
+from lakegate.library.described_deliveries import account
 from tests.unit.cli.conftest import Lakegate
 
 WORKFLOW = """\

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import lakegate as api
 from lakegate.cli.main import app
-from lakegate.http_messages import representation
+from lakegate.library.http_messages import representation
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.protocol import State
 from tests.unit.cli.conftest import Lakegate

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lakegate import errors
 from lakegate.aws.wiring import SystemClock
-from lakegate.errors import PortError
+from lakegate.base import errors
+from lakegate.base.errors import PortError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address

@@ -12,8 +12,8 @@ import pytest
 from lakegate.aws import open_stack, stack_operations
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.aws.stack_operations import delete_bucket, own_parameters
+from lakegate.base.errors import SetUpError
 from lakegate.cli.stack import stack_command
-from lakegate.errors import SetUpError
 from tests.fakes.cloudformation import TABLES, CloudFormation, Resource
 from tests.unit.cli.conftest import Lakegate
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from lakegate.errors import LakegateError, UnreadableItem
+from lakegate.base.errors import LakegateError, UnreadableItem
 from lakegate.features.doctor import delivery_probes
 from lakegate.features.doctor.examination import ExaminedStack
 from lakegate.gate.delivery.delivery_row import workload_id

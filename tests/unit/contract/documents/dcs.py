@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lakegate.base.errors import Problem
 from lakegate.contract.contract_model import Dataset, Rule
-from lakegate.errors import Problem
 from lakegate.lints.linter import examine, read
 
 DOCUMENT = """\

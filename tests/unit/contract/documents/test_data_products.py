@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.documents.data_products import LOGICAL, generated, is_contract_name
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.lints.linter import examine, read
 
 PRODUCT = b"""\

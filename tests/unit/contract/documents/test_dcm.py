@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Dataset, Rule, Severity, Tolerance
 from lakegate.contract.delivery_policy import Duplicates, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance import pinned
+from lakegate.inheritance.inherited_documents import pinned
 from lakegate.lints.linter import Examined, examine, read
 from lakegate.plan.predicates import holds
 from lakegate.rules.compile_plan import compile_plan

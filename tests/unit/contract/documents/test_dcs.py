@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from lakegate import text
+from lakegate.base import text
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract, Severity
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents import ref_definitions
 from lakegate.contract.documents.dcs import VERSIONS
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import ContractError
 from lakegate.lints.linter import examine, read
 from lakegate.plan.predicates import Typed
 from lakegate.rules.compile_plan import compile_plan

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
+from lakegate.base.text import MAX_HINTS
 from lakegate.contract.documents.ref_definitions import MAX_FIELDS
 from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.linter import examine
-from lakegate.text import MAX_HINTS
 from tests.unit.contract.documents.dcs import dataset, document, errors, warnings
 
 DEFINED = (

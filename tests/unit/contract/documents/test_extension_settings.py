@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema.validators import Draft7Validator
 
+from lakegate.base.json_schemas import load
 from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.extension_settings import (
     CSV,
@@ -23,7 +24,6 @@ from lakegate.contract.documents.extension_settings import (
     inheritance,
 )
 from lakegate.contract.documents.read_document import parse
-from lakegate.json_schemas import load
 from lakegate.lints.linter import examine
 from tests.unit.contract.documents.extension_page import PAGE, generated
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import ContractError, SetUpError
 from lakegate.contract.contract_model import Dataset, Rule, Severity
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.schema_validation import load
 from lakegate.contract.file_formats import Csv
-from lakegate.errors import ContractError, SetUpError
 from lakegate.lints.linter import examine, read
 from tests.reference.cases import only_plan
 

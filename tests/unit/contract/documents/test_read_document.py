@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError, Problem
 from lakegate.contract.documents.document_tree import address, steps_of
 from lakegate.contract.documents.read_document import MAX_PROBLEMS, parse
-from lakegate.errors import ContractError, Problem
 
 EXAMPLES = 1_000_000 if os.environ.get("LAKEGATE_FULL") else 300
 NINE = b"[" + b",".join([b"*%c"] * 9) + b"]"

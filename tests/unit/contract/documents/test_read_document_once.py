@@ -10,9 +10,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
 from lakegate.contract.documents import document_formats, read_document, schema_validation
-from lakegate.extension_points import ROOT
 from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
 from tests.simulation.environment import Environment
 from tests.unit.gate.scenarios import drive

@@ -11,12 +11,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.text import MAX_HINTS
 from lakegate.contract.documents.document_tree import Notes
 from lakegate.contract.documents.read_document import DEEPEST_LEVEL, MAX_NODES, parse
 from lakegate.contract.documents.ref_definitions import expanded
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.text import MAX_HINTS
 from tests.unit.diff.builder import compared, document
 
 CASES: list[dict[str, Any]] = yaml.load(

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
 from lakegate.contract.documents.ref_definitions import FILES, MAX_FILES, bundled, outside_reference
-from lakegate.errors import InputError
 from lakegate.lints.linter import examine
 from tests.reference.sampling import sampled
 from tests.unit.diff.builder import document

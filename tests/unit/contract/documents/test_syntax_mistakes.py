@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.syntax_mistakes import mistake_of
-from lakegate.errors import ContractError
 from lakegate.lints.linter import examine
 
 MISTAKES = {

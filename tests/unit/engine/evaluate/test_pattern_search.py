@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Origin, Rule
 from lakegate.engine.evaluate.pattern_search import FormPattern, Search, searches_of, sql
-from lakegate.errors import ContractError
 from lakegate.patterns.date_formats import PARTS, compile_format, compile_java_format
 from lakegate.patterns.ecma_patterns import rewritten
 from lakegate.rules.check_builder import like_pattern, regex

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
+from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.errors import InputError
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from tests.deliveries.delivery import plan_of

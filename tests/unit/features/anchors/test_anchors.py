@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.json_schemas import load
 from lakegate.features.anchors.anchors import (
     Anchor,
     Anchored,
@@ -24,7 +25,6 @@ from lakegate.features.anchors.anchors import (
     to_json,
 )
 from lakegate.gate.ledger.blocks import canonical_json
-from lakegate.json_schemas import load
 from tests.reference.sampling import FULL
 from tests.unit.features.anchors.anchor_days import Documents, day, digest_of, documents_of, found, signed, verified
 from tests.unit.gate.ledger.signing import FORGER, ONE, TWO

@@ -14,7 +14,7 @@ import pytest
 from functions import anchor_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
-from lakegate.errors import Unanswered
+from lakegate.base.errors import Unanswered
 from lakegate.features.anchors.anchors import Anchor, AnchorPass, AnchorStore, from_json, keep_anchor_of_today
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ledger.blocks import Head, contract_chain, digest, event_id

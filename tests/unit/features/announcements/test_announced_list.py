@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from lakegate.errors import AccessDenied, InputError
+from lakegate.base.errors import AccessDenied, InputError
 from lakegate.features.announcements.announced_delivery import Announcements
 from lakegate.features.http_api import workloads_api
 from lakegate.gate.delivery import find_deliveries

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.json_codec import canonical, decode
 from lakegate.contract.delivery_policy import Mode, OnReject
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.features.announcements.data_summary import SummaryRefusal, summary_refusals
 from lakegate.features.announcements.wanted_delivery import DataSummary
-from lakegate.json_codec import canonical, decode
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import Verdict, judge

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.effects import run

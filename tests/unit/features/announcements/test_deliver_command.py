@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError, LakegateError
 from lakegate.cli.main import app
-from lakegate.errors import InputError, LakegateError
 from lakegate.features.http_api import api_client
 from tests.unit.features.http_api.api_server import Server
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import canonical, decode
 from lakegate.cli.main import app
-from lakegate.contract_files import load, plan_of
-from lakegate.errors import InputError
 from lakegate.features.announcements.data_summary import summary_refusals
 from lakegate.features.announcements.wanted_delivery import DataSummary
-from lakegate.json_codec import canonical, decode
+from lakegate.library.contract_files import load, plan_of
 
 CONTRACT = """\
 apiVersion: v3.1.0

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.contract_files import NO_DATASET
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from lakegate.features.convert.convert_command import WRITERS
+from lakegate.library.contract_files import NO_DATASET
 
 if TYPE_CHECKING:
     from click.testing import Result

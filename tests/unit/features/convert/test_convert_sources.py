@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from tests.deliveries.written import written
 
 if TYPE_CHECKING:

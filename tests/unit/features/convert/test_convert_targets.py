@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from jinja2 import Environment, nodes
 from jsonschema import Draft202012Validator
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.contract.contract_model import Contract, Rule
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.file_formats import Csv, Format, NullWords, Storage
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from lakegate.features.convert.athena_table import athena
 from lakegate.features.convert.avro_schema import avro
 from lakegate.features.convert.dbt_manifest import dbt, text_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.convert.data_product_ports import read
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.lints.test_product_lints import ODPS, PRODUCT

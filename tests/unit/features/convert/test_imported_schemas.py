@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import ContractError, InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.errors import ContractError, InputError
 from lakegate.features.convert import dbt_manifest, json_schema, sql_ddl
 from lakegate.features.convert.odcs_export import odcs_of_schema
 from lakegate.lints.linter import examine

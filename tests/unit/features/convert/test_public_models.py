@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.convert.dbt_manifest import declared_routes, read_public
 from tests.unit.cli.conftest import Lakegate
 

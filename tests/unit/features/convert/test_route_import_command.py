@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.convert import dbt_manifest
 from lakegate.features.convert.dbt_manifest import DeclaredRoute, declared_routes
 from lakegate.gate.registry import routes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.convert import sql_ddl
 from lakegate.features.convert.convert_command import SchemaFormat, imported
 from tests.reference.sampling import sampled

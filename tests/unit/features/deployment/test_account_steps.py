@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lakegate.aws import open_stack
-from lakegate.errors import NotFound
+from lakegate.base.errors import NotFound
 from lakegate.features.deployment import account_steps
 from lakegate.features.deployment.account_steps import BURST, INITIAL, SLICES, STACK, STEPS, StepSkipped, Trial
 from lakegate.features.deployment.smoke_command import SmokeError

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from lakegate.aws import open_stack, stack_operations
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 from tests.fakes.cloudformation import DeployableCloudFormation, refusal
 from tests.unit.cli.conftest import Lakegate

@@ -7,9 +7,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from lakegate.features.deployment.estimate_command import DEFAULTS, monthly_cost, size_of
 from lakegate.features.deployment.parameter_values import DeploymentProfile
 from lakegate.features.deployment.release_folder import ReleaseFolder

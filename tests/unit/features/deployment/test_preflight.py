@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.aws import open_stack
 from lakegate.aws.vpc_endpoints import ENDPOINTS
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment.parameter_values import DeploymentProfile, parameter_values, violations
 from lakegate.features.deployment.preflight import CHECKS, PUBLISHERS, Planned, preflight
 from lakegate.features.deployment.release_folder import ReleaseFolder

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import AccessDenied, InputError
 from lakegate.cli.main import app
-from lakegate.errors import AccessDenied, InputError
 from lakegate.features.deployment import prove_command
 from lakegate.features.deployment.account_steps import INITIAL, STACK, STEPS, AccountStep, StepSkipped, Trial
 from lakegate.features.deployment.smoke_command import SmokeError

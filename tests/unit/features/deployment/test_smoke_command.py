@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lakegate.aws.open_stack import DeployedStack
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 from lakegate.features.deployment import deploy_command, smoke_command
 from lakegate.features.deployment.smoke_command import SmokeTest, smoke_test
 from tests.unit.features.deployment.test_deploy_command import Deployer, deployer

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.text import dataset_name
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.contract.logical_types import LogicalType
@@ -16,7 +17,6 @@ from lakegate.features.draft import draft_contract
 from lakegate.features.draft.draft_contract import draft
 from lakegate.features.draft.found_fields import ProfiledColumn
 from lakegate.lints.linter import examine
-from lakegate.text import dataset_name
 from tests.reference.sampling import sampled
 from tests.unit.features.draft.columns import column, of
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from lakegate.base.errors import Throttled
 from lakegate.contract.delivery_policy import FieldTreatment, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.read.data_source import path_of
-from lakegate.errors import Throttled
 from lakegate.features.drift.schema_drift import EngineSchemas, SchemaDifference
 from lakegate.gate.ports import Address
 from tests.deliveries.delivery import plan_of, rule

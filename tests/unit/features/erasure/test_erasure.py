@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import ConditionFailed, InputError, TransactionConflict
+from lakegate.base.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resume, settle
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import job_request

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.errors import InputError
 from lakegate.features.external_validators.external_rules import LONGEST_RULE, bound_rules, with_validators
 from lakegate.features.external_validators.registered_validators import ValidatorService, read_service, service_of
 from lakegate.lints.linter import read

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema.validators import Draft202012Validator
 
-from lakegate.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
+from lakegate.base.extension_points import ROOT
+from lakegate.base.json_schemas import load
 from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
@@ -28,7 +29,6 @@ from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
-from lakegate.json_schemas import load
 from lakegate.local_check.check_result import checks
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Unreadable

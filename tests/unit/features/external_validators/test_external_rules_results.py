@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import InputError
 from lakegate.features.external_validators.external_rules import (
     RAISED,
     UNKNOWN,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.external_validators.registered_validators import (
     ValidatorService,
     add_validator,

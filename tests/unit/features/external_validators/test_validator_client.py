@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from lakegate.aws.clients import signed, signer
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
-from lakegate.errors import PortError, Unanswered
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.features.external_validators.registered_validators import ValidatorService
 from lakegate.features.external_validators.validator_client import ExternalValidation, HttpsValidators
 from lakegate.gate.ports import Address
-from lakegate.https_client import Web
 from tests.fakes.receiver import Receiver, receiving
 from tests.unit.features.pull.test_pull_sources import Vault, answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.external_validators.registered_validators import refuse_host, service_of
 from tests.unit.cli.conftest import Lakegate
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from infra.site.published_schemas import Definitions, value_schema
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.http_api.contracts_api import WARNINGS
-from lakegate.http_messages import JSON, PROBLEM, Endpoint
+from lakegate.library.http_messages import JSON, PROBLEM, Endpoint
 
 FILE = ROOT / "docs/openapi.json"
 RESPONSES = json.loads((Path(__file__).parent / "responses.json").read_text())["$defs"]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import LakegateError
 from lakegate.cli.main import app
 from lakegate.contract.contract_model import NAMES
-from lakegate.errors import LakegateError
 from lakegate.features.pull.pull_task import leased
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.plan.plan import Plan

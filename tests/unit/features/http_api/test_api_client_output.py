@@ -17,13 +17,13 @@ from infra.site.command_schemas import FILE, text
 from infra.site.published_schemas import derived
 from lakegate.cli.main import app
 from lakegate.contract.file_formats import Format
-from lakegate.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
 from lakegate.features.announcements.announced_delivery import SummaryRefused, announce
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.features.pull.pull_task import tick
 from lakegate.features.pull.pulled_dataset import PulledDataset
 from lakegate.gate.effects import run
-from lakegate.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
+from lakegate.library.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+from lakegate.library.published_contracts import ContractDocument, DescribedVersions, PublishedVersion
 from tests.fakes.moto_state import MotoState
 from tests.fakes.pulls import MemorySource
 from tests.simulation.environment import Environment

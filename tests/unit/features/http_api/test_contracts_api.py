@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import ContractError, InputError, Problem
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import ContractError, InputError, Problem
+from lakegate.base.extension_points import ROOT
 from lakegate.features.proposals.proposal import approve
 from lakegate.gate.datasets.dataset_lines import ParentNotice
 from lakegate.gate.effects import run

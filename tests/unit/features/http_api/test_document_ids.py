@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import ROOT
 from lakegate.contract.contract_model import numbered
-from lakegate.errors import InputError
-from lakegate.extension_points import ROOT
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.registry.named_contract import chosen

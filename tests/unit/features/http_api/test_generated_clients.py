@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from infra.setup.environments import program
-from lakegate.errors import SetUpError
-from lakegate.extension_points import ROOT
+from lakegate.base.errors import SetUpError
+from lakegate.base.extension_points import ROOT
 from tests.unit.features.http_api.api_server import Server
 from tests.unit.features.http_api.conftest import document as contract
 from tests.unit.features.http_api.test_routes_api import ALL

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import PortError, Throttled, TransactionConflict, Unanswered
+from lakegate.base.errors import PortError, Throttled, TransactionConflict, Unanswered
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.registry.registry_store import Registry
-from lakegate.http_messages import CALLBACK_ROUTE, LARGEST_BODY
+from lakegate.library.http_messages import CALLBACK_ROUTE, LARGEST_BODY
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, document
 
 CANARY = "Erika.Mustermann@example.com"

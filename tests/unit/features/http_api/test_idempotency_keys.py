@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.features.announcements.announced_delivery import WantedDelivery, announce
 from lakegate.gate.effects import run
 from tests.fakes.identity import BOB

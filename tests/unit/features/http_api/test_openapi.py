@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from infra.site.published_schemas import Definitions, value_schema
+from lakegate.base.json_codec import DecodeError, canonical, decode
 from lakegate.features.http_api.api_routes import ROUTES
-from lakegate.json_codec import DecodeError, canonical, decode
 from tests.reference.sampling import sampled
 from tests.unit.features.http_api.openapi import FILE, written
 from tests.unit.repository.test_published_schemas import mutated, values

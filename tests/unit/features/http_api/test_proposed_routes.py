@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
-from lakegate.published_routes import proposed_prefix
+from lakegate.library.published_routes import proposed_prefix
 from tests.simulation.environment import Environment
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document, signed
 from tests.unit.features.http_api.test_contract_owners import token

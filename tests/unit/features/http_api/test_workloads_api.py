@@ -14,7 +14,7 @@ from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
-from lakegate.http_messages import STATUSES
+from lakegate.library.http_messages import STATUSES
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.report.dcm_results import severity_of

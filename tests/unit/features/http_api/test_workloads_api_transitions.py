@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.timestamps import moment
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, replay_id
 from lakegate.gate.delivery.protocol import State
@@ -16,7 +17,6 @@ from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
 from lakegate.plan.planned_workflow import PlannedWorkflow
-from lakegate.timestamps import moment
 from tests.decisions import replay
 from tests.fakes.identity import ALICE, BOB
 from tests.simulation.environment import LINE, Environment

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.features.notifications.notices import (
     MAX_CAUSES,
     REMEMBERED,
@@ -26,7 +27,6 @@ from lakegate.features.notifications.notices import (
 from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.datasets.dataset_lines import Line, Subscription
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
-from lakegate.timestamps import moment
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 EMPTY = ChannelNotice("shop/orders_v1", "slack:lakegate-channel-orders")

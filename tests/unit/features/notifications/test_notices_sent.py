@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Policy
-from lakegate.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
 from lakegate.features.notifications import notices
 from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliver, retry
 from lakegate.gate.datasets.dataset_lines import Ending

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.timestamps import moment
 from lakegate.features.notifications import notify_command
 from lakegate.features.notifications.notices import TRIES, ChannelNotice, Occurrence, failed, occurred
-from lakegate.timestamps import moment
 from tests.unit.cli.conftest import Lakegate
 
 CHANNEL = "slack:lakegate-channel-orders"

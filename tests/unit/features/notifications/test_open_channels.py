@@ -18,15 +18,15 @@ import boto3
 import pytest
 from jsonschema import Draft202012Validator
 
-from lakegate import https_client
+from lakegate.aws import https_client
+from lakegate.aws.https_client import Web, is_public
 from lakegate.aws.secrets import Secret, Secrets
-from lakegate.errors import NotFound, PortError, Throttled, Unanswered
+from lakegate.base.errors import NotFound, PortError, Throttled, Unanswered
 from lakegate.features.notifications import message_text, pagerduty
 from lakegate.features.notifications.open_channels import channels
 from lakegate.features.notifications.slack import Slack
 from lakegate.features.notifications.webhook import signature
 from lakegate.gate.channel_ports import CallbackInvitation, Notification
-from lakegate.https_client import Web, is_public
 from tests.fakes.quick_moto import quick_aws
 from tests.fakes.receiver import Receiver, receiving
 from tests.published_schemas import validate

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import Throttled, UnreadableItem
+from lakegate.base.errors import Throttled, UnreadableItem
 from lakegate.features.notifications import notices
 from tests.unit.gate.notified_gate import OPERATOR, Gate
 from tests.unit.gate.test_unexpected_errors import refusing

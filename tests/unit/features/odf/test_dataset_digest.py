@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import LogicalHash
 
 if TYPE_CHECKING:

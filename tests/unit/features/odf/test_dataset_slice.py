@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.errors import InputError
 from lakegate.features.odf.format.logical_hash import digest_of
 
 if TYPE_CHECKING:

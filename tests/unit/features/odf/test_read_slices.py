@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.errors import InputError
 from lakegate.features.odf.read_slices import SliceTable
 from lakegate.gate.ports import Address
 from tests.deliveries.parquet_footers import TEXT, Fields, put, value, with_footer

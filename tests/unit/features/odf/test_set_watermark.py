@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.contract.delivery_policy import Treatment
-from lakegate.errors import ConditionFailed, InputError, TransactionConflict
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.slice_turns import Turns
 from lakegate.gate.ledger.blocks import Block, Record

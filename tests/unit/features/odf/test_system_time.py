@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.engine.read.data_source import path_of
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_repositories import check_file
 from lakegate.features.odf.format.logical_hash import digest_of, is_as_stated
 from lakegate.features.odf.format.metadata_chain import DataSlice

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import PortError
 from lakegate.contract.contract_model import FieldLineage, FieldSource, Transformation
-from lakegate.errors import PortError
 from lakegate.features.notifications.open_channels import channels
 from lakegate.features.openlineage import openlineage_events
 from lakegate.features.openlineage.openlineage_events import (

@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 
+from lakegate.base.errors import AccessDenied, InputError, Throttled
 from lakegate.contract.contract_model import FieldLineage, FieldSource, Shape, Transformation
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import AccessDenied, InputError, Throttled
 from lakegate.features.openlineage.openlineage_events import (
     JudgedDelivery,
     LineageColumn,

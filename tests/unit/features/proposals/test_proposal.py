@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.features.proposals.proposal import PROPOSAL_LIFETIME, approve, not_apart, propose
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run

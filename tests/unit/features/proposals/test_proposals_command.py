@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from lakegate import extension_points
 from lakegate.aws.wiring import StsIdentity
-from lakegate.errors import SetUpError
+from lakegate.base import extension_points
+from lakegate.base.errors import SetUpError
 from tests.fakes.identity import ALICE, BOB
 from tests.unit.cli.conftest import Lakegate
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from lakegate.aws.wiring import StsIdentity, SystemClock
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.proposals.proposal import propose_withdrawal
 from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_store import Registry

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from lakegate.base.timestamps import instant_of
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.pull_task import PullEnd, PullState, tick
 from lakegate.gate.dependencies import Dependencies
@@ -12,7 +13,6 @@ from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.scheduled_tasks import Turn
-from lakegate.timestamps import instant_of
 from tests.deliveries.delivery import plan_of
 from tests.fakes.pulls import MemoryLandingParts, MemorySource
 from tests.simulation.environment import LAKE, LANDING, Environment

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from lakegate.base.errors import PortError
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import PortError
 from lakegate.features.pull import archive_members
 from lakegate.features.pull.archive_members import ArchiveMembers
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity

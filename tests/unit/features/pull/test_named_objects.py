@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import ConditionFailed, InputError, NotFound, PortError, Unanswered
 from lakegate.features.pull import named_objects
 from lakegate.features.pull.named_objects import NamedObject, deliver_named, name_object
 from lakegate.features.pull.pull_sources import OpenedSource, S3Source, SourceIdentity, TransferByScheme

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.pull.named_objects import deliver_named
 from lakegate.features.pull.pull_task import S3LandingParts, leased, tick
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore

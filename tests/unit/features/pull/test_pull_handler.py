@@ -14,7 +14,7 @@ from functions.pull_handler import pull_adapters
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.aws.settings import read
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import S3Source, TransferByScheme

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import PortError
+from lakegate.base.errors import PortError
 from lakegate.features.pull.pull_task import LEASE
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.effects import Call, Effect, Steps

@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Policy, Pull
-from lakegate.errors import ConditionFailed, InputError
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import LEASE, leased, pulls, run_now
@@ -20,7 +21,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, RegistryPage
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.scheduled_tasks import PAGES
-from lakegate.timestamps import moment
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE
 from tests.unit.features.pull.pull_stage import LINE, PULL, PullStage, scheduled

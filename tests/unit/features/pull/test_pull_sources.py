@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
+from lakegate.base.errors import PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity
-from lakegate.https_client import Web
 from tests.fakes.receiver import Receiver, receiving
 
 ETAG, DATE = '"v1"', "Mon, 05 Jan 2026 12:00:00 GMT"

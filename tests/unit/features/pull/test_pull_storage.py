@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from lakegate.base.errors import ConditionFailed, NotFound, PortError, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import ConditionFailed, NotFound, PortError, Unanswered
 from lakegate.features.pull.pull_sources import OpenedSource, S3Source, SourceChanged, SourceIdentity, TransferByScheme
 from lakegate.features.pull.pull_task import LandingParts, S3LandingParts
 from lakegate.gate.ports import Address

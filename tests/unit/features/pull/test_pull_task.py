@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import detail
+from lakegate.base.errors import PortError, Throttled, Unanswered
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.name_times import time_in
-from lakegate.errors import PortError, Throttled, Unanswered
 from lakegate.features.notifications.notices import noted
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
@@ -25,7 +26,6 @@ from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
-from lakegate.timestamps import instant_of, moment
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE
 from tests.unit.features.pull.pull_stage import LINE, PART, PREFIX, PullStage, scheduled

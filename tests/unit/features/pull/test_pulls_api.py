@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from lakegate.base.timestamps import moment
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.pull import pulls_api
 from lakegate.features.pull.pull_task import leased
-from lakegate.timestamps import moment
 from tests.simulation.environment import Environment
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response
 from tests.unit.features.http_api.test_access import limited, token

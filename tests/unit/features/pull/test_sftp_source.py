@@ -16,12 +16,12 @@ from typing import Any
 import asyncssh
 import pytest
 
+from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity
 from lakegate.features.pull.sftp_source import SftpSource
-from lakegate.https_client import Web
 from tests.unit.features.pull.test_pull_sources import Vault
 
 BODY = bytes(range(256)) * 1_000

@@ -11,13 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from lakegate.aws.https_client import Web, split
 from lakegate.aws.secrets import Secrets
+from lakegate.base.errors import PortError, Unanswered
 from lakegate.contract.delivery_policy import Pull
-from lakegate.errors import PortError, Unanswered
 from lakegate.features.pull.ftp_source import FtpSource
 from lakegate.features.pull.https_source import HttpsSource
 from lakegate.features.pull.pull_sources import PullAccess, SourceChanged, SourceIdentity, TransferByScheme
-from lakegate.https_client import Web, split
 from tests.unit.features.pull.test_pull_settings import errors, examine, text
 
 NOTHING = SourceIdentity()

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.errors import InputError
 from lakegate.features.release_check.verify_release_command import BILLS, MAX_BYTES, SUMS, Difference, verify
 
 FUNCTIONS, JUDGE, PULL, JOB, WHEEL = BILLS

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from lakegate.errors import ConditionFailed, NotFound
+from lakegate.base.errors import ConditionFailed, NotFound
+from lakegate.base.timestamps import moment
 from lakegate.features.revalidation.revalidation import KIND, RevalidationState
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.intake import intake
@@ -23,7 +24,6 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, ScheduledCheck
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result
-from lakegate.timestamps import moment
 from tests.fakes.jobs import Ending, Run
 from tests.simulation.contract import PLAN
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment, key_of, request_of

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import detail
+from lakegate.base.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
 from lakegate.contract.file_formats import Csv
-from lakegate.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
 from lakegate.features.revalidation.revalidation import CURSOR, TASK
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.lifecycle import change

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from lakegate.base.errors import InputError, LakegateError, SetUpError
 from lakegate.cli.main import app
-from lakegate.errors import InputError, LakegateError, SetUpError
 from lakegate.features.servers import files_on_server
 
 CONTRACT = """apiVersion: v3.1.0

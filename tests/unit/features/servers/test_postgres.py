@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from infra.setup.environments import program
+from lakegate.base.errors import LakegateError, SetUpError
 from lakegate.cli.main import app
-from lakegate.errors import LakegateError, SetUpError
 from tests.sam.emulator import free_port
 
 PASSWORD = "the-secret-word"

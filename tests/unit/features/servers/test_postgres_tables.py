@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lakegate.base.errors import InputError, SetUpError
 from lakegate.contract.contract_model import Server
-from lakegate.contract_files import load
-from lakegate.errors import InputError, SetUpError
 from lakegate.features.servers import postgres_tables
 from lakegate.features.servers.postgres_tables import decimal_of, postgres, query_of
+from lakegate.library.contract_files import load
 
 DOCUMENT = """apiVersion: v3.1.0
 kind: DataContract

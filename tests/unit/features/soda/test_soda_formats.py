@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from lakegate.base.text import for_python
 from lakegate.features.soda.soda_formats import FORMATS
-from lakegate.text import for_python
 
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "email": (["name@domain.example"], ["name@domain", "name"]),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import AccessDenied, ConditionFailed, Throttled
+from lakegate.base.errors import AccessDenied, ConditionFailed, Throttled
+from lakegate.base.json_codec import decode
 from lakegate.features.validator_api.validation_run import OtherValidation, WantedValidation, find, observed, start
 from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate.delivery.advance import invocation_ended
@@ -17,7 +18,6 @@ from lakegate.gate.effects import Effect, Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import decode
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measured, Measurement, Result, Unreadable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import SigningDenied
+from lakegate.base.errors import SigningDenied
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.sweep import sweep

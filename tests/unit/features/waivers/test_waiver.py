@@ -8,7 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import AccessDenied, ConditionFailed, InputError
+from lakegate.base.errors import AccessDenied, ConditionFailed, InputError
+from lakegate.base.timestamps import moment
 from lakegate.features.waivers.waiver import LONGEST
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
@@ -17,7 +18,6 @@ from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, from_json, to_json
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.decisions import replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment

@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invited
 from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.lifecycle import change
@@ -17,7 +18,6 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.sweep import sweep
 from lakegate.plan.planned_workflow import PlannedWorkflow
-from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 from tests.simulation.environment import LINE, Environment
 from tests.simulation.stage import Fault, Stage, settle

@@ -11,7 +11,7 @@ import pytest
 from lakegate.features.workflows.callbacks_api import LARGEST
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
-from lakegate.http_messages import CALLBACK_ROUTE
+from lakegate.library.http_messages import CALLBACK_ROUTE
 from tests.simulation.environment import Environment
 from tests.unit.features.http_api.conftest import Api, Response
 from tests.unit.features.http_api.test_workloads_api_transitions import swept

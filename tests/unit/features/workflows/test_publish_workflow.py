@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakegate.errors import ContractError, InputError
+from lakegate.base.errors import ContractError, InputError
 from lakegate.features.workflows.workflow_document import publish_workflow, published_workflows, workflow_named
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ports import Address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
 from lakegate.gate.delivery.protocol import PUSH
 from tests.unit.cli.conftest import Lakegate
 

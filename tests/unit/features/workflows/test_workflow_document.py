@@ -7,9 +7,10 @@ from itertools import pairwise, product
 
 import pytest
 
+from lakegate.base.errors import ContractError
+from lakegate.base.extension_points import ROOT
+from lakegate.base.json_codec import decode, encode
 from lakegate.contract.documents.document_tree import Scalar
-from lakegate.errors import ContractError
-from lakegate.extension_points import ROOT
 from lakegate.features.workflows.workflow_command import diagram, rows
 from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery.protocol import (
@@ -24,7 +25,6 @@ from lakegate.gate.delivery.protocol import (
     choices,
     workflow_of,
 )
-from lakegate.json_codec import decode, encode
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 EXAMPLE = ROOT / "contracts/examples/workflows/once.yaml"

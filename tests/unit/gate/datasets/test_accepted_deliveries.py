@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import UnreadableItem
+from lakegate.base.errors import UnreadableItem
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.delivery.advance import advance, completion

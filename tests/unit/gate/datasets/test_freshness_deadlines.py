@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import detail
+from lakegate.base.errors import AccessDenied, Throttled
+from lakegate.base.extension_points import ROOT
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.errors import AccessDenied, Throttled
-from lakegate.extension_points import ROOT
 from lakegate.gate.datasets.dataset_lines import (
     DatasetDeadlines,
     DatasetRowStore,
@@ -31,7 +32,6 @@ from lakegate.gate.ports import Message
 from lakegate.gate.send_messages import notify
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.timestamps import instant_of, moment
 from tests.fakes.fault_injector import BEGINNING
 from tests.published_schemas import validate
 from tests.unit.gate.notified_gate import LINE, OPERATOR, Gate

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import instant_of, moment
 from lakegate.gate.datasets.dataset_lines import Ending, Line, Notice, StatusChange, strictest
 from lakegate.gate.datasets.dataset_lines import LineStatus as S
 from lakegate.gate.datasets.lifecycle import (
@@ -32,7 +33,6 @@ from lakegate.gate.datasets.lifecycle import (
     warning,
 )
 from lakegate.gate.datasets.subscriptions import MOST, subscribed, teams, unsubscribed
-from lakegate.timestamps import instant_of, moment
 
 NAME = "shop/orders_v1"
 START = datetime(2026, 1, 1, tzinfo=UTC)

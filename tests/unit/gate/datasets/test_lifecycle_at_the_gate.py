@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakegate.aws.wiring import detail, detail_type
+from lakegate.base.errors import ConditionFailed, InputError, Unanswered
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Mode, Policy
-from lakegate.errors import ConditionFailed, InputError, Unanswered
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import (
     TASK,
@@ -38,7 +39,6 @@ from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.scheduled_tasks import run_row
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.fakes.identity import ALICE
 from tests.published_schemas import validate
 from tests.simulation.contract import PLAN

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from lakegate.errors import ConditionFailed, InputError, Throttled
+from lakegate.base.errors import ConditionFailed, InputError, Throttled
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import replay_id

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import ConditionFailed, TransactionConflict
+from lakegate.base.json_codec import canonical, encode, members_of
+from lakegate.base.json_schemas import load
 from lakegate.contract.file_formats import Csv, Format, Storage
-from lakegate.errors import ConditionFailed, TransactionConflict
 from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
 from lakegate.gate.datasets.readers_manifest import newest, update
 from lakegate.gate.delivery.advance import advance
@@ -20,8 +22,6 @@ from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
-from lakegate.json_codec import canonical, encode, members_of
-from lakegate.json_schemas import load
 from lakegate.plan.plan import Plan
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.promises import manifest_deliveries

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select, time_of
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)

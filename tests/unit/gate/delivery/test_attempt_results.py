@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.delivery.advance import advance, completion, observe
 from lakegate.gate.delivery.attempts import result_of
 from lakegate.gate.delivery.decide_verdict import judged

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.described_deliveries import delivery_status
-from lakegate.errors import AccessDenied, NotFound, UnreadableItem
+from lakegate.base.errors import AccessDenied, NotFound, UnreadableItem
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import intake
@@ -19,6 +18,7 @@ from lakegate.gate.lake_layout import row_key
 from lakegate.gate.ledger.compare_objects import compared_objects
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
+from lakegate.library.described_deliveries import delivery_status
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import KINDS, Fault, Stage, settle

@@ -9,7 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import ConditionFailed, InputError
+from lakegate.base.errors import ConditionFailed, InputError
+from lakegate.base.timestamps import moment
 from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES, STAGED_FOR
 from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Decision, Workload, replay_id
@@ -18,7 +19,6 @@ from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.decisions import approve, decline, replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.published_schemas import validate

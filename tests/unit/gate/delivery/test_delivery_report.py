@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from lakegate.base.errors import AccessDenied, PortError, Throttled
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.errors import AccessDenied, PortError, Throttled
 from lakegate.gate.delivery import clean_up
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload

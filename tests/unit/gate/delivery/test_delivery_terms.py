@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from lakegate.admission.refusals import refusals, refused_rules
+from lakegate.base.json_codec import canonical, encode
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, FieldTreatment, Mode, OnReject, Policy
 from lakegate.contract.file_formats import Compression, Csv
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
 from lakegate.gate.delivery.protocol import PUSH, Outcome, State
-from lakegate.json_codec import canonical, encode
 from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.verdict.verdict import BrokenRule

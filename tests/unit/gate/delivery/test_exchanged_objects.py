@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
 from lakegate.gate.delivery.advance import advance, observe
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State

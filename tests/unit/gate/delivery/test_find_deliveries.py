@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from lakegate.errors import AccessDenied, InputError, UnreadableItem
+from lakegate.base.errors import AccessDenied, InputError, UnreadableItem
 from lakegate.gate.datasets import dataset_names
 from lakegate.gate.delivery import find_deliveries
 from lakegate.gate.delivery.delivery_row import replay_id

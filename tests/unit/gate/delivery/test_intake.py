@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from lakegate.base.errors import InputError, NotFound
 from lakegate.contract.delivery_policy import Duplicates
-from lakegate.errors import InputError, NotFound
 from lakegate.gate import dependencies
 from lakegate.gate.delivery import transition
 from lakegate.gate.delivery.advance import completion, observe

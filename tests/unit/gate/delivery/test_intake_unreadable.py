@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakegate.errors import AccessDenied, Archived, PortError
+from lakegate.base.errors import AccessDenied, Archived, PortError
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State

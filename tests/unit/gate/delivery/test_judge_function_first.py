@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from lakegate.errors import NotFound
+from lakegate.base.errors import NotFound
 from lakegate.gate.delivery.advance import advance, invocation_ended
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake

@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 
+from lakegate.base.errors import AccessDenied, InputError, NotFound
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
-from lakegate.errors import AccessDenied, InputError, NotFound
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import named, recent
@@ -19,7 +20,6 @@ from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.sweep import sweep
-from lakegate.timestamps import moment
 from tests.decisions import replay, waive
 from tests.fakes.jobs import Ending
 from tests.simulation.contract import PLAN, read_json

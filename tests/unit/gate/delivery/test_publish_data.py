@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lakegate.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
+from lakegate.base.errors import ConditionFailed, IdempotencyMismatch, TransactionConflict
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State

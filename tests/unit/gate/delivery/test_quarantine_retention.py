@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import QUARANTINE_DAYS, Policy
-from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import LedgerObject
 from lakegate.gate.ledger.compare_objects import Damage, damages
 from lakegate.gate.ports import Address

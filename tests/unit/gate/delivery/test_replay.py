@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from lakegate.base.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
+from lakegate.base.timestamps import moment
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
@@ -22,7 +23,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
 from lakegate.plan.plan import Plan
-from lakegate.timestamps import moment
 from tests.decisions import replay, waive
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
 from tests.fakes.jobs import Ending

@@ -10,8 +10,8 @@ from datetime import timedelta
 
 import pytest
 
+from lakegate.base.errors import Throttled, Unfinished, UnreadableItem
 from lakegate.contract.delivery_policy import Policy
-from lakegate.errors import Throttled, Unfinished, UnreadableItem
 from lakegate.gate.delivery import small_file_batches
 from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lakegate.extension_points import ROOT
+from lakegate.base.extension_points import ROOT
+from lakegate.base.json_schemas import load
 from lakegate.gate.ledger import blocks
-from lakegate.json_schemas import load
 
 PAGE = ROOT / "docs/ledger.md"
 BEGIN, END = "<!-- kinds -->", "<!-- end -->"

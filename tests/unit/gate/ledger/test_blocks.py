@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import InputError
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger import verification
 from lakegate.gate.ledger.blocks import (

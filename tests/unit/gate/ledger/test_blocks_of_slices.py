@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ledger.verification import ChainFault, Wrong
 from tests.unit.gate.ledger.ledger_chain import a_block, verify, verify_stored

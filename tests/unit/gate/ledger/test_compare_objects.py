@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.json_codec import members_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
@@ -20,7 +21,6 @@ from lakegate.gate.ledger import compare_objects
 from lakegate.gate.ledger.blocks import LedgerObject
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject, compared_objects, damages
 from lakegate.gate.ports import Address
-from lakegate.json_codec import members_of
 from tests.fakes.jobs import Ending
 from tests.simulation.environment import LAKE, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle

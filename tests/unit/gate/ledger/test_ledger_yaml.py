@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.contract.documents.read_document import LARGEST_BYTES
-from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import MAX_INTEGER, Block, canonical, canonical_json
 from lakegate.gate.ledger.ledger_yaml import document_of, texts_of, yaml_of
 from lakegate.gate.ledger.signatures import Signature, SignedText

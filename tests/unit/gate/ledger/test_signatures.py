@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import as_document, in_words, signatures_by
-from lakegate.errors import InputError
 from lakegate.gate.ledger.blocks import GENESIS, canonical, canonical_json, digest, from_json
 from lakegate.gate.ledger.signatures import (
     SPKI,

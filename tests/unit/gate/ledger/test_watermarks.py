@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Mode, Policy, Treatment
-from lakegate.errors import InputError
 from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import Merged, MergedSnapshot, WrittenSlice
-from lakegate.timestamps import moment
 from lakegate.verdict.verdict import counts_of, judge
 from tests.unit.verdict.test_verdict import CLEAN, answer, check, measured, plan, statuses, verdict
 

@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from lakegate.errors import InputError, Throttled
+from lakegate.base.errors import InputError, Throttled
 from lakegate.gate.registry import bounded_compilation, publish_contract
 from lakegate.gate.registry.bounded_compilation import compile_bounded, compile_there
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import DocumentRefused, ReferredDocuments, compile_document
-from lakegate.inheritance import ParentDocument
+from lakegate.inheritance.inherited_documents import ParentDocument
 
 
 def document(name: str, parent: str = "", more: str = "") -> bytes:

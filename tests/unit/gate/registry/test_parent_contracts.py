@@ -11,8 +11,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from lakegate.base.errors import AccessDenied, InputError
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import labels_of
-from lakegate.errors import AccessDenied, InputError
 from lakegate.features.notifications.notices import noted
 from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineStatus, ParentNotice, StatusChange
 from lakegate.gate.datasets.lifecycle import change, parent_announced
@@ -24,9 +25,8 @@ from lakegate.gate.registry.parent_contracts import still_weaker, weaker_later
 from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, referred_of
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import add_route
-from lakegate.inheritance import resolve
+from lakegate.inheritance.inherited_documents import resolve
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.timestamps import moment
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, Environment
 from tests.unit.diff.builder import document

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.errors import ConditionFailed, InputError, LakegateError
 from lakegate.gate.datasets.lifecycle import change, drafted
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import Call, Effect, Steps

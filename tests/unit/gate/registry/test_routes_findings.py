@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes, planned_route
 from tests.simulation.environment import LANDING, Environment

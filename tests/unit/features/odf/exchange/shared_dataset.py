@@ -12,10 +12,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from lakegate.base.errors import NotFound
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
-from lakegate.errors import NotFound
 from lakegate.features.odf.exchange.odf_export import Exported, exported
 from lakegate.features.odf.exchange.odf_import import DatasetCopy, Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.cli.main import app
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format.metadata_chain import SetAttachments, block_in

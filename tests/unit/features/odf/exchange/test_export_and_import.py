@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import exported
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfHead, WebSource, place_of, source_of

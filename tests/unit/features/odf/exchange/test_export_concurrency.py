@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import exported
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace, OdfPlace, place_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from tests.unit.features.odf.exchange.shared_dataset import bring, files_of, one
 
 

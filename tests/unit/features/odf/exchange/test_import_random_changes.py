@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_import import Proof, verify_dataset
 from tests.reference.sampling import sampled
 from tests.unit.features.odf.exchange.shared_dataset import Lake, bring, files_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange.odf_export import odf_blocks
 from lakegate.features.odf.exchange.odf_import import BROKEN, Proof, imported, in_words, verify_dataset
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace

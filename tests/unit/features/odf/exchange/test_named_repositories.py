@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.dataset_command import _name_of
 from lakegate.features.odf.exchange.named_repositories import DEFAULT, VARIABLE, Located, located
 from lakegate.features.odf.exchange.odf_export import dataset_of

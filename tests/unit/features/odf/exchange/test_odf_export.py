@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.exchange.odf_export import OdfBlock, dataset_of, ledger_in, odf_blocks
 from lakegate.features.odf.format.metadata_chain import (
     VOCABULARY,

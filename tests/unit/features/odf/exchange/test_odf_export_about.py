@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, Pull
 from lakegate.contract.file_formats import Csv, Format, Storage
-from lakegate.errors import InputError
 from lakegate.features.odf.exchange import odf_export
 from lakegate.features.odf.exchange.odf_export import (
     UNSTATED,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.exchange.odf_schema import odf
 from tests.unit.features.convert.test_convert_targets import HOSTILE, contract, converted
 

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.base.errors import ContractError, InputError
 from lakegate.contract.contract_model import Contract
-from lakegate.errors import ContractError, InputError
 from lakegate.features.convert.odcs_export import odcs_of_schema
 from lakegate.features.odf.exchange.odf_schema import odf, read
 from lakegate.lints.linter import examine

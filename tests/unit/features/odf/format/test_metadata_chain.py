@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.metadata_chain import (
     AddData,
     ChainState,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.odf_flatbuffers import (
     MAX_DEPTH,
     TABLES,

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.odf_names import (
     DatasetAlias,
     DatasetId,

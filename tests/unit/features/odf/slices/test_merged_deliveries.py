@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.timestamps import moment
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.attempt_request import accepted_objects
 from lakegate.gate.delivery.delivery_row import FailureCause, Referred, replay_id
@@ -18,7 +19,6 @@ from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
-from lakegate.timestamps import moment
 from tests.decisions import replay
 from tests.simulation.environment import LAKE, LANDING, LINE, PREFIX
 from tests.simulation.promises import manifest_deliveries

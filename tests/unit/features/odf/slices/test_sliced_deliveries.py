@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import Treatment
-from lakegate.errors import InputError
 from lakegate.features.erasure.erasure import Why, erase
 from lakegate.features.odf.slice_turns import NextSlice, decided_slices
 from lakegate.features.validator_api.validation_run import data_at

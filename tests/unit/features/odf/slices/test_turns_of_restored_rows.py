@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakegate.errors import ConditionFailed
+from lakegate.base.errors import ConditionFailed
 from lakegate.features.odf.slice_turns import DecidedSlices, with_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.logical_hash import LogicalHash
 from tests.reference.sampling import sampled
 from tests.unit.features.odf.format.digest.tables import TYPES, tables

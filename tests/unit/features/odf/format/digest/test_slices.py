@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 from lakegate.features.odf.format.logical_hash import OPERATIONS, SliceStatistics, statistics_of
 from tests.reference.sampling import sampled
 

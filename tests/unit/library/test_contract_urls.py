@@ -10,11 +10,11 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner
 
-from lakegate import contract_files, contract_urls
+from lakegate.base.errors import InputError
 from lakegate.cli.main import app
-from lakegate.contract_files import MAX_BYTES, InputDocument, is_file_name, read_text, url_of, with_definitions
-from lakegate.contract_urls import fetched
-from lakegate.errors import InputError
+from lakegate.library import contract_files, contract_urls
+from lakegate.library.contract_files import MAX_BYTES, InputDocument, is_file_name, read_text, url_of, with_definitions
+from lakegate.library.contract_urls import fetched
 from lakegate.lints.linter import examine
 from tests.fakes.receiver import Receiver, receiving
 

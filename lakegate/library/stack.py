@@ -8,9 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 
-from lakegate import published_contracts
 from lakegate.aws.open_stack import DeployedStack, opened
-from lakegate.described_deliveries import (
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded, names
+from lakegate.gate.delivery.delivery_objects import row_of
+from lakegate.gate.delivery.delivery_row import (
+    Workload,
+    replay_id,
+)
+from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
+from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
+from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.effects import run
+from lakegate.library import published_contracts
+from lakegate.library.described_deliveries import (
     LATEST,
     STATUS_SECTIONS,
     AnsweredDelivery,
@@ -23,18 +34,7 @@ from lakegate.described_deliveries import (
     sections_of,
     waiver_of,
 )
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names
-from lakegate.gate.delivery.delivery_objects import row_of
-from lakegate.gate.delivery.delivery_row import (
-    Workload,
-    replay_id,
-)
-from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
-from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
-from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
-from lakegate.published_contracts import (
+from lakegate.library.published_contracts import (
     Confirm,
     ContractDocument,
     DescribedVersions,
@@ -47,8 +47,8 @@ from lakegate.published_contracts import (
 if TYPE_CHECKING:
     from datetime import date
 
-    from lakegate.described_deliveries import Sections
-    from lakegate.published_routes import Agree, DescribedRoute, Routes, WantedRoute
+    from lakegate.library.described_deliveries import Sections
+    from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 
 # ---- The facade of a stack, and a stack in AWS ----
 
@@ -253,19 +253,19 @@ class AwsStack:
 
     def routes(self) -> Routes:
         """See `StackFacade`."""
-        from lakegate.published_routes import described_routes  # noqa: PLC0415 - for this command alone
+        from lakegate.library.published_routes import described_routes  # noqa: PLC0415 - for this command alone
 
         return described_routes(self.dependencies.registry.snapshot().routes)
 
     def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
         """See `StackFacade`."""
-        from lakegate.published_routes import added  # noqa: PLC0415 - likewise
+        from lakegate.library.published_routes import added  # noqa: PLC0415 - likewise
 
         return added(self.dependencies, self.dependencies.registry.snapshot(), wanted, agree)
 
     def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
         """See `StackFacade`."""
-        from lakegate.published_routes import removed  # noqa: PLC0415 - likewise
+        from lakegate.library.published_routes import removed  # noqa: PLC0415 - likewise
 
         _refuse_contract(contract)
         return removed(self.dependencies, prefix)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urljoin
 
-from lakegate.errors import InputError, LakegateError, PortError, Unanswered
-from lakegate.https_client import Web, read_whole, refuse_status
-from lakegate.text import shown
+from lakegate.aws.https_client import Web, read_whole, refuse_status
+from lakegate.base.errors import InputError, LakegateError, PortError, Unanswered
+from lakegate.base.text import shown
 
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

@@ -11,7 +11,7 @@ from typing import Any, Final
 @cache
 def load(name: str) -> dict[str, object]:
     """The schema `lakegate/schemas/<name>.json`."""
-    schema: dict[str, object] = json.loads((files(__package__) / "schemas" / f"{name}.json").read_bytes())
+    schema: dict[str, object] = json.loads((files("lakegate") / "schemas" / f"{name}.json").read_bytes())
     return schema
 
 

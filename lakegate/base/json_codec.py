@@ -16,7 +16,7 @@ from hashlib import sha256
 from operator import attrgetter, getitem
 from typing import Annotated, Any, ClassVar, Final, Self
 
-from lakegate.errors import InputError
+from lakegate.base.errors import InputError
 
 # ---- Dataclasses to JSON and back ----
 # Dataclasses become objects, enums their value, `Decimal` a string, tuples arrays. The `kind` class variable of a dataclass

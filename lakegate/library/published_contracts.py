@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from lakegate.base.errors import Problem
+from lakegate.base.extension_points import loaded
+from lakegate.base.json_codec import OMITTED, UNWRITTEN
+from lakegate.base.timestamps import beginning_of
 from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
-from lakegate.errors import Problem
-from lakegate.extension_points import loaded
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -19,8 +21,6 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import status_of, statuses_of
-from lakegate.json_codec import OMITTED, UNWRITTEN
-from lakegate.timestamps import beginning_of
 
 if TYPE_CHECKING:
     from lakegate.diff.change_kinds import VersionComparison
@@ -323,7 +323,7 @@ def publish(
     )
     if found.routes or not compiled.plans:
         return found
-    from lakegate.published_routes import proposed_prefix  # noqa: PLC0415 - for a contract without a route alone
+    from lakegate.library.published_routes import proposed_prefix  # noqa: PLC0415 - for a contract without a route alone
 
     return replace(found, proposed=proposed_prefix(compiled.document, compiled.contract, dependencies.places))
 

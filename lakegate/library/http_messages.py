@@ -14,15 +14,15 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
-from lakegate.errors import LakegateError
+from lakegate.base.errors import LakegateError
+from lakegate.base.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
+from lakegate.base.text import did_you_mean, listed
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.named_contract import numbered_version
-from lakegate.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
 from lakegate.report.dcm_results import results_of
-from lakegate.text import did_you_mean, listed
 from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import ACCEPTING
 

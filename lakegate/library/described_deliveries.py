@@ -7,8 +7,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.errors import InputError
-from lakegate.extension_points import loaded, names
+from lakegate.base.errors import InputError
+from lakegate.base.extension_points import loaded, names
+from lakegate.base.json_codec import OMITTED, UNWRITTEN
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import (
@@ -27,7 +28,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ports import every_version
-from lakegate.json_codec import OMITTED, UNWRITTEN
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
 from lakegate.verdict.verdict import Counts, counts_of

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import EXTENSIONS, OMITTED, Bounds, DecodeError, canonical, decode, digest, encode
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
-from lakegate.errors import InputError
-from lakegate.json_codec import EXTENSIONS, OMITTED, Bounds, DecodeError, canonical, decode, digest, encode
 from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
 
+from lakegate.base.errors import Problem
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import Document, address, steps_of
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
@@ -15,10 +17,8 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import ContractVersion
 from lakegate.diff.rule_changes import OF_TYPES, Requirement, measured, requirements
 from lakegate.diff.service_level_changes import service_levels
-from lakegate.errors import Problem
 from lakegate.lints.findings import extensions_of
 from lakegate.rules.compile_plan import with_parts
-from lakegate.text import shown
 
 # ---- The origin of inherited elements ----
 # The address of an inherited element is the address of `inherits`, followed by that version and that address. So a problem of

@@ -12,10 +12,12 @@ from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from lakegate.base.errors import InputError, Problem
+from lakegate.base.json_codec import encode
+from lakegate.base.text import counted
+from lakegate.base.text import printable as escaped
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.contract_files import DefinitionFiles, ParentPlaces, load, plan_of, with_definitions
-from lakegate.errors import InputError, Problem
-from lakegate.json_codec import encode
+from lakegate.library.contract_files import DefinitionFiles, ParentPlaces, load, plan_of, with_definitions
 from lakegate.lints.linter import lint_report
 from lakegate.local_check import check_result
 from lakegate.local_check.check_data import EngineName, LocalDelivery, judge_delivery
@@ -23,8 +25,6 @@ from lakegate.local_check.data_files import DataFile, files_of
 from lakegate.plan.plan import Plan
 from lakegate.report.delivery_report import Report
 from lakegate.report.verdict_text import show
-from lakegate.text import counted
-from lakegate.text import printable as escaped
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.verdict import Verdict
 
@@ -123,7 +123,7 @@ def lint(contract: Place, *, parents: Sequence[Place] = (), root: Place | None =
     `root`: the folder that `$ref` may read files from; by default that of the document.
     InputError where the file cannot be read. A document that is refused is a result, not an error.
     """
-    from lakegate.inheritance import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
+    from lakegate.inheritance.inherited_documents import resolve  # noqa: PLC0415 - `check` imports it only for a document that it can read
 
     try:
         places = _places(parents, root)

@@ -1,4 +1,4 @@
-"""Documents that inherit from parents, which are found and read; `lakegate.inherited_parts` merges and compares them.
+"""Documents that inherit from parents, which are found and read; `lakegate.inheritance.inherited_parts` merges and compares them.
 
 That module, and all that compares contracts, is imported for a document that inherits.
 """
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from lakegate.base.errors import InputError
+from lakegate.base.text import shown
 from lakegate.contract.contract_model import Contract, Dataset, ParentReference
 from lakegate.contract.documents.document_formats import NO_VARIABLES, identity
 from lakegate.contract.documents.document_tree import Document, Notes, Place
 from lakegate.contract.documents.read_document import document_of
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.lints.linter import UNKNOWN_PARENT, WHERE_PARENTS_ARE, Examined, examine
 from lakegate.rules.compile_plan import with_parts
-from lakegate.text import shown
 
 # Where parents are found is the caller's: `Parents` finds them in files, in the registry, or among the pinned documents of a
 # published version. Nothing else is read.
@@ -73,7 +73,7 @@ class Resolver:
         if parent is None:
             return contract
         from lakegate.diff.metadata_changes import ContractVersion  # noqa: PLC0415 - for such documents alone
-        from lakegate.inherited_parts import inherited, weaknesses  # noqa: PLC0415 - likewise
+        from lakegate.inheritance.inherited_parts import inherited, weaknesses  # noqa: PLC0415 - likewise
 
         merged = inherited(parent[0], contract)
         if not notes.errors:
@@ -159,7 +159,7 @@ def inherited_elements(document: ParentDocument) -> Inherited:
 
 
 def _elements(contract: Contract, dataset: Dataset) -> Iterator[dict[str, str]]:
-    from lakegate.inherited_parts import source_of  # noqa: PLC0415 - likewise
+    from lakegate.inheritance.inherited_parts import source_of  # noqa: PLC0415 - likewise
 
     fields = [(f"field {each.name}", each.origin) for each in with_parts(dataset.fields)]
     rules = [(f"rule {each.id}", each.origin) for each in dataset.rules]

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urljoin
 
 from lakegate.aws.open_stack import opened
+from lakegate.base.errors import ContractError, InputError, LakegateError
+from lakegate.base.extension_points import advice
+from lakegate.base.text import printable, shown
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.errors import ContractError, InputError, LakegateError
-from lakegate.extension_points import advice
-from lakegate.inheritance import ParentDocument, Parents, Resolver, identity_of, resolve
+from lakegate.inheritance.inherited_documents import ParentDocument, Parents, Resolver, identity_of, resolve
 from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.text import printable, shown
 
 if TYPE_CHECKING:
     from lakegate.diff.metadata_changes import ContractVersion
@@ -37,7 +37,7 @@ MAX_BYTES = (1 << 20) + 1
 
 
 def _fetched(url: str) -> bytes:
-    from lakegate.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
+    from lakegate.library.contract_urls import fetched  # noqa: PLC0415 - a client of HTTPS, for addresses alone
 
     return fetched(url, MAX_BYTES)
 
@@ -329,7 +329,7 @@ def published(name: str, stack: str, *, local: bool, api: str | None = None) -> 
     if api is None:
         document = _published_document(contract, version, stack, local=local)
         return _usable(document.text, document.parents)
-    from lakegate.stack import open_stack  # noqa: PLC0415 - for such names alone
+    from lakegate.library.stack import open_stack  # noqa: PLC0415 - for such names alone
 
     with open_stack(stack, local=local, api=api) as there:
 

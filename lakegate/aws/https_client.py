@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
-from lakegate.errors import PortError, Throttled, Unanswered
+from lakegate.base.errors import PortError, Throttled, Unanswered
 
 API_SECONDS: Final = 60
 

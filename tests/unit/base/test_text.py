@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate import text
 from lakegate.admission.header import why_no_header
+from lakegate.base import text
 from lakegate.contract.file_formats import Csv
 from lakegate.lints.linter import examine
 from lakegate.plan.result import Columns, Result

@@ -8,8 +8,9 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from lakegate.admission.ignored_keys import is_ignored
+from lakegate.base.errors import InputError
+from lakegate.base.text import listed
 from lakegate.contract.semantic_versions import major
-from lakegate.errors import InputError
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen
@@ -25,7 +26,6 @@ from lakegate.gate.registry.routes import (
     remove_route,
     usable,
 )
-from lakegate.text import listed
 
 Agree: TypeAlias = Callable[[Iterable[str]], None]
 """Confirm effects: raises what it likes where a person does not agree."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from lakegate.errors import SetUpError
+from lakegate.base.errors import SetUpError
 
 TABLE: Final = "lakegate.features.feature_table"
 
@@ -98,5 +98,5 @@ def advice(error: ModuleNotFoundError) -> str | None:
 # ---- Folders of the clone ----
 
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".tools"

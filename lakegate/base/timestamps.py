@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Annotated
 
-from lakegate.errors import InputError
-from lakegate.json_codec import Pattern
-from lakegate.text import shown
+from lakegate.base.errors import InputError
+from lakegate.base.json_codec import Pattern
+from lakegate.base.text import shown
 
 _MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
 Moment = Annotated[str, Pattern(_MOMENT)]

@@ -1,0 +1,1 @@
+"""Contracts that inherit requirements from other contracts."""
