@@ -11,12 +11,14 @@ import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from lakegate.base.errors import LakegateError, Throttled, TransactionConflict
 from lakegate.gate.ports import Clock
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Effect(StrEnum):
@@ -104,7 +106,7 @@ class Call:
     """One effect, not yet performed. Performing it again must do no harm."""
 
     effect: Effect
-    do: Callable[[], Any]
+    do: partial[Any]
 
 
 Steps: TypeAlias = Generator[Call, Any, T]
@@ -138,9 +140,9 @@ class Defect(LakegateError):  # noqa: N818 - the name is what it is
         self.with_traceback(error.__traceback__)
 
 
-def perform(effect: Effect, do: Callable[[], T]) -> Steps[T]:
-    """Hand one effect to the driver and pass on its answer."""
-    answer: T = yield Call(effect, do)
+def perform(effect: Effect, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Steps[T]:
+    """Hand one effect, `do` with its arguments, to the driver and pass on its answer."""
+    answer: T = yield Call(effect, partial(do, *args, **kwargs))
     return answer
 
 

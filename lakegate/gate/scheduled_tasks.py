@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -192,7 +191,7 @@ def write_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str, 
     """Write a row. Raises ConditionFailed where another worker was first, unless an earlier try of this one arrived."""
     rows = task.rows(dependencies)
     try:
-        yield from perform(Effect.WRITE_ROW, partial(rows.write, row))
+        yield from perform(Effect.WRITE_ROW, rows.write, row)
     except ConditionFailed:
         if rows.get(name) != row:
             raise
@@ -253,7 +252,7 @@ def _pages(
             yield from turn.guarded(found.line, _planned(dependencies, task, discovery, found))
         after = page.after or None
         if after != before:
-            yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, cursor, after))
+            yield from perform(Effect.KEEP_CURSOR, agenda.keep, cursor, after)
         if after is None:
             break
         before = after

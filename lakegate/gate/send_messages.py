@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -87,7 +86,7 @@ def notify(dependencies: Dependencies) -> Steps[Notified]:
 
 
 def _sent(dependencies: Dependencies, message: Message, notified: Notified) -> Steps[tuple[str, ...]]:
-    yield from perform(Effect.SEND, partial(dependencies.notifier.send, message))
+    yield from perform(Effect.SEND, dependencies.notifier.send, message)
     noted: tuple[str, ...] = ()
     try:
         yield from freshness_deadlines.renew(dependencies, message)
@@ -95,6 +94,6 @@ def _sent(dependencies: Dependencies, message: Message, notified: Notified) -> S
             noted += yield from listener.note(dependencies, message)
     except UnreadableItem as failure:  # no reason to send the event again, every minute
         notified.failures.append(failure)
-    yield from perform(Effect.MARK_SENT, partial(dependencies.outbox.sent, message))
+    yield from perform(Effect.MARK_SENT, dependencies.outbox.sent, message)
     notified.sent.append(message)
     return noted

@@ -147,7 +147,7 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
             return False
     if len(fresh) < batch:
         with suppress(ConditionFailed):  # the index lags, or the line is paused again
-            yield from perform(Effect.END_PAUSE, partial(dependencies.pauses.end, line))
+            yield from perform(Effect.END_PAUSE, dependencies.pauses.end, line)
     return len(fresh) == batch
 
 
@@ -171,7 +171,7 @@ def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
         yield from _guarded(swept, line, readers_manifest.write_lost(dependencies, line))
         done = line
     if place != kept:
-        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, HEADS, place))
+        yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, HEADS, place)
     return False
 
 
@@ -188,7 +188,7 @@ def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
 def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
     pauses = {row.id: pause for row in rows if (pause := pause_of(dependencies, row))}
     if pauses:
-        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, max(pauses.values())))
+        yield from perform(Effect.WAIT, dependencies.clock.sleep, max(pauses.values()))
     for identity in pauses:
         if not _has_time(dependencies):
             return
@@ -226,7 +226,7 @@ def _listed(dependencies: Dependencies, swept: Swept, listing: Listing, size: in
         identity = workload_id(version.bucket, version.key, version.version)
         yield from _guarded(swept, identity, listing.each(version))
     if page.after != before:
-        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, listing.name, page.after))
+        yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, listing.name, page.after)
     return page.after is not None
 
 

@@ -289,16 +289,13 @@ class Stage:
         promises.barred = frozenset(worker.barred) if worker.barred and effect is not Effect.LEASE else NOBODY
         DO[fault](self, worker)
         if effect is Effect.CANCEL_JOB:
-            promises.cancelled(call.do.args[0])  # type: ignore[attr-defined]  # a partial of the port's method
+            promises.cancelled(call.do.args[0])
         self.look()
         promises.barred = NOBODY
 
     def _about(self, call: Call) -> str:
         """Which deliveries an effect is about, for the trace: by the numbers of their uploads, and their keys."""
-        given = [
-            each for do in (call.do,) for each in (*getattr(do, "args", ()), *getattr(do, "keywords", {}).values())
-        ]
-        words = repr(given)
+        words = repr([*call.do.args, *call.do.keywords.values()])
         named = []
         for number, upload in enumerate(self.env.uploads, 1):
             replay = self.promises.replays.get(upload.workload, "")
@@ -311,7 +308,7 @@ class Stage:
 
     def _by_the_pause(self, worker: Worker) -> None:
         """What is held is let go by the pause of its line: a lease that was refused before it was held does not count."""
-        after, expected = worker.call.do.args  # type: ignore[attr-defined]  # a partial of the port's method
+        after, expected = worker.call.do.args
         if expected.state is State.HELD:
             worker.barred.discard(after.id)
 
@@ -403,12 +400,12 @@ class Stage:
             answer = patiently(call, memory.clock, at_once) if memory.faults.refusals else call.do()
         except LakegateError as refused:
             if call.effect is Effect.LEASE and isinstance(refused, ConditionFailed):
-                worker.barred.add(call.do.args[0].id)  # type: ignore[attr-defined]  # a partial of the port's method
+                worker.barred.add(call.do.args[0].id)
             self._go(worker, worker.steps.throw, refused)
             refused.__traceback__ = None  # it holds the frames of its callers, and with them the whole environment
         else:
             if worker.barred and call.effect is Effect.LEASE:
-                worker.barred.discard(call.do.args[0].id)  # type: ignore[attr-defined]  # likewise
+                worker.barred.discard(call.do.args[0].id)
             self._go(worker, worker.steps.send, answer)
 
     def _silently(self, worker: Worker) -> None:

@@ -657,9 +657,9 @@ class Simulation:
             self._go(worker, lambda refused=refused: worker.steps.throw(refused))  # type: ignore[misc] # bound
             return
         if call.effect is Effect.COMMIT:
-            self.committed[call.do.args[1].id] = self.time.now_  # type: ignore[attr-defined] # a partial
+            self.committed[call.do.args[1].id] = self.time.now_
         if call.effect is Effect.SEND:
-            self.told[call.do.args[0].workload] = self.time.now_  # type: ignore[attr-defined] # likewise
+            self.told[call.do.args[0].workload] = self.time.now_
         if self.time.asked:
             when = self.time.now_ + self.time.asked
             if when > worker.until:

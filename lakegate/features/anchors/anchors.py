@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
-from functools import partial
 from itertools import pairwise
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -463,9 +462,10 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         anchor, wrong = _next(dependencies, before, day, known, most)
         anchor = _signed(dependencies, anchor, before)
         to, text = Address(_store(dependencies).bucket, anchor.key), to_json(anchor)
-        put = partial(dependencies.objects.put, to, text, absent=True, content_type="application/json")
         try:
-            yield from perform(Effect.ANCHOR, put)
+            yield from perform(
+                Effect.ANCHOR, dependencies.objects.put, to, text, absent=True, content_type="application/json"
+            )
         except ConditionFailed:  # another pass wrote it: this one goes on behind it
             before = None
             continue

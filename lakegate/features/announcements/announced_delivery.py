@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
@@ -328,7 +327,7 @@ def announce(
         refusals[:MOST_REASONS],
     )
     try:
-        yield from perform(Effect.ANNOUNCE, partial(announcements(dependencies).create, made))
+        yield from perform(Effect.ANNOUNCE, announcements(dependencies).create, made)
     except ConditionFailed:
         made = announcements(dependencies).get(identity) or made  # the same request, sent twice at once
     return _if_not_refused(made)
@@ -349,7 +348,7 @@ def link(dependencies: Dependencies, workload: Workload) -> Steps[None]:
         return  # its producer chose the key
     row = Workload(announced.id, workload.source, State.JOINED, None, joined=workload.id)
     with suppress(ConditionFailed):  # a link is never changed
-        yield from perform(Effect.LINK, partial(announcements(dependencies).link, row))
+        yield from perform(Effect.LINK, announcements(dependencies).link, row)
 
 
 def landed_keys(dependencies: Dependencies, announcement: Announcement) -> tuple[str, ...]:
@@ -361,7 +360,7 @@ def landed_keys(dependencies: Dependencies, announcement: Announcement) -> tuple
 def available(dependencies: Dependencies, keys: Iterable[str]) -> Steps[None]:
     """The producer says that the data is there: give intake the same hint as S3's event."""
     for key in keys:
-        yield from perform(Effect.HINT, partial(uploads(dependencies).landed, key))
+        yield from perform(Effect.HINT, uploads(dependencies).landed, key)
 
 
 def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> Route:

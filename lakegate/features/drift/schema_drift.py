@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from io import BufferedReader
 from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
 
@@ -331,7 +330,7 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
             continue
         if dependencies.remaining() < ENOUGH:
             return found
-        yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, line))
+        yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, line)
         found.compared += 1
         try:
             report = drift(dependencies, reader, line)
@@ -340,7 +339,7 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
             found.failures.append(failure)
         else:
             found.drifted += [line] if report.drifted else []
-    yield from perform(Effect.KEEP_CURSOR, partial(agenda.keep, CURSOR, None))
+    yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, None)
     return found
 
 
@@ -378,4 +377,4 @@ def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]
     message = Message(
         identity, "", "drift", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), report.line
     )
-    return (yield from perform(Effect.REPORT, partial(dependencies.outbox.add, message)))
+    return (yield from perform(Effect.REPORT, dependencies.outbox.add, message))

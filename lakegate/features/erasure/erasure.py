@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain as joined
 from typing import Any, Final, NamedTuple
 
@@ -108,7 +107,7 @@ def _begin(
         if not _is_current(blocks, objects):
             raise InputError(CHANGED)
         with suppress(ConditionFailed):
-            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+            yield from perform(Effect.RECORD, dependencies.ledger.append, record)
     raise TransactionConflict
 
 
@@ -151,7 +150,7 @@ def _finish(dependencies: Dependencies, begun: Record, plan: str) -> Steps[None]
     yield from append(dependencies, DONE, begun.chain, content, event_id(DONE, begun.event))
     for each in filter(None, (each["left"] for each in planned)):
         staged = _lake(dependencies, each["staged"], each["version"])
-        yield from perform(Effect.ERASE, partial(dependencies.objects.delete, staged))
+        yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
 
 
 def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -> Steps[dict[str, Any]]:
@@ -171,8 +170,7 @@ def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -
     except NotFound:  # it expired: the rows are still there, and the next run finds them
         return done | {"rows": 0, "left": _described(current)}
     if current.version == planned["version"] or (current.size, current.checksum) != (staged.size, staged.checksum):
-        copy = partial(dependencies.objects.copy, source, staged.etag, where, tag=tag)
-        current = yield from perform(Effect.REPLACE, copy)
+        current = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where, tag=tag)
     return done | {"left": _described(current)}
 
 
@@ -201,7 +199,7 @@ def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
     found += [each for each in staged if each.key.split("/")[1] in unused]
     for each in found:
         where = _lake(dependencies, each.key, each.version)
-        yield from perform(Effect.ERASE, partial(dependencies.objects.delete, where))
+        yield from perform(Effect.ERASE, dependencies.objects.delete, where)
     return len(found)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn
 
 from lakegate.base.errors import InputError, PortError, Throttled, Unanswered
@@ -315,9 +314,9 @@ def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[N
         service = service_of(dependencies, group)
         if service is None:
             raise Lost(FailureCause.NO_VALIDATOR)
-        start = partial(services(dependencies).start, service, _validation(dependencies, workload, group))
+        validation = _validation(dependencies, workload, group)
         try:
-            yield from perform(Effect.START_VALIDATION, start)
+            yield from perform(Effect.START_VALIDATION, services(dependencies).start, service, validation)
         except TRANSIENT:
             raise Lost(FailureCause.VALIDATOR_UNREACHABLE) from None
         except PortError:

@@ -507,7 +507,7 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice | None, done: Del
         try:
             is_asked = cause.kind == AWAITING and bool(cause.workload)
             callback = (yield from _invited(dependencies, notice, cause)) if is_asked else None
-            yield from perform(Effect.NOTIFY, partial(_send, dependencies, notice, cause, now, callback))
+            yield from perform(Effect.NOTIFY, _send, dependencies, notice, cause, now, callback)
         except PortError as failure:
             done.failures.append(failure)
             done.failing.add(notice.channel)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -116,7 +115,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
             raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
         record = record_at_head(dependencies, KIND, line, {"watermark": wanted, "before": found.watermark})
         try:
-            yield from perform(Effect.RECORD, partial(turns(dependencies).mark, record, found))
+            yield from perform(Effect.RECORD, turns(dependencies).mark, record, found)
         except ConditionFailed:
             continue
         return found.watermark
@@ -213,7 +212,7 @@ class SlicePublisher:
         if decided_slices(workload) is None:
             return
         with suppress(ConditionFailed):
-            yield from perform(Effect.SETTLE, partial(turns(dependencies).end_turn, workload))
+            yield from perform(Effect.SETTLE, turns(dependencies).end_turn, workload)
 
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
         """The slices, and the file of the merge state."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed, InputError
@@ -84,7 +83,7 @@ def _proposed(dependencies: Dependencies, publication: Publication, proposer: st
     if before is not None and _is_same(before, proposal) and not before.is_expired(now):
         return before
     try:
-        yield from perform(Effect.PROPOSE, partial(dependencies.registry.propose, proposal, before))
+        yield from perform(Effect.PROPOSE, dependencies.registry.propose, proposal, before)
     except ConditionFailed:
         current = dependencies.registry.proposal(publication.contract, publication.version)
         if current is not None and _is_same(current, proposal):

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -205,7 +204,7 @@ def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
     if not line.plan:  # the contract was published within five minutes, or is not pulled any more
         return
     if message := message_of(work.dependencies, line, end, row.end, f"{row.next}:{row.line[:12]}"):
-        yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
+        yield from perform(Effect.REPORT, work.dependencies.outbox.add, message)
     listed = replace(end, object=row.source, version=row.version)
     yield from change_row(work.dependencies, OF_LINES, row.dataset, lambda before: with_named(before, listed))
 
@@ -221,7 +220,7 @@ def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
     sizes = _arrived(work, row)
     if not sizes or not row.key.startswith(plan.prefix):  # the upload is lost, empty, or below another route
         if row.upload:
-            yield from perform(Effect.END_UPLOAD, partial(work.landing.abort, row.key, row.upload))
+            yield from perform(Effect.END_UPLOAD, work.landing.abort, row.key, row.upload)
             row = yield from _write(work, row.after(upload="", key="", etag="", completing=False))
         sizes = ()
     if not (sizes and sum(sizes) == row.size):
@@ -244,7 +243,7 @@ def _filled(
         raise PortError("too-large")
     if not row.upload:
         key = _key_of(plan.prefix or "", row)
-        upload = yield from perform(Effect.BEGIN_UPLOAD, partial(work.landing.begin, key))
+        upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, key)
         fetched = {"etag": opened.identity.etag, "size": opened.size or 0, "began": present(work.dependencies)}
         row = yield from _write(work, row.after(key=key, upload=upload, **fetched))
     number, size, began = len(sizes), sum(sizes), work.dependencies.clock.now()
@@ -252,8 +251,7 @@ def _filled(
         body = opened.read(work.part)
         if body or not number:  # of an empty object one empty part
             number, size = number + 1, size + len(body)
-            add = partial(work.landing.add, row.key, row.upload, number, body)
-            yield from perform(Effect.LAND_PART, add)
+            yield from perform(Effect.LAND_PART, work.landing.add, row.key, row.upload, number, body)
         if len(body) < work.part:
             break
         has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
@@ -275,7 +273,7 @@ def _arrived(work: Work, row: NamedObject) -> tuple[int, ...]:
 def _completed(work: Work, row: NamedObject) -> Steps[bool]:
     """Complete the upload, at most once whoever else does; whether its object was made."""
     try:
-        yield from perform(Effect.LAND, partial(work.landing.complete, row.key, row.upload))
+        yield from perform(Effect.LAND, work.landing.complete, row.key, row.upload)
     except ConditionFailed:
         return True  # the object is there
     except NotFound:
@@ -301,7 +299,7 @@ def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject
 
 def _write(work: Work, row: NamedObject) -> Steps[NamedObject]:
     """Write how far it is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_ROW, partial(named_objects(work.dependencies).write, row))
+    yield from perform(Effect.WRITE_ROW, named_objects(work.dependencies).write, row)
     return row
 
 

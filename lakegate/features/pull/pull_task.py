@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from lakegate.aws.clients import port_errors
@@ -350,18 +349,17 @@ def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[in
         verify_size(opened, len(body), limit)
         to = Address(work.dependencies.places.landing, fetch.key)
         with suppress(ConditionFailed):  # as below
-            yield from perform(Effect.LAND, partial(work.dependencies.objects.put, to, body, absent=True))
+            yield from perform(Effect.LAND, work.dependencies.objects.put, to, body, absent=True)
         return len(body)
     if not fetch.upload:
-        upload = yield from perform(Effect.BEGIN_UPLOAD, partial(work.landing.begin, fetch.key))
+        upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, fetch.key)
         fetch = replace(fetch, upload=upload)
         row = yield from write(work, fetching(row, fetch))
     while body:
         number, size = number + 1, size + len(body)
         if size > limit:
             raise PortError("too-large")
-        add = partial(work.landing.add, fetch.key, fetch.upload, number, body)
-        yield from perform(Effect.LAND_PART, add)
+        yield from perform(Effect.LAND_PART, work.landing.add, fetch.key, fetch.upload, number, body)
         if len(body) < work.part:
             break
         has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
@@ -374,7 +372,7 @@ def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[in
 def complete(work: Work, fetch: SourceFetch) -> Steps[None]:
     """Make the object of the parts."""
     with suppress(ConditionFailed):  # it is there: written by this fetch, whose answer was lost
-        yield from perform(Effect.LAND, partial(work.landing.complete, fetch.key, fetch.upload))
+        yield from perform(Effect.LAND, work.landing.complete, fetch.key, fetch.upload)
 
 
 def has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
@@ -414,7 +412,7 @@ def landed(work: Work, fetch: SourceFetch) -> int | None:
 
 def write(work: Work, row: PullState) -> Steps[PullState]:
     """Write where the pull is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_ROW, partial(pulls(work.dependencies).write, row))
+    yield from perform(Effect.WRITE_ROW, pulls(work.dependencies).write, row)
     return row
 
 
@@ -674,7 +672,7 @@ def _failed(work: Work, row: PullState, failure: PortError) -> Steps[PullState]:
 def _end(work: Work, row: PullState, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullState]:
     """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
     if message := message_of(work.dependencies, row, end, next(iter(row.ends), None), row.next):
-        yield from perform(Effect.REPORT, partial(work.dependencies.outbox.add, message))
+        yield from perform(Effect.REPORT, work.dependencies.outbox.add, message)
     return ended(row, end, seen)
 
 
@@ -720,7 +718,7 @@ def _begun(work: Work, row: PullState, prefix: str, opened: OpenedSource) -> Sou
 
 def _abort(work: Work, row: PullState) -> Steps[None]:
     if row.fetch is not None and row.fetch.upload:
-        yield from perform(Effect.END_UPLOAD, partial(work.landing.abort, row.fetch.key, row.fetch.upload))
+        yield from perform(Effect.END_UPLOAD, work.landing.abort, row.fetch.key, row.fetch.upload)
 
 
 def _retried_now(work: Work, row: PullState) -> PullState:

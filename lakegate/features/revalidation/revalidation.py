@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from lakegate.base.errors import (
@@ -422,7 +421,7 @@ def _record(dependencies: Dependencies, line: str, event: str, content: Content)
         before = stale_rules(standing_mark(dependencies, line, head.height))
         record = record_at_head(dependencies, KIND, line, content(before), event, head=head)
         try:
-            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+            yield from perform(Effect.RECORD, dependencies.ledger.append, record)
         except ConditionFailed as failed:  # others extend the chain, or an earlier try of this worker arrived
             if "event" not in failed.reasons:
                 continue
@@ -474,7 +473,7 @@ def _report(
     )
     identity = f"{row.line}:{KIND}:{run.id}"
     message = Message(identity, "", KIND, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
-    yield from perform(Effect.REPORT, partial(dependencies.outbox.add, message))
+    yield from perform(Effect.REPORT, dependencies.outbox.add, message)
 
 
 # ---- An attempt ----
@@ -556,7 +555,7 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
     if not request.parts:  # all of it was erased since
         raise NotFound("no-data")
     where = Address(lake, f"{lake_layout.attempt_prefix(run.id, run.attempt)}/request.json")
-    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    yield from perform(Effect.WRITE_REQUEST, dependencies.objects.put, where, request.to_bytes())
     if is_small(dependencies, request):
         asked = invoke_judge(job, request)
     else:
@@ -568,7 +567,7 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
             executors(job, request),
         )
         asked = start_job_run(job, row.line.partition("/")[0], row.line, parameters)
-    started: str = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, asked))
+    started: str = yield from perform(Effect.START_JOB, dependencies.jobs.start, asked)
     return started
 
 
@@ -581,7 +580,7 @@ def is_small(dependencies: Dependencies, request: Request) -> bool:
 def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
     """Keep the plan of a run by its digest, which is returned."""
     where = Address(dependencies.places.lake, f"plans/{plan.digest}.json")
-    yield from perform(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan.to_bytes()))
+    yield from perform(Effect.WRITE_PLAN, dependencies.objects.put, where, plan.to_bytes())
     return plan.digest
 
 
@@ -729,7 +728,7 @@ def _over(
 ) -> Steps[RevalidationState]:
     """Record what an attempt found, or prepare another one."""
     if isinstance(found, str):
-        yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, run.run))
+        yield from perform(Effect.CANCEL_JOB, dependencies.jobs.cancel, run.run)
         return (yield from _again(dependencies, row, run, found))
     return ended(row, (yield from publish(dependencies, row, run, _plan(dependencies, row, row.plan), found)))
 

@@ -366,7 +366,7 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
     made = yield from _prepared(dependencies, wanted, identity, asked, token)
     write = partial(validations(dependencies).replace, before) if before else validations(dependencies).create
     try:
-        yield from perform(Effect.VALIDATE, partial(write, made))
+        yield from perform(Effect.VALIDATE, write, made)
     except ConditionFailed:
         there = validations(dependencies).get(identity)
         if there is None or there.fingerprint != asked:
@@ -415,7 +415,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[None]:
             return
         with suppress(ConditionFailed):  # who starts it has written it since
             after = replace(known, deadline=moment(now))
-            yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, known, after))
+            yield from perform(Effect.VALIDATE, validations(dependencies).replace, known, after)
             return
 
 
@@ -450,7 +450,7 @@ def _prepared(
         (Effect.WRITE_PLAN, f"plans/{plan.digest}.json", plan.to_bytes()),
         (Effect.WRITE_REQUEST, f"{prefix}/request.json", request.to_bytes()),
     ):
-        yield from perform(effect, partial(dependencies.objects.put, Address(lake, key), body))
+        yield from perform(effect, dependencies.objects.put, Address(lake, key), body)
     return Validation(
         identity,
         asked,
@@ -486,7 +486,7 @@ def _continued(dependencies: Dependencies, known: Validation) -> Steps[Validatio
         return known
     taken = replace(known, lease=moment(now + STARTING))
     try:
-        yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, known, taken))
+        yield from perform(Effect.VALIDATE, validations(dependencies).replace, known, taken)
     except ConditionFailed:
         return known
     return (yield from _started(dependencies, taken))
@@ -495,7 +495,7 @@ def _continued(dependencies: Dependencies, known: Validation) -> Steps[Validatio
 def _started(dependencies: Dependencies, leased: Validation) -> Steps[Validation]:
     """Start the run. What refuses it gives the lease back, so that the next request tries again."""
     try:
-        yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, json.loads(leased.request)))
+        yield from perform(Effect.START_JOB, dependencies.jobs.start, json.loads(leased.request))
     except LakegateError as refused:
         yield from _marked(dependencies, leased, moment(dependencies.clock.now()))
         if isinstance(refused, NotFound):
@@ -508,5 +508,5 @@ def _marked(dependencies: Dependencies, leased: Validation, lease: str) -> Steps
     """The validation with another lease, unless somebody else has taken it since."""
     after = replace(leased, lease=lease)
     with suppress(ConditionFailed):
-        yield from perform(Effect.VALIDATE, partial(validations(dependencies).replace, leased, after))
+        yield from perform(Effect.VALIDATE, validations(dependencies).replace, leased, after)
     return after

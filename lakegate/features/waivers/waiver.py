@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from lakegate.admission.refusals import code_of
@@ -109,7 +108,7 @@ def _created(dependencies: Dependencies, row: Workload, reason: str, expires: st
     content = {"workload": row.id, "waived_by": identity, "reason": reason, "expires": expires}
     yield from append(dependencies, "waiver", pin.chain, content, event_id("waiver", row.id, actor, reason, expires))
     try:
-        yield from perform(Effect.WAIVE, partial(dependencies.workloads.create, again))
+        yield from perform(Effect.WAIVE, dependencies.workloads.create, again)
     except ConditionFailed:
         return dependencies.workloads.get(identity)
     return again

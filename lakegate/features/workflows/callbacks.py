@@ -7,7 +7,6 @@ import hmac
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.base.errors import LakegateError
@@ -92,7 +91,7 @@ def invited(dependencies: Dependencies, channel: str, workload: str) -> Steps[Ca
     if not token:
         return None
     kept = CallbackToken(row.id, row.attempt, channel, row.deadline)
-    yield from perform(Effect.KEEP_CALLBACK, partial(callbacks(dependencies).keep, _digest(token), kept))
+    yield from perform(Effect.KEEP_CALLBACK, callbacks(dependencies).keep, _digest(token), kept)
     return CallbackInvitation(token, f"/api/v1/workload/{row.id}/callback", moment(row.deadline))
 
 

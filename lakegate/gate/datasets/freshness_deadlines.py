@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Final
 
 from lakegate.base.errors import AccessDenied, NotFound
@@ -110,8 +109,7 @@ def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> 
     found = missed(dataset, now)
     if not is_retired(dependencies, dataset.line):
         for each in found:
-            add = partial(dependencies.outbox.add, _message(dependencies, dataset, each))
-            yield from perform(Effect.REPORT, add)
+            yield from perform(Effect.REPORT, dependencies.outbox.add, _message(dependencies, dataset, each))
     return reported(dataset, found)
 
 

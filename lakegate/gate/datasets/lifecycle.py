@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, InputError
@@ -453,7 +452,7 @@ def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now:
     record = _record(dependencies, after, act, now) if act else None
     message = _message(dependencies, before, after, act, now) if act else None
     try:
-        yield from perform(Effect.WRITE_LINE, partial(dependencies.lines.write, after, record, message))
+        yield from perform(Effect.WRITE_LINE, dependencies.lines.write, after, record, message)
     except ConditionFailed:
         if dependencies.lines.get(after.name) != after:  # else an earlier try of ours arrived
             raise _LineChanged from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.gate.delivery_store import Pause
@@ -26,12 +25,12 @@ def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
         raise InputError(f"the reason of a pause is one line of at most {LONGEST_REASON} characters")
     wanted = Pause(line, dependencies.clock.now(), dependencies.identity.caller(), reason)
     with suppress(ConditionFailed):
-        yield from perform(Effect.PAUSE, partial(dependencies.pauses.begin, wanted))
+        yield from perform(Effect.PAUSE, dependencies.pauses.begin, wanted)
     return dependencies.pauses.pause_of(line) or wanted
 
 
 def resume(dependencies: Dependencies, line: str) -> Steps[Pause | None]:
     """Let the next sweep judge what is held. Idempotent. Returns the pause with what is still held; None: there is none."""
     with suppress(ConditionFailed):
-        yield from perform(Effect.RESUME, partial(dependencies.pauses.resume, line, dependencies.clock.now()))
+        yield from perform(Effect.RESUME, dependencies.pauses.resume, line, dependencies.clock.now())
     return dependencies.pauses.pause_of(line)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -115,11 +114,11 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
         }
         if stale := stale_by(blocks, head.stale):
             document["stale"] = stale
-        put = partial(
-            dependencies.objects.put, where, _json(document), absent=head.etag is None, etag=head.etag, tag=TAG
-        )
         try:
-            yield from perform(Effect.WRITE_MANIFEST, put)
+            put, body = dependencies.objects.put, _json(document)
+            yield from perform(
+                Effect.WRITE_MANIFEST, put, where, body, absent=head.etag is None, etag=head.etag, tag=TAG
+            )
         except ConditionFailed:
             continue  # another worker's head came first; ours must be built on it
         return
@@ -147,14 +146,13 @@ def _write_segment(
     }
     where, body = Address(dependencies.places.lake, segment_key(chain, number * heights, folder)), _json(document)
     try:
-        yield from perform(Effect.WRITE_SEGMENT, partial(dependencies.objects.put, where, body, absent=True))
+        yield from perform(Effect.WRITE_SEGMENT, dependencies.objects.put, where, body, absent=True)
     except ConditionFailed:
         there = dependencies.objects.head(where)
         if dependencies.objects.read(Address(where.bucket, where.key, there.version)) == body:
             return  # an earlier worker wrote the same bytes
-        replace = partial(dependencies.objects.put, where, body, etag=there.etag)
         with suppress(ConditionFailed):  # another worker has replaced it
-            yield from perform(Effect.WRITE_SEGMENT, replace)
+            yield from perform(Effect.WRITE_SEGMENT, dependencies.objects.put, where, body, etag=there.etag)
 
 
 def stored_head(dependencies: Dependencies, where: Address) -> StoredHead:

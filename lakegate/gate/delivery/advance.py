@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import Final, TypeAlias
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
@@ -139,11 +138,11 @@ def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     polls = POLLS
     while True:
         if pause := pause_of(dependencies, workload):
-            yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
+            yield from perform(Effect.WAIT, dependencies.clock.sleep, pause)
             workload = (yield from resume(dependencies, workload.id)) or dependencies.workloads.get(workload.id)
         elif polls and _waits_for_answers(dependencies, workload):
             polls -= 1
-            yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, BETWEEN_POLLS))
+            yield from perform(Effect.WAIT, dependencies.clock.sleep, BETWEEN_POLLS)
             workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
         else:
             return workload
@@ -163,7 +162,7 @@ def resume(dependencies: Dependencies, identity: str, *, again: bool = False) ->
     tries = workload.tries + 1
     until = now + min(timing.lease * 4 ** max(tries - 2, 0), timing.aside)
     try:
-        yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, workload, until, tries))
+        yield from perform(Effect.LEASE, dependencies.workloads.lease, workload, until, tries)
     except ConditionFailed:
         return None
     try:
@@ -181,7 +180,7 @@ def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> St
     if row.tries and row.due_at == until:
         until = min(until, dependencies.clock.now() + dependencies.timing.lease)
         with suppress(ConditionFailed):
-            yield from perform(Effect.LEASE, partial(dependencies.workloads.lease, row, until))
+            yield from perform(Effect.LEASE, dependencies.workloads.lease, row, until)
 
 
 def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lakegate.base.extension_points import loaded
@@ -67,7 +66,7 @@ def write_request(dependencies: Dependencies, workload: Workload, attempt: int, 
     request = job_request(dependencies, workload, attempt, batch)
     prefix = lake_layout.attempt_prefix(workload.id, attempt, batch)
     where = Address(dependencies.places.lake, f"{prefix}/request.json")
-    yield from perform(Effect.WRITE_REQUEST, partial(dependencies.objects.put, where, request.to_bytes()))
+    yield from perform(Effect.WRITE_REQUEST, dependencies.objects.put, where, request.to_bytes())
     return request
 
 

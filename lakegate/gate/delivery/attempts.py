@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,7 +77,7 @@ def end_attempt(dependencies: Dependencies, workload: Workload, found: Observati
     The run of a batch may still judge others after it has judged this delivery.
     """
     if workload.run and not (workload.batch and found.answered):
-        yield from perform(Effect.CANCEL_JOB, partial(dependencies.jobs.cancel, workload.run))
+        yield from perform(Effect.CANCEL_JOB, dependencies.jobs.cancel, workload.run)
     # In SUBMITTING its batch cannot be read: whether a run was started is not known, and nobody looks for its result.
     is_started = workload.state is not State.SUBMITTING
     if is_started and not found.answered and result_of(dependencies, workload) is not None:
@@ -209,9 +208,10 @@ def merged_result(dependencies: Dependencies, workload: Workload) -> bytes | Non
 
 def keep(dependencies: Dependencies, workload: Workload, body: bytes) -> Steps[None]:
     """Keep a merged result, unless one is kept: that one counts, whichever worker wrote it."""
-    put = partial(dependencies.objects.put, _merged_address(dependencies, workload), body, absent=True)
     with suppress(ConditionFailed):
-        yield from perform(Effect.KEEP_ANSWERS, put)
+        yield from perform(
+            Effect.KEEP_ANSWERS, dependencies.objects.put, _merged_address(dependencies, workload), body, absent=True
+        )
 
 
 def _merged_address(dependencies: Dependencies, workload: Workload) -> Address:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed, PortError
@@ -39,8 +38,7 @@ def write(dependencies: Dependencies, workload: Workload) -> Steps[None]:
     where = Address(dependencies.places.lake, lake_layout.report_key(workload.id))
     try:
         body = _page(dependencies, workload).encode()
-        put = partial(dependencies.objects.put, where, body, absent=True, content_type=HTML)
-        yield from perform(Effect.WRITE_REPORT, put)
+        yield from perform(Effect.WRITE_REPORT, dependencies.objects.put, where, body, absent=True, content_type=HTML)
     except ConditionFailed:
         return  # an earlier worker wrote it
     except PortError:
@@ -178,7 +176,7 @@ def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
     yield from write(dependencies, workload)
     closed = workload._replace(due_at=None, request="")
     row = Address(dependencies.places.lake, lake_layout.row_key(workload.id))
-    yield from perform(Effect.ARCHIVE, partial(dependencies.objects.put, row, archived_bytes(closed)))
+    yield from perform(Effect.ARCHIVE, dependencies.objects.put, row, archived_bytes(closed))
     closed = closed._replace(expires=_expires(dependencies, workload))
     return (yield from move(dependencies, Effect.CLOSE, workload, closed))
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.admission.ignored_keys import is_ignored
@@ -142,7 +141,7 @@ def written(dependencies: Dependencies, workload: str, listed: PartList) -> Step
     """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
     body = listed.to_bytes()
     where = Address(dependencies.places.lake, lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
-    found = yield from perform(Effect.WRITE_PARTS, partial(dependencies.objects.put, where, body))
+    found = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
     return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
 
 
@@ -199,7 +198,7 @@ def join(dependencies: Dependencies, workload: Workload) -> Steps[bool]:
         identity = workload_id(part.bucket, part.key, part.version)
         row = Workload(identity, part, State.JOINED, None, joined=workload.id)
         try:
-            yield from perform(Effect.JOIN, partial(dependencies.workloads.create, row))
+            yield from perform(Effect.JOIN, dependencies.workloads.create, row)
         except ConditionFailed:
             whole = whole and owner(dependencies, part) == workload.id
     return whole
@@ -224,7 +223,7 @@ def delete(dependencies: Dependencies, workload: Workload) -> Steps[None]:
 def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> Steps[None]:
     """Delete what is not needed any more. Where that is denied it stays, and its delivery goes on: the verdict stands."""
     try:
-        yield from perform(effect, partial(dependencies.objects.delete, at))
+        yield from perform(effect, dependencies.objects.delete, at)
     except AccessDenied:
         dependencies.undeletable.add(at.bucket)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import partial
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
@@ -68,7 +67,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     for before_claim in registered("claims"):
         yield from before_claim(dependencies, workload)
     try:
-        yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, workload))
+        yield from perform(Effect.CLAIM, dependencies.workloads.create, workload)
     except ConditionFailed:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
@@ -113,7 +112,7 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     secret = f"{cursor}#secret"
     begun = dependencies.agenda.cursor(secret)
     if begun is None:
-        begun = yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep_first, secret, version.version))
+        begun = yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep_first, secret, version.version)
     kept = dependencies.agenda.cursor(cursor) or ""
     known = int(kept) if kept.isdecimal() else 0
     number = known
@@ -127,11 +126,11 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     due = dependencies.clock.now() + terms.quiet
     fresh = Workload(identity, source, State.RECEIVED, due, completed_by=DeliveryUnit.QUIET.value)
     try:
-        yield from perform(Effect.CLAIM, partial(dependencies.workloads.create, fresh))
+        yield from perform(Effect.CLAIM, dependencies.workloads.create, fresh)
     except ConditionFailed:
         return  # another worker was first
     if number > known:
-        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, cursor, str(number)))
+        yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, cursor, str(number))
 
 
 def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed
@@ -46,7 +45,7 @@ def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
     if clock.now() >= until or not waits():
         return
     try:
-        yield from perform(Effect.LEAD_STARTS, partial(agenda.lead_starts, clock.now(), until))
+        yield from perform(Effect.LEAD_STARTS, agenda.lead_starts, clock.now(), until)
     except ConditionFailed:
         return  # another worker makes them
     saved = max(burst - 1, 0) * interval
@@ -65,7 +64,7 @@ def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
             yield from turn.guarded(row.id, resume(dependencies, row.id))
         yield from _wait(dependencies, soon)
         is_behind = bool(waiting)
-    yield from perform(Effect.END_LEAD, partial(agenda.end_lead, until))
+    yield from perform(Effect.END_LEAD, agenda.end_lead, until)
 
 
 def _due(row: Workload) -> datetime:
@@ -76,4 +75,4 @@ def _due(row: Workload) -> datetime:
 def _wait(dependencies: Dependencies, until: datetime) -> Steps[None]:
     pause = (until - dependencies.clock.now()).total_seconds()
     if pause > 0:
-        yield from perform(Effect.WAIT, partial(dependencies.clock.sleep, pause))
+        yield from perform(Effect.WAIT, dependencies.clock.sleep, pause)

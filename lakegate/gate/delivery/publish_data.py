@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from lakegate.admission.multi_file_delivery import name_of
@@ -126,8 +125,9 @@ def copied(
     tag = stored_objects.tag_of(dependencies, to.key, workload.pin.plan, workload.id)
     for source in sources:
         try:
-            copy = partial(dependencies.objects.copy, address(source), source.etag, to, absent=True, tag=tag)
-            return _verified(workload, source, (yield from perform(Effect.COPY, copy)))
+            objects = dependencies.objects
+            copy = yield from perform(Effect.COPY, objects.copy, address(source), source.etag, to, absent=True, tag=tag)
+            return _verified(workload, source, copy)
         except ConditionFailed:
             return _verified(workload, source, _there(dependencies, workload, to))
         except NotFound:
@@ -261,7 +261,7 @@ def _commit(
         block = _block(dependencies, after, head, result, objects)
         news = message(dependencies, after, block.height, subscribers)
         try:
-            yield from perform(Effect.COMMIT, partial(dependencies.ledger.commit, block, after, expected, news))
+            yield from perform(Effect.COMMIT, dependencies.ledger.commit, block, after, expected, news)
         except ConditionFailed as refused:
             current = dependencies.workloads.get(workload.id)
             if is_same_write(current, after):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
@@ -116,7 +115,7 @@ def _anew(dependencies: Dependencies, row: Workload, chosen: ChosenVersion | Non
     again = again._replace(chosen=chosen)
     yield from _record(dependencies, row, identity, chosen)
     try:
-        yield from perform(Effect.REPLAY, partial(dependencies.workloads.create, again))
+        yield from perform(Effect.REPLAY, dependencies.workloads.create, again)
     except ConditionFailed:
         return dependencies.workloads.get(identity)
     return again

@@ -69,7 +69,7 @@ def _current(dependencies: Dependencies, workload: Workload, member: Member, gro
         if batch is not None:
             return batch
         identity = _derived(identity, "next")
-        yield from perform(Effect.KEEP_CURSOR, partial(dependencies.agenda.keep, name, identity))
+        yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, name, identity)
 
 
 def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tuple[str, tuple[Member, ...]]:
@@ -120,7 +120,7 @@ def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch
         return None
     yield from write_request(dependencies, workload, member.attempt, batch.id)
     with suppress(ConditionFailed):  # it has it already, or has been closed or filled since
-        yield from perform(Effect.JOIN_BATCH, partial(dependencies.batches.join, batch, member))
+        yield from perform(Effect.JOIN_BATCH, dependencies.batches.join, batch, member)
     batch = dependencies.batches.get(batch.id)
     return batch if member in batch.members else None
 

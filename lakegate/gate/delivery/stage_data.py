@@ -65,7 +65,7 @@ def _copied(
         copy = partial(dependencies.objects.copy, address(source), source.etag, to)
         try:
             try:
-                staged = yield from perform(Effect.STAGE, partial(copy, absent=True))
+                staged = yield from perform(Effect.STAGE, copy, absent=True)
             except ConditionFailed:
                 staged = dependencies.objects.head(to)
                 if staged.etag != source.etag and (not staged.checksum or staged.checksum != source.checksum):

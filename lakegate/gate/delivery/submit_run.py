@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, IdempotencyMismatch, NotFound, Throttled, UnreadableItem
@@ -234,9 +233,9 @@ def start_batch(dependencies: Dependencies, workload: Workload) -> Steps[tuple[s
     prefixes = (lake_layout.attempt_prefix(each.workload, each.attempt, batch.id) for each in batch.members)
     document = BatchRequest(batch.id, tuple(f"s3://{lake}/{prefix}/request.json" for prefix in prefixes))
     where = Address(lake, f"{lake_layout.batch_prefix(batch.id)}batch.json")
-    yield from perform(Effect.WRITE_BATCH, partial(dependencies.objects.put, where, document.to_bytes()))
-    run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, json.loads(batch.request)))
-    yield from perform(Effect.MARK_BATCH, partial(dependencies.batches.started, batch.id, run))
+    yield from perform(Effect.WRITE_BATCH, dependencies.objects.put, where, document.to_bytes())
+    run = yield from perform(Effect.START_JOB, dependencies.jobs.start, json.loads(batch.request))
+    yield from perform(Effect.MARK_BATCH, dependencies.batches.started, batch.id, run)
     return batch.request, run
 
 
@@ -245,7 +244,7 @@ def _closed(dependencies: Dependencies, workload: Workload) -> Steps[Batch]:
     while not batch.request:
         request = json.dumps(_start_request(dependencies, workload, batch.id), sort_keys=True)
         with suppress(ConditionFailed):  # it was closed, or joined, since
-            yield from perform(Effect.CLOSE_BATCH, partial(dependencies.batches.close, batch, request))
+            yield from perform(Effect.CLOSE_BATCH, dependencies.batches.close, batch, request)
         batch = dependencies.batches.get(batch.id)
     return batch
 
@@ -344,11 +343,9 @@ def prepare_run(dependencies: Dependencies, workload: Workload, to: State, found
 
 def _reserved(dependencies: Dependencies) -> Steps[datetime]:
     """From when a job run may be started, so that a burst of deliveries waits here and is not refused by EMR Serverless."""
-    timing = dependencies.timing
-    reserve = partial(
-        dependencies.agenda.reserve_start, dependencies.clock.now(), timing.start_interval, timing.start_burst
-    )
-    return (yield from perform(Effect.RESERVE_START, reserve))
+    agenda, now, timing = dependencies.agenda, dependencies.clock.now(), dependencies.timing
+    reserve = agenda.reserve_start
+    return (yield from perform(Effect.RESERVE_START, reserve, now, timing.start_interval, timing.start_burst))
 
 
 def _put_off(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
@@ -380,7 +377,7 @@ def _started(dependencies: Dependencies, workload: Workload, to: State) -> Steps
         raise OutcomeChanged(Outcome.CONFLICT, lost.cause) from None
     request = json.loads(workload.request)
     try:
-        run = yield from perform(Effect.START_JOB, partial(dependencies.jobs.start, request))
+        run = yield from perform(Effect.START_JOB, dependencies.jobs.start, request)
     except IdempotencyMismatch:
         raise OutcomeChanged(Outcome.CONFLICT, FailureCause.TOKEN_TAKEN) from None
     except NotFound:

@@ -63,7 +63,7 @@ def move(  # noqa: PLR0913 - the write has these parts
     expected = Expected(before.state, before.attempt)
     try:
         save = partial(dependencies.workloads.save, after, expected, message=message)
-        yield from perform(effect, partial(save, content=content or None, accepted=accepted))
+        yield from perform(effect, save, content=content or None, accepted=accepted)
     except ConditionFailed as refused:
         current = dependencies.workloads.get(before.id)
         if not is_same_write(current, after):

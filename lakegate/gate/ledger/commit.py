@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, TransactionConflict
@@ -53,7 +52,7 @@ def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[s
     for _ in range(TRIES):
         record = record_at_head(dependencies, kind, chain, content, event)
         try:
-            yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+            yield from perform(Effect.RECORD, dependencies.ledger.append, record)
         except ConditionFailed as refused:
             if "event" in refused.reasons:
                 return
@@ -101,5 +100,5 @@ def names_key(dependencies: Dependencies, chain: str, head: Head, workload: str)
     event = event_id(KEY, chain, content["key"], head.digest)
     record = record_at_head(dependencies, KEY, chain, content, event, head=head, actor=keys[-1].arn)
     with suppress(ConditionFailed):  # somebody else moved the head
-        yield from perform(Effect.RECORD, partial(dependencies.ledger.append, record))
+        yield from perform(Effect.RECORD, dependencies.ledger.append, record)
     return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
@@ -57,19 +56,19 @@ def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]
     yield from store_document(dependencies, compiled.document)
     for plan in compiled.plans.values():
         where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
-        yield from _once(Effect.WRITE_PLAN, partial(dependencies.objects.put, where, plan, absent=True))
+        yield from _write_once(dependencies, Effect.WRITE_PLAN, where, plan)
 
 
 def store_document(dependencies: Dependencies, text: bytes) -> Steps[None]:
     """Write a document at the digest of its bytes."""
     where = Address(dependencies.places.lake, document_key(text))
-    yield from _once(Effect.WRITE_DOCUMENT, partial(dependencies.objects.put, where, text, absent=True))
+    yield from _write_once(dependencies, Effect.WRITE_DOCUMENT, where, text)
 
 
-def _once(effect: Effect, put: Callable[[], object]) -> Steps[None]:
+def _write_once(dependencies: Dependencies, effect: Effect, where: Address, body: bytes) -> Steps[None]:
     """Write what is addressed by its content; being there before, with the same bytes, is being written."""
     try:
-        yield from perform(effect, put)
+        yield from perform(effect, dependencies.objects.put, where, body, absent=True)
     except ConditionFailed:
         return
 
@@ -202,8 +201,7 @@ def _write(
         chain, proposal = contract_chain(publication.contract), act.proposal
         record = record_at_head(dependencies, act.kind, chain, act.content(publication))
     try:
-        write_once = partial(dependencies.registry.publish, publication, seen, record, parent, proposal)
-        yield from perform(Effect.PUBLISH, write_once)
+        yield from perform(Effect.PUBLISH, dependencies.registry.publish, publication, seen, record, parent, proposal)
     except ConditionFailed as refused:
         if {"contract", "head", "parent"} & set(refused.reasons):
             raise _ContractChanged from None
