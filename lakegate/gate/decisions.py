@@ -18,6 +18,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition
 from lakegate.gate.delivery.replay import is_replayable, judge_again, unreplayable
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 
@@ -85,5 +86,5 @@ def advanced(dependencies: Dependencies, row: Workload) -> Steps[str]:
     A person has no right to companions of an attempt: `sweep` starts and asks them.
     """
     with suppress(SigningDenied):  # a person may not sign: `sweep` commits what is decided
-        yield from advance(replace(dependencies, is_function=False), row)
+        yield from advance(DeliveryTurn(replace(dependencies, is_function=False), row))
     return row.id

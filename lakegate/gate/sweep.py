@@ -21,6 +21,7 @@ from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.paced_starts import start_waiting
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, EndsWorkers, Steps, perform
 from lakegate.gate.ports import Address, ObjectVersion
@@ -142,7 +143,7 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
             continue
         if row.state is not State.HELD:  # the index lags: who let it go continues it
             continue
-        after = yield from _guarded(swept, identity, advance(dependencies, row))
+        after = yield from _guarded(swept, identity, advance(DeliveryTurn(dependencies, row)))
         if after is None or after.state is State.HELD:
             return False
     if len(fresh) < batch:
@@ -186,7 +187,7 @@ def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:
 
 
 def _retried(dependencies: Dependencies, swept: Swept, rows: list[Workload]) -> Steps[None]:
-    pauses = {row.id: pause for row in rows if (pause := pause_of(dependencies, row))}
+    pauses = {row.id: pause for row in rows if (pause := pause_of(DeliveryTurn(dependencies, row)))}
     if pauses:
         yield from perform(Effect.WAIT, dependencies.clock.sleep, max(pauses.values()))
     for identity in pauses:

@@ -24,6 +24,7 @@ from lakegate.gate.delivery.delivery_row import (
 )
 from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, judged
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
@@ -174,12 +175,12 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
     """
     measured, problem = None, ""
     try:
-        measured = judged(dependencies, delivery.row) if delivery.row else None
+        measured = judged(DeliveryTurn(dependencies, delivery.row)) if delivery.row else None
     except (Alarm, InputError) as error:
         problem = str(error)
     row = delivery.row
     is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
-    first = first_of_content(dependencies, row) if row and is_duplicate else None
+    first = first_of_content(DeliveryTurn(dependencies, row)) if row and is_duplicate else None
     return Account(
         delivery,
         measured,

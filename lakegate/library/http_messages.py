@@ -20,6 +20,7 @@ from lakegate.base.text import did_you_mean, listed
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.report.dcm_results import results_of
@@ -512,7 +513,7 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
         return {"result": "Running", "info": None}
     from lakegate.gate.delivery.find_deliveries import judged  # noqa: PLC0415 - plans are read by jsonschema
 
-    found, verdict = judged(dependencies, row), row.decision.verdict if row.decision else ""
+    found, verdict = judged(DeliveryTurn(dependencies, row)), row.decision.verdict if row.decision else ""
     reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
     info = {
         "dataSummary": _data_summary(dependencies, row),
@@ -535,7 +536,7 @@ def _sentence(dependencies: Dependencies, row: Workload, reason: str) -> str:
     """A reason with the meaning of its code; of repeated content also the workload that brought it first."""
     from lakegate.gate.delivery.find_deliveries import first_of_content  # noqa: PLC0415 - as above
 
-    first = first_of_content(dependencies, row) if reason == DUPLICATE else None
+    first = first_of_content(DeliveryTurn(dependencies, row)) if reason == DUPLICATE else None
     return in_words(reason) + (f", as workload {first.id}" if first else "")
 
 

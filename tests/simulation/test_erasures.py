@@ -12,6 +12,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import BlockKind, deliveries
@@ -64,7 +65,7 @@ class Town:
         """The last delivery is decided and published."""
         row = self.dependencies.workloads.get(self.last)
         if row.state is State.VALIDATING:
-            run(advance(self.dependencies, row), self.dependencies.clock)
+            run(advance(DeliveryTurn(self.dependencies, row)), self.dependencies.clock)
 
     def erases(self, letter: str) -> Steps[None]:
         """The command: continue, search, erase delivery by delivery, settle."""

@@ -10,6 +10,7 @@ import pytest
 from lakegate.base.errors import AccessDenied
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import PUSH, Outcome, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from tests.fakes.jobs import Ending
 from tests.simulation import environment, stage
@@ -308,7 +309,7 @@ def test_who_was_refused_a_lease_may_let_go_what_is_held(what: str, effect: Effe
         env.delete(upload)
     elif what == "lock":
         env.lock(upload, AccessDenied)
-    stage.start("sweep", advance(env.dependencies, env.memory.workloads[upload.workload]))
+    stage.start("sweep", advance(DeliveryTurn(env.dependencies, env.memory.workloads[upload.workload])))
     stage.workers[-1].barred.add(upload.workload)
     assert stage.workers[-1].call.effect is effect
     stage.step(stage.workers[-1])

@@ -15,6 +15,7 @@ from lakegate.features.odf.slice_turns import decided_slices
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block
@@ -41,7 +42,7 @@ class Worker:
     def __init__(self, line: Line, at: int, fault: tuple[Effect, Fault] | None) -> None:
         self.line, self.fault = line, fault
         row = line.env.memory.workloads[line.env.uploads[at].workload]
-        self.steps: Steps[Any] = advance(line.env.dependencies, row)
+        self.steps: Steps[Any] = advance(DeliveryTurn(line.env.dependencies, row))
         self.call: Call | None = None
         self._go(lambda: next(self.steps))
 

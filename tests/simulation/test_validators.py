@@ -18,6 +18,7 @@ from lakegate.features.external_validators.validator_client import ExternalValid
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from tests.fakes.validators import answer_of, results_of
 from tests.simulation.stage import Fault
@@ -73,7 +74,7 @@ def effects(line: Line) -> list[Effect]:
         seen.append(worker.call.effect)
         worker.turn()
     line.answer_jobs()
-    worker = Worker(advance(line.env.dependencies, line.row))
+    worker = Worker(advance(DeliveryTurn(line.env.dependencies, line.row)))
     while worker.call is not None:
         seen.append(worker.call.effect)
         worker.turn()
@@ -83,7 +84,7 @@ def effects(line: Line) -> list[Effect]:
 def played(line: Line, at: int, fault: Fault) -> Line:
     """The same with a fault at one effect, and sweeps afterwards."""
     count = 0
-    for steps in (line.intake, lambda: advance(line.env.dependencies, line.row)):
+    for steps in (line.intake, lambda: advance(DeliveryTurn(line.env.dependencies, line.row))):
         if line.upload.workload not in line.env.memory.workloads and count:
             break
         worker = Worker(steps())
@@ -176,7 +177,7 @@ def test_a_service_that_is_away_for_some_minutes_costs_no_delivery() -> None:
     asked = Line.of(lambda _: Unanswered("http-503"))
     run(asked.intake(), asked.env.memory.clock)
     asked.answer_jobs()
-    run(advance(asked.env.dependencies, asked.row), asked.env.memory.clock)
+    run(advance(DeliveryTurn(asked.env.dependencies, asked.row)), asked.env.memory.clock)
     asked.env.memory.validators.answer = answer_of
     asked.settled()
 
@@ -198,7 +199,9 @@ def scheduled(seed: int) -> Line:
         move = draw.randrange(6)
         if move == 0 and len(workers) < 4:
             row = line.env.memory.workloads.get(line.upload.workload)
-            workers.append(Worker(advance(line.env.dependencies, row) if row is not None else line.intake()))
+            workers.append(
+                Worker(advance(DeliveryTurn(line.env.dependencies, row)) if row is not None else line.intake())
+            )
         elif move == 1:
             line.answer_jobs()
         elif workers:

@@ -11,7 +11,7 @@ import yaml
 from lakegate.base.errors import ContractError
 from lakegate.features.workflows.workflow_document import read_workflow
 from lakegate.gate.delivery import protocol
-from lakegate.gate.delivery.protocol import Operation, Outcome, State, Transition
+from lakegate.gate.delivery.protocol import Outcome, State, Transition
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 from tests.simulation import approvals
 from tests.simulation.choices import Choices
@@ -23,18 +23,18 @@ Row = tuple[str, str, str]
 SCHEDULES = 10
 """Of each workflow."""
 REFUSED = (
-    Transition(State.PINNED, Outcome.REFUSED, State.STAGED, Operation.STAGE),
-    Transition(State.PINNED, Outcome.PASSED, State.GONE, Operation.VANISH),
-    Transition(State.VALIDATING, Outcome.LOST, State.GONE, Operation.VANISH),
-    Transition(State.VALIDATING, Outcome.ACCEPTED, State.FAILED, Operation.FAIL),
-    Transition(State.VALIDATING, Outcome.REJECTED, State.AWAITING, Operation.ASK),
-    Transition(State.VALIDATING, Outcome.UNDECIDED, State.AWAITING, Operation.ASK),
-    Transition(State.VALIDATING, Outcome.REJECTED, State.SCHEDULED, Operation.SCHEDULE),
-    Transition(State.VALIDATING, Outcome.UNDECIDED, State.SCHEDULED, Operation.SCHEDULE),
-    Transition(State.ANSWERED, Outcome.DECLINED, State.SCHEDULED, Operation.SCHEDULE),
-    Transition(State.AWAITING, Outcome.EXPIRED, State.SCHEDULED, Operation.SCHEDULE),
-    Transition(State.DECIDED, Outcome.REJECTED, State.PUBLISHED, Operation.PUBLISH),
-    Transition(State.DECIDED, Outcome.ACCEPTED, State.QUARANTINED, Operation.PUBLISH),
+    Transition(State.PINNED, Outcome.REFUSED, State.STAGED),
+    Transition(State.PINNED, Outcome.PASSED, State.GONE),
+    Transition(State.VALIDATING, Outcome.LOST, State.GONE),
+    Transition(State.VALIDATING, Outcome.ACCEPTED, State.FAILED),
+    Transition(State.VALIDATING, Outcome.REJECTED, State.AWAITING),
+    Transition(State.VALIDATING, Outcome.UNDECIDED, State.AWAITING),
+    Transition(State.VALIDATING, Outcome.REJECTED, State.SCHEDULED),
+    Transition(State.VALIDATING, Outcome.UNDECIDED, State.SCHEDULED),
+    Transition(State.ANSWERED, Outcome.DECLINED, State.SCHEDULED),
+    Transition(State.AWAITING, Outcome.EXPIRED, State.SCHEDULED),
+    Transition(State.DECIDED, Outcome.REJECTED, State.PUBLISHED),
+    Transition(State.DECIDED, Outcome.ACCEPTED, State.QUARANTINED),
 )
 """Transitions that an operation could carry out, and that no published workflow may have."""
 
@@ -99,7 +99,7 @@ def test_a_transition_that_is_refused_breaks_a_promise(refused: Transition, monk
         read_workflow(document([row]))
 
     is_later = refused.source in {State.AWAITING, State.ANSWERED}
-    asks = Transition(State.VALIDATING, Outcome.ACCEPTED, State.AWAITING, Operation.ASK)
+    asks = Transition(State.VALIDATING, Outcome.ACCEPTED, State.AWAITING)
     monkeypatch.setattr(protocol, "ALTERNATIVES", (refused, asks))
     rows = (row, *([(asks.source, asks.on, asks.to)] if is_later else []))
     planned = tuple(PlannedTransition(*map(str, each)) for each in rows)

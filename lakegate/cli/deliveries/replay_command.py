@@ -26,6 +26,7 @@ from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, named, recent
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.library.described_deliveries import (
@@ -177,7 +178,7 @@ def _is_due(dependencies: Dependencies, row: Workload, contract: str) -> bool:
         return False
     if not row.replay_of or row.pin is None:
         return not row.replay_of
-    route = None if contract else route_of(dependencies, row._replace(chosen=None))
+    route = None if contract else route_of(DeliveryTurn(dependencies, row._replace(chosen=None)))
     valid = contract or (f"{route.contract}@{route.version}" if route else "")
     return valid not in {"", f"{row.pin.contract}@{row.pin.version}"}
 

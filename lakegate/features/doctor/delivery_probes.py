@@ -23,6 +23,7 @@ from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Wor
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
 from lakegate.gate.delivery.protocol import END_STATES, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies, Timing
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import manifest_key
@@ -302,7 +303,7 @@ def _open(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         except Alarm:
             yield CAUSES["plan-missing"].found(row.id, plan=row.pin.plan[:SHORT], contract=_contract(row))
             return
-    if row.state is not State.RECEIVED and data_of(examined.dependencies, row) is None:
+    if row.state is not State.RECEIVED and data_of(DeliveryTurn(examined.dependencies, row)) is None:
         yield CAUSES["source-lost"].found(row.id)
         return
     if row.batch and row.not_before is not None and row.not_before > examined.ask.now():

@@ -26,6 +26,7 @@ from lakegate.features.external_validators.registered_validators import (
 from lakegate.features.external_validators.validator_client import ExternalValidation, services
 from lakegate.gate.delivery.attempts import Companion, Lost
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address
@@ -301,22 +302,22 @@ class RuleGroup(NamedTuple):
     checks: tuple[Check, ...]
 
 
-def start_validations(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+def start_validations(turn: DeliveryTurn) -> Steps[None]:
     """Start the validations of an attempt. Raises Lost where one of them cannot be started.
 
     Raises ConcurrentUpdate where the caller may start none: nothing changes, and the next sweep continues.
     """
-    if not dependencies.is_function:
+    if not turn.gate.is_function:
         raise ConcurrentUpdate
     from lakegate.plan.plan import Plan  # noqa: PLC0415 - intake of other deliveries starts without it
 
-    for group in groups_of(Plan.from_bytes(dependencies.plan(workload))):
-        service = service_of(dependencies, group)
+    for group in groups_of(Plan.from_bytes(turn.plan)):
+        service = service_of(turn.gate, group)
         if service is None:
             raise Lost(FailureCause.NO_VALIDATOR)
-        validation = _validation(dependencies, workload, group)
+        validation = _validation(turn, group)
         try:
-            yield from perform(Effect.START_VALIDATION, services(dependencies).start, service, validation)
+            yield from perform(Effect.START_VALIDATION, services(turn.gate).start, service, validation)
         except TRANSIENT:
             raise Lost(FailureCause.VALIDATOR_UNREACHABLE) from None
         except PortError:
@@ -343,43 +344,43 @@ def validation_id(workload: Workload, technology: str) -> str:
     return hashlib.sha256(f"{workload.id}:{workload.attempt}:{technology}".encode()).hexdigest()
 
 
-def _validation(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalValidation:
-    staged = workload.staged
+def _validation(turn: DeliveryTurn, group: RuleGroup) -> ExternalValidation:
+    staged = turn.row.staged
     assert staged is not None
     return ExternalValidation(
-        validation_id(workload, group.technology),
+        validation_id(turn.row, group.technology),
         group.rules,
         Address(staged.bucket, staged.key, staged.version),
-        dependencies.terms(workload).dialect,
+        turn.terms.dialect,
         int(LIMIT.total_seconds()),
     )
 
 
-def answered(dependencies: Dependencies, workload: Workload, body: bytes) -> bytes | None:
+def answered(turn: DeliveryTurn, body: bytes) -> bytes | None:
     """The result of the attempt's run with what the services answer now; None: one of them has not answered yet.
 
     What could not be read is measured by nobody, and asked of nobody. Raises Lost.
     """
-    plan, result = Plan.from_bytes(dependencies.plan(workload)), Result.from_bytes(body)
+    plan, result = Plan.from_bytes(turn.plan), Result.from_bytes(body)
     answers: dict[str, ExternalAnswer] = {}
     for group in groups_of(plan) if result.unreadable is None else ():
-        answer = _answer(dependencies, workload, group)
+        answer = _answer(turn, group)
         if answer is None:
             return None
         answers[group.technology] = answer
     return merged(plan, result, answers).to_bytes()
 
 
-def _answer(dependencies: Dependencies, workload: Workload, group: RuleGroup) -> ExternalAnswer | None:
+def _answer(turn: DeliveryTurn, group: RuleGroup) -> ExternalAnswer | None:
     """The response of a service; None: nothing yet. Raises Lost, and ConcurrentUpdate where the caller may not ask."""
-    if not dependencies.is_function:
+    if not turn.gate.is_function:
         raise ConcurrentUpdate
-    service, name = service_of(dependencies, group), validation_id(workload, group.technology)
+    service, name = service_of(turn.gate, group), validation_id(turn.row, group.technology)
     if service is None:
         raise Lost(FailureCause.NO_VALIDATOR)
-    is_late = workload.deadline is not None and dependencies.clock.now() >= workload.deadline
+    is_late = turn.row.deadline is not None and turn.now >= turn.row.deadline
     try:
-        body = services(dependencies).poll(service, name, is_last=is_late)
+        body = services(turn.gate).poll(service, name, is_last=is_late)
         answer = read_answer(body, name, group.technology, group.checks)
     except TRANSIENT:
         if is_late:

@@ -19,6 +19,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import newest_accepted
 from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.delivery_terms import Terms
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.lake_layout import state_key
@@ -141,17 +142,17 @@ def slice_terms(terms: Terms) -> SliceTerms:
     return SliceTerms(policy.event_time, policy.merge_key, terms.snapshots, policy.snapshot_time)
 
 
-def slice_order(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms) -> SliceOrder:
+def slice_order(turn: DeliveryTurn, line: str, terms: SliceTerms) -> SliceOrder:
     """The beginning of the slices. ConcurrentUpdate while a part of the dataset's merge state is being committed."""
-    following = turns(dependencies).next_slice(line)
+    following = turns(turn.gate).next_slice(line)
     if terms.merge_key and following.writer:
-        raise ConcurrentUpdate(workload.id)
-    time = system_time(dependencies.clock.now(), following.system_time)
+        raise ConcurrentUpdate(turn.row.id)
+    time = system_time(turn.now, following.system_time)
     order = SliceOrder(following.offset, terms.event_time, following.watermark, system_time=time)
     if not terms.merge_key:
         return order
-    runs = tuple(replace(each, uri=f"s3://{dependencies.places.lake}/{each.uri}") for each in following.runs)
-    snapshot = _snapshot(dependencies, workload, line, terms, following.offset) if terms.snapshots else None
+    runs = tuple(replace(each, uri=f"s3://{turn.gate.places.lake}/{each.uri}") for each in following.runs)
+    snapshot = _snapshot(turn, line, terms, following.offset) if terms.snapshots else None
     return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
 
 
@@ -161,18 +162,18 @@ def system_time(now: datetime, before: str) -> str:
     return moment(max(time, instant_of(before) + timedelta(milliseconds=1)) if before else time)
 
 
-def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
+def _snapshot(turn: DeliveryTurn, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
     """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
-    pin, time = workload.pin, None
+    pin, time = turn.row.pin, None
     assert pin is not None
     if terms.snapshot_time:
-        time = time_in(terms.snapshot_time, (workload.landed or workload.source).key)
+        time = time_in(terms.snapshot_time, (turn.row.landed or turn.row.source).key)
     known = (
         moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
     )
     slices = [
-        PublishedSlice(f"s3://{dependencies.places.lake}/{each.key}", each.offset, each.rows)
-        for accepted in (newest_accepted(dependencies, line, MAX_INTEGER) if end else ())
+        PublishedSlice(f"s3://{turn.gate.places.lake}/{each.key}", each.offset, each.rows)
+        for accepted in (newest_accepted(turn.gate, line, MAX_INTEGER) if end else ())
         for each in reversed(accepted.slices)
         if each.end <= end
     ]
@@ -185,10 +186,9 @@ def _snapshot(dependencies: Dependencies, workload: Workload, line: str, terms: 
 class SlicePublisher:
     """See `lakegate.gate.delivery.attempt_request.Publisher`."""
 
-    def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
+    def order(self, turn: DeliveryTurn) -> SliceOrder:
         """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
-        assert workload.pin is not None
-        return slice_order(dependencies, workload, workload.pin.chain, slice_terms(dependencies.terms(workload)))
+        return slice_order(turn, turn.pin.chain, slice_terms(turn.terms))
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
@@ -200,19 +200,19 @@ class SlicePublisher:
         before, runs = merge_states(result, workload)
         return with_slices(decision, DecidedSlices(offsets, marks, before, runs, result.system_time))
 
-    def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
+    def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        pin, decided = workload.pin, decided_slices(workload)
+        pin, decided = turn.row.pin, decided_slices(turn.row)
         assert pin is not None
         assert decided is not None
-        return _is_next(dependencies, pin.chain, decided)
+        return _is_next(turn.gate, pin.chain, decided)
 
-    def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
-        if decided_slices(workload) is None:
+        if decided_slices(turn.row) is None:
             return
         with suppress(ConditionFailed):
-            yield from perform(Effect.SETTLE, turns(dependencies).end_turn, workload)
+            yield from perform(Effect.SETTLE, turns(turn.gate).end_turn, turn.row)
 
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
         """The slices, and the file of the merge state."""

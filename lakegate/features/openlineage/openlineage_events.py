@@ -20,6 +20,7 @@ from lakegate.gate.channel_ports import OF_SECRET, EndedDelivery, Notification
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.event_bodies import message_id
@@ -373,7 +374,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
 
 def _report(dependencies: Dependencies, row: Workload) -> Report | None:
     try:
-        return judged(dependencies, row)
+        return judged(DeliveryTurn(dependencies, row))
     except (Alarm, InputError):  # raised where the verdict was computed, too
         return None
 

@@ -31,6 +31,7 @@ from lakegate.gate.delivery.delivery_objects import IDENTIFIER, described, row_o
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.submit_run import invoke_judge
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, every_version
@@ -275,7 +276,7 @@ def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ..
     """The objects of a delivery: in the lake once it is finished, before that what landed; no slices."""
     share = SHARES.get(row.state)
     if share is None:
-        return delivery_objects.landed(dependencies, row).parts
+        return delivery_objects.landed(DeliveryTurn(dependencies, row)).parts
     assert row.pin is not None
     beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
     return _listed(dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pin, row.id, beside))

@@ -16,6 +16,7 @@ from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import fresh, named_row, unreplayable
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
@@ -101,7 +102,7 @@ def _created(dependencies: Dependencies, row: Workload, reason: str, expires: st
     """The workload that is let through, recorded first; whatever was created meanwhile comes before it."""
     actor, pin, identity = dependencies.identity.caller(), row.pin, replay_id(row.id)
     assert pin is not None
-    again = (yield from fresh(dependencies, row, identity))._replace(
+    again = (yield from fresh(DeliveryTurn(dependencies, row), identity))._replace(
         chosen=ChosenVersion(pin.chain, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
     )
     _in_force(dependencies, again)
@@ -116,8 +117,9 @@ def _created(dependencies: Dependencies, row: Workload, reason: str, expires: st
 
 def _in_force(dependencies: Dependencies, again: Workload) -> None:
     """Refuse at once what the status of the line would refuse after the waiver is recorded."""
-    pin = pin_of(dependencies, route_of(dependencies, again), "")
-    if refused := refused_by_pin(dependencies, again._replace(pin=pin), pin):
+    turn = DeliveryTurn(dependencies, again)
+    pin = pin_of(dependencies, route_of(turn), "")
+    if refused := refused_by_pin(turn.moved(again._replace(pin=pin))):
         raise InputError(
             f"the delivery would be refused as `{refused}`: a waiver changes no lifecycle (docs/waivers.md)"
         )

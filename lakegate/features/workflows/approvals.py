@@ -19,7 +19,7 @@ from lakegate.gate.delivery.decide_verdict import decision_of_answer
 from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Workload
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, Outcome, State
 from lakegate.gate.delivery.replay import named_row
-from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
@@ -57,7 +57,8 @@ def answered(
         )
         yield from _record(dependencies, row, given)
         with suppress(ConcurrentUpdate):
-            return (yield from take(dependencies, row, _observed(row, given)))
+            turn = DeliveryTurn(dependencies, row)
+            return (yield from take(turn, _observed(turn, given)))
         row = dependencies.workloads.get(row.id)
     if row.answer is None or row.answer.approved is not (declined is None):
         raise InputError(unanswerable(row))
@@ -85,11 +86,13 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
     yield from append(dependencies, kind, row.pin.chain, content, event)
 
 
-def _observed(row: Workload, given: ApprovalAnswer) -> Observation:
+def _observed(turn: DeliveryTurn, given: ApprovalAnswer) -> Observation:
     """Decide a SCHEDULED delivery at once: back in ANSWERED, a reader of an earlier approval could store its date again."""
-    if row.state is State.AWAITING:
+    if turn.row.state is State.AWAITING:
         return Observation(Outcome.ANSWERED, answer=given)
-    return Observation(Outcome.DECLINED, answer=given, decision=decision_of_answer(row._replace(answer=given)))
+    return Observation(
+        Outcome.DECLINED, answer=given, decision=decision_of_answer(turn.moved(turn.row._replace(answer=given)))
+    )
 
 
 def unanswerable(row: Workload) -> str:

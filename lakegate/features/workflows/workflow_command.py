@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated
@@ -38,6 +38,22 @@ from lakegate.library.contract_files import InputDocument
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
 REFUSED = 1
+OPERATIONS: Mapping[State, str] = {
+    State.RECEIVED: "revive",
+    State.HELD: "hold",
+    State.PINNED: "pin",
+    State.STAGED: "stage",
+    State.SUBMITTING: "prepare",
+    State.VALIDATING: "start",
+    State.AWAITING: "ask",
+    State.ANSWERED: "answer",
+    State.SCHEDULED: "schedule",
+    State.DECIDED: "decide",
+    State.PUBLISHED: "publish",
+    State.QUARANTINED: "publish",
+    State.FAILED: "fail",
+    State.GONE: "vanish",
+}
 UNTIL = {Bound.ATTEMPTS: " (until the attempts are used)", Bound.PERSON: " (by a person)", Bound.DATE: " (at its time)"}
 """The ends of a loop, or of a wait."""
 WIDTH = max(map(len, Outcome))
@@ -132,7 +148,7 @@ def draw(
     pinned = _read(InputDocument(file).read(), as_json=as_json) if is_own else None
     workflow = workflow_of(pinned)
     transitions = (
-        DrawnTransition(each.source, each.on, each.to, each.operation, each.bound) for each in workflow.reached
+        DrawnTransition(each.source, each.on, each.to, _operation(each), each.bound) for each in workflow.reached
     )
     drawn = DrawnWorkflow(
         workflow.name,
@@ -146,6 +162,13 @@ def draw(
     return CommandResult(drawn, diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 
+def _operation(transition: Transition) -> str:
+    """The word for what is done on the way to a state."""
+    if transition.source is State.PINNED and transition.to is State.DECIDED:
+        return "waive" if transition.on is Outcome.WAIVED else "refuse"
+    return OPERATIONS[transition.to]
+
+
 def rows(workflow: Workflow) -> Iterator[str]:
     """The transitions, as a table of text."""
     transitions = workflow.reached
@@ -153,7 +176,7 @@ def rows(workflow: Workflow) -> Iterator[str]:
     dates = "".join(f", {each}" for each in _dates(workflow))
     yield f"{workflow.name}, at most {counted(workflow.attempts, 'attempt')}{waits}{dates}"
     for each in transitions:
-        yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {each.operation}{_until(each)}"
+        yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {_operation(each)}{_until(each)}"
 
 
 def diagram(workflow: Workflow) -> Iterator[str]:

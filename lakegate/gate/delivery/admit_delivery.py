@@ -16,13 +16,11 @@ from lakegate.gate.datasets.lifecycle import refusal, replacement, warned
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.attempts import measured_row
 from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source
-from lakegate.gate.delivery.delivery_row import Decision, Pin, SourceObject, Workload
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject
 from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.pin_contract import with_references
-from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import VANISHED, Observation, move
-from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps
+from lakegate.gate.delivery.protocol import Outcome
+from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation
 from lakegate.gate.ports import Address, ObjectVersion
 from lakegate.verdict.reasons import WAIVER_EXPIRED
 from lakegate.verdict.verdict import ACCEPTING, Verdict
@@ -33,59 +31,53 @@ DELETED = f"was deleted before it could be read: {AGAIN}"
 TAKEN = f"file/parts: a part belongs to another delivery already: write each delivery under new names, and {AGAIN}"
 
 
-def refused_object(dependencies: Dependencies, workload: Workload, data: ObjectVersion) -> tuple[str, ...]:
+def refused_object(turn: DeliveryTurn, data: ObjectVersion) -> tuple[str, ...]:
     """The reasons to reject one object unread. Raises NotFound where it is gone, and UnreadableSource."""
-    pin = workload.pin
-    assert pin is not None
     with of_the_source():  # also for what is refused unread: it will be copied
-        first = dependencies.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
-    if refused := refused_by_pin(dependencies, workload, pin):
+        first = turn.gate.objects.read(Address(data.bucket, data.key, data.version), 0, FIRST_BYTES)
+    if refused := refused_by_pin(turn):
         return refused
-    if workload.waiver is not None:
-        return duplicate(dependencies, workload, described(data))
-    terms = dependencies.terms(workload)
+    if turn.row.waiver is not None:
+        return duplicate(turn, described(data))
+    terms = turn.terms
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
-    plan = dependencies.plan(workload)
-    key = (workload.landed or workload.source).key
-    return refusals(plan, data.size, first, key) + duplicate(dependencies, workload, described(data))
+    plan = turn.plan
+    key = (turn.row.landed or turn.row.source).key
+    return refusals(plan, data.size, first, key) + duplicate(turn, described(data))
 
 
-def refused_parts(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
+def refused_parts(turn: DeliveryTurn) -> tuple[str, ...]:
     """The reasons to reject a delivery of parts unread. Raises NotFound where nothing is left of them."""
-    listed, pin = delivery_objects.landed(dependencies, workload), workload.pin
-    assert pin is not None
-    data = [_data(dependencies, workload, number, part) for number, part in enumerate(listed.parts)]
-    if listed.parts and not (all if workload.waiver else any)(data):
+    listed = delivery_objects.landed(turn)
+    data = [_data(turn, number, part) for number, part in enumerate(listed.parts)]
+    if listed.parts and not (all if turn.row.waiver else any)(data):
         raise NotFound
-    if refused := refused_by_pin(dependencies, workload, pin):
+    if refused := refused_by_pin(turn):
         return refused
-    assert workload.parts is not None
-    if workload.waiver is not None:
-        return duplicate(dependencies, workload, workload.parts)
-    terms = dependencies.terms(workload)
+    if turn.row.waiver is not None:
+        return duplicate(turn, turn.required(turn.row.parts))
+    terms = turn.terms
     reasons = list(listed.problems) + _whole(terms, listed)
     if reasons:
         return tuple(reasons[:MAX_REASONS_OF_REFUSAL])
     for number, (part, where) in enumerate(zip(listed.parts, data, strict=True), 1):
         place = f"part {number:,} of {len(listed.parts):,}"
-        if (
-            delivery_objects.owner(dependencies, part) not in {None, workload.id}
-            and part.bucket != dependencies.places.lake
-        ):
+        if delivery_objects.owner(turn.gate, part) not in {None, turn.row.id} and part.bucket != turn.gate.places.lake:
             return (TAKEN,)
-        key = "" if workload.landed else part.key  # of a replay, the quarantined copies have other names
-        reasons += _of_part(dependencies, workload, where, place, key)
-    return tuple(reasons[:MAX_REASONS_OF_REFUSAL]) or duplicate(dependencies, workload, workload.parts)
+        key = "" if turn.row.landed else part.key  # of a replay, the quarantined copies have other names
+        reasons += _of_part(turn, where, place, key)
+    return tuple(reasons[:MAX_REASONS_OF_REFUSAL]) or duplicate(turn, turn.required(turn.row.parts))
 
 
-def refused_by_pin(dependencies: Dependencies, workload: Workload, pin: Pin) -> tuple[str, ...]:
+def refused_by_pin(turn: DeliveryTurn) -> tuple[str, ...]:
     """The reasons to reject a delivery by what was pinned, whatever it contains; empty if there is none."""
+    pin = turn.pin
     if not pin.plan:
         return ("unrouted",)
-    observed = pin.status == LineStatus.DRAFT and dependencies.terms(workload).observed
+    observed = pin.status == LineStatus.DRAFT and turn.terms.observed
     refused = refusal(pin.status, known=pin.known, observed=observed)
-    return (refused, *replacement(dependencies.lines.get(pin.chain), refused)) if refused else ()
+    return (refused, *replacement(turn.gate.lines.get(pin.chain), refused)) if refused else ()
 
 
 def _without_delivery(terms: Terms) -> str:
@@ -112,57 +104,51 @@ def _whole(terms: Terms, listed: delivery_row.PartList) -> list[str]:
     return []
 
 
-def _of_part(
-    dependencies: Dependencies, workload: Workload, where: SourceObject | None, place: str, key: str
-) -> list[str]:
+def _of_part(turn: DeliveryTurn, where: SourceObject | None, place: str, key: str) -> list[str]:
     if where is None:
         return [f"file/parts: {place} {DELETED}"]
     with of_the_source():
-        first = dependencies.objects.read(address(where), 0, FIRST_BYTES)
+        first = turn.gate.objects.read(address(where), 0, FIRST_BYTES)
     if not where.size:
         return []
-    return [f"{reason} ({place})" for reason in refusals(dependencies.plan(workload), where.size, first, key)]
+    return [f"{reason} ({place})" for reason in refusals(turn.plan, where.size, first, key)]
 
 
-def _data(dependencies: Dependencies, workload: Workload, number: int, part: SourceObject) -> SourceObject | None:
+def _data(turn: DeliveryTurn, number: int, part: SourceObject) -> SourceObject | None:
     """The version, or its staged copy; None: there are no bytes left."""
     try:
         with of_the_source():
-            return described(dependencies.objects.head(address(part)))
+            return described(turn.gate.objects.head(address(part)))
     except NotFound:
         pass
-    suffix = dependencies.terms(workload).suffix
-    staged = Address(dependencies.places.lake, lake_layout.staging_key(workload.id, suffix, number))
-    earlier = delivery_objects.staged(dependencies, workload)[number : number + 1]
+    suffix = turn.terms.suffix
+    staged = Address(turn.gate.places.lake, lake_layout.staging_key(turn.row.id, suffix, number))
+    earlier = delivery_objects.staged(turn)[number : number + 1]
     for copy in (staged, *map(address, earlier)):
         with suppress(NotFound):
-            return described(dependencies.objects.head(copy))
+            return described(turn.gate.objects.head(copy))
     return None
 
 
-def observe_pinned(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_pinned(turn: DeliveryTurn) -> Observation | None:
     """PINNED: refused before a job, or ready to be staged."""
     try:
-        reasons = _refused(dependencies, workload) if workload.parts is None else refused_parts(dependencies, workload)
+        reasons = _refused(turn) if turn.row.parts is None else refused_parts(turn)
     except NotFound:
         return VANISHED
-    if not reasons and workload.waiver is not None:
-        decision = _decision_on_waived(dependencies, workload)
+    if not reasons and turn.row.waiver is not None:
+        decision = _decision_on_waived(turn)
         return Observation(Outcome.WAIVED if decision.verdict in ACCEPTING else Outcome.REFUSED, decision=decision)
     if not reasons:
-        return Observation(Outcome.PASSED, pin=with_references(dependencies, workload))
-    broken = refused_rules(dependencies.plan(workload), reasons) if workload.pin and workload.pin.plan else ()
+        return Observation(Outcome.PASSED, pin=with_references(turn))
+    broken = refused_rules(turn.plan, reasons) if turn.row.pin and turn.pin.plan else ()
     return Observation(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False, broken=broken))
 
 
-def _decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decision:
+def _decision_on_waived(turn: DeliveryTurn) -> Decision:
     """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
-    waiver, pin, rejected = workload.waiver, workload.pin, measured_row(dependencies, workload)
+    waiver, pin, rejected = turn.waiver, turn.pin, turn.moved(measured_row(turn))
     rejection = rejected.decision
-    assert waiver is not None
-    assert pin is not None
-    assert rejected.pin is not None
-    assert rejection is not None
     reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
     if waiver.has_expired(pin.judging_time):
         return Decision(Verdict.REJECTED, (WAIVER_EXPIRED, *reasons), staged=False, broken=rejection.broken)
@@ -176,19 +162,10 @@ def _decision_on_waived(dependencies: Dependencies, workload: Workload) -> Decis
     )
 
 
-def _refused(dependencies: Dependencies, workload: Workload) -> tuple[str, ...]:
+def _refused(turn: DeliveryTurn) -> tuple[str, ...]:
     """The reasons to reject one object; the staged copy is read where the version is deleted meanwhile. Raises NotFound."""
-    for data in (data_of(dependencies, workload) for _ in range(2)):
+    for data in (data_of(turn) for _ in range(2)):
         if data is not None:
             with suppress(NotFound):
-                return refused_object(dependencies, workload, data)
+                return refused_object(turn, data)
     raise NotFound
-
-
-def refuse(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """Reject a delivery before any job, with its reasons."""
-    if workload.parts is not None:
-        yield from delivery_objects.join(dependencies, workload)
-    due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, decision=found.decision, due_at=due)
-    return (yield from move(dependencies, Effect.REFUSE, workload, after))

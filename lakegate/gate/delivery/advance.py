@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
 from lakegate.base.extension_points import registered
-from lakegate.gate.delivery.admit_delivery import observe_pinned, refuse
+from lakegate.gate.delivery.admit_delivery import observe_pinned
 from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
 from lakegate.gate.delivery.clean_up import tidy
 from lakegate.gate.delivery.decide_verdict import (
@@ -24,74 +24,77 @@ from lakegate.gate.delivery.decide_verdict import (
 from lakegate.gate.delivery.delivery_objects import UnreadableSource
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload
 from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version
-from lakegate.gate.delivery.protocol import PUSH, Bound, Operation, Outcome, State, Transition
+from lakegate.gate.delivery.protocol import PUSH, Bound, Outcome, State
 from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
 from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
-from lakegate.gate.delivery.transition import Observation, Observer, Operate, OutcomeChanged
+from lakegate.gate.delivery.transition import Act, DeliveryTurn, Observation, Observer, OutcomeChanged
 from lakegate.gate.dependencies import IDENTITY, Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guarded, perform
 from lakegate.gate.ports import names_invocation
 
-# ---- Observers, by state ----
+# ---- The steps of a delivery ----
 
 
-def observe(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    """Observe this workload."""
+class Step(NamedTuple):
+    """A state of a delivery: how it is entered, and what is observed in it.
+
+    The act ends in one conditional write. An observation has no effects; which state follows from it, the workflow says.
+    """
+
+    enter: Act
+    observe: Observer | None = None
+    """None: a delivery stays in the state, unless a person acts."""
+
+
+def _observe_wait(turn: DeliveryTurn) -> Observation | None:
+    """AWAITING and SCHEDULED: nothing before the deadline."""
+    if turn.row.deadline is None or turn.now < turn.row.deadline:
+        return None
+    if turn.row.state is State.SCHEDULED:
+        return Observation(Outcome.DUE, decision=turn.row.candidate)
+    return Observation(Outcome.EXPIRED, decision=decision_of_silence(turn))
+
+
+def _observe_answered(turn: DeliveryTurn) -> Observation:
+    """ANSWERED: the answer, with the decision that follows from it."""
+    on = Outcome.APPROVED if turn.answer.approved else Outcome.DECLINED
+    return Observation(on, decision=decision_of_answer(turn))
+
+
+STEPS: Mapping[State, Step] = {
+    State.RECEIVED: Step(revive, observe_received),
+    State.HELD: Step(hold, observe_held),
+    State.PINNED: Step(pin_version, observe_pinned),
+    State.STAGED: Step(stage, lambda _turn: Observation(Outcome.READY)),
+    State.SUBMITTING: Step(prepare_run, observe_submitting),
+    State.VALIDATING: Step(start_run, observe_validating),
+    State.AWAITING: Step(ask, _observe_wait),
+    State.ANSWERED: Step(answer, _observe_answered),
+    State.SCHEDULED: Step(schedule, _observe_wait),
+    State.DECIDED: Step(decide, observe_decided),
+    State.PUBLISHED: Step(publish),
+    State.QUARANTINED: Step(publish),
+    State.FAILED: Step(fail),
+    State.GONE: Step(vanish),
+}
+"""Every state but JOINED, in the order of a successful delivery. RECEIVED is entered again by the replay of a failed one."""
+
+
+def _is_open(row: Workload) -> bool:
+    step = STEPS.get(row.state)
+    return step is not None and step.observe is not None
+
+
+def observe(turn: DeliveryTurn) -> Observation | None:
+    """What is the case with a delivery now; None: nothing but to wait."""
+    step = STEPS.get(turn.row.state)
+    if step is None or step.observe is None:
+        return None
     try:
-        return OBSERVERS[workload.state](dependencies, workload)
+        return step.observe(turn)
     except UnreadableSource as unreadable:
         return Observation(Outcome.UNREADABLE, cause=unreadable.cause)
-
-
-def _passive(dependencies: Dependencies, workload: Workload) -> Observation | None:
-    if workload.deadline is None or dependencies.clock.now() < workload.deadline:
-        return None
-    if workload.state is State.SCHEDULED:
-        return Observation(Outcome.DUE, decision=workload.candidate)
-    return Observation(Outcome.EXPIRED, decision=decision_of_silence(workload))
-
-
-def _answered(_dependencies: Dependencies, workload: Workload) -> Observation | None:
-    assert workload.answer is not None
-    on = Outcome.APPROVED if workload.answer.approved else Outcome.DECLINED
-    return Observation(on, decision=decision_of_answer(workload))
-
-
-OBSERVERS: dict[State, Observer] = {
-    State.RECEIVED: observe_received,
-    State.HELD: observe_held,
-    State.PINNED: observe_pinned,
-    State.STAGED: lambda *_: Observation(Outcome.READY),
-    State.SUBMITTING: observe_submitting,
-    State.VALIDATING: observe_validating,
-    State.AWAITING: _passive,
-    State.ANSWERED: _answered,
-    State.SCHEDULED: _passive,
-    State.DECIDED: observe_decided,
-}
-
-
-# ---- Operations: each ends in one conditional write ----
-
-
-OPERATIONS: dict[Operation, Operate] = {
-    Operation.PIN: pin_version,
-    Operation.HOLD: hold,
-    Operation.REFUSE: refuse,
-    Operation.WAIVE: decide,
-    Operation.STAGE: stage,
-    Operation.PREPARE: prepare_run,
-    Operation.START: start_run,
-    Operation.ASK: ask,
-    Operation.ANSWER: answer,
-    Operation.SCHEDULE: schedule,
-    Operation.DECIDE: decide,
-    Operation.PUBLISH: publish,
-    Operation.FAIL: fail,
-    Operation.VANISH: vanish,
-    Operation.REVIVE: revive,
-}
 
 
 # ---- The protocol engine ----
@@ -107,45 +110,41 @@ TIME_TO_POLL: Final = 90.0
 """Seconds that an invocation must have left: what follows an answer, such as a copy, takes most of them."""
 
 
-def advance(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
-    """Advance a workload as far as possible now; a concurrent update by another worker is a good end, too."""
+def advance(turn: DeliveryTurn) -> Steps[Workload]:
+    """Advance a delivery as far as possible now; a concurrent update by another worker is a good end, too."""
     try:
-        if workload.state in OBSERVERS:
-            workload = yield from settle(dependencies, workload)
-        while workload.state in OBSERVERS:
-            found = observe(dependencies, workload)
-            if found is None:
-                return workload
-            if found.unkept is not None:
-                yield from keep(dependencies, workload, found.unkept)
+        if _is_open(turn.row):
+            turn = turn.moved((yield from settle(turn)))
+        while (observed := observe(turn)) is not None:
+            if observed.unkept is not None:
+                yield from keep(turn, observed.unkept)
                 continue
-            workload = yield from take(dependencies, workload, found)
-            if workload.state is State.HELD:  # sweep continues by arrival, also where the pause has just ended
-                return workload
-        if workload.state in TERMINAL:
-            workload = yield from tidy(dependencies, workload)
+            turn = turn.moved((yield from take(turn, observed)))
+            if turn.row.state is State.HELD:  # sweep continues by arrival, also where the pause has just ended
+                break
+        return (yield from tidy(turn)) if turn.row.state in TERMINAL else turn.row
     except ConcurrentUpdate:
-        return dependencies.workloads.get(workload.id)
-    return workload
+        return turn.reread().row
 
 
-def complete(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+def complete(turn: DeliveryTurn) -> Steps[Workload]:
     """Advance; where only a back-off delays the next attempt, wait for its end and continue.
 
     Validators that have not answered yet are asked some times more, before they are left to `sweep`.
     """
-    workload = yield from advance(dependencies, workload)
+    turn = turn.moved((yield from advance(turn)))
     polls = POLLS
     while True:
-        if pause := pause_of(dependencies, workload):
-            yield from perform(Effect.WAIT, dependencies.clock.sleep, pause)
-            workload = (yield from resume(dependencies, workload.id)) or dependencies.workloads.get(workload.id)
-        elif polls and _waits_for_answers(dependencies, workload):
+        if pause := pause_of(turn):
+            yield from perform(Effect.WAIT, turn.gate.clock.sleep, pause)
+            row = yield from resume(turn.gate, turn.row.id)
+            turn = turn.moved(row) if row else turn.reread()
+        elif polls and _waits_for_answers(turn):
             polls -= 1
-            yield from perform(Effect.WAIT, dependencies.clock.sleep, BETWEEN_POLLS)
-            workload = yield from advance(dependencies, dependencies.workloads.get(workload.id))
+            yield from perform(Effect.WAIT, turn.gate.clock.sleep, BETWEEN_POLLS)
+            turn = turn.moved((yield from advance(turn.reread())))
         else:
-            return workload
+            return turn.row
 
 
 def resume(dependencies: Dependencies, identity: str, *, again: bool = False) -> Steps[Workload | None]:
@@ -166,7 +165,7 @@ def resume(dependencies: Dependencies, identity: str, *, again: bool = False) ->
     except ConditionFailed:
         return None
     try:
-        after = yield from advance(dependencies, dependencies.workloads.get(identity))
+        after = yield from advance(DeliveryTurn(dependencies, dependencies.workloads.get(identity)))
     except Exception:
         yield from _came_back(dependencies, identity, until)
         raise
@@ -183,39 +182,39 @@ def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> St
             yield from perform(Effect.LEASE, dependencies.workloads.lease, row, until)
 
 
-def _waits_for_answers(dependencies: Dependencies, workload: Workload) -> bool:
+def _waits_for_answers(turn: DeliveryTurn) -> bool:
     """Whether an attempt has its own result, and only validators have not answered; and there is time to ask them."""
-    if workload.state is not State.VALIDATING or not dependencies.terms(workload).has_companion:
+    if turn.row.state is not State.VALIDATING or not turn.terms.has_companion:
         return False
-    return dependencies.remaining() >= TIME_TO_POLL and result_of(dependencies, workload) is not None
+    return turn.gate.remaining() >= TIME_TO_POLL and result_of(turn) is not None
 
 
-def pause_of(dependencies: Dependencies, workload: Workload) -> float:
+def pause_of(turn: DeliveryTurn) -> float:
     """Seconds until the next attempt may start; 0: there is nothing to wait for."""
-    if workload.state is not State.SUBMITTING or workload.not_before is None:
+    if turn.row.state is not State.SUBMITTING or turn.row.not_before is None:
         return 0.0
-    pause = workload.not_before - dependencies.clock.now()
-    return max(pause.total_seconds(), 0.0) if pause <= dependencies.timing.longest_backoff else 0.0
+    pause = turn.row.not_before - turn.now
+    return max(pause.total_seconds(), 0.0) if pause <= turn.gate.timing.longest_backoff else 0.0
 
 
-def take(dependencies: Dependencies, workload: Workload, found: Observation) -> Steps[Workload]:
-    """Perform the operation that belongs to what was observed."""
-    transition = _transition(dependencies, workload, found)
+def take(turn: DeliveryTurn, observed: Observation) -> Steps[Workload]:
+    """Enter the state that follows from what was observed."""
+    to = _following(turn, observed)
     try:
-        return (yield from OPERATIONS[transition.operation](dependencies, workload, transition.to, found))
+        return (yield from STEPS[to].enter(turn, to, observed))
     except OutcomeChanged as other:
-        changed = found._replace(on=other.on, cause=other.cause, decision=other.decision)
-        return (yield from take(dependencies, workload, changed))
+        changed = observed._replace(on=other.on, cause=other.cause, decision=other.decision)
+        return (yield from take(turn, changed))
 
 
-def _transition(dependencies: Dependencies, workload: Workload, found: Observation) -> Transition:
-    more = uncounted(dependencies.timing, workload, found.cause)
+def _following(turn: DeliveryTurn, observed: Observation) -> State:
+    more = uncounted(turn, observed.cause)
     # an attempt that does not count says nothing about the delivery: another one follows in every workflow
-    workflow = PUSH if more else dependencies.terms(workload).workflow
-    transition = workflow.transition(workload.state, found.on)
-    if transition.bound is Bound.ATTEMPTS and workload.attempt >= workload.limit + more:
-        return workflow.transition(workload.state, Outcome.EXHAUSTED)
-    return transition
+    workflow = PUSH if more else turn.terms.workflow
+    transition = workflow.transition(turn.row.state, observed.on)
+    if transition.bound is Bound.ATTEMPTS and turn.row.attempt >= turn.row.limit + more:
+        return workflow.transition(turn.row.state, Outcome.EXHAUSTED).to
+    return transition.to
 
 
 ENOUGH = 60.0
@@ -246,7 +245,7 @@ def completion(dependencies: Dependencies, run: str) -> Steps[str | None]:
         workload = dependencies.workloads.get(name)
     except NotFound:
         return (yield from _batch_ended(dependencies, name))
-    yield from complete(dependencies, workload)
+    yield from complete(DeliveryTurn(dependencies, workload))
     return None
 
 
@@ -282,10 +281,8 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[str | None]:
     return None
 
 
-def _of_member(
-    dependencies: Dependencies, member: str, step: Callable[[Dependencies, Workload], Steps[Workload]]
-) -> Steps[None]:
-    yield from step(dependencies, dependencies.workloads.get(member))
+def _of_member(dependencies: Dependencies, member: str, step: Callable[[DeliveryTurn], Steps[Workload]]) -> Steps[None]:
+    yield from step(DeliveryTurn(dependencies, dependencies.workloads.get(member)))
 
 
 def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *, failed: bool) -> Steps[str | None]:
@@ -300,5 +297,5 @@ def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *,
         return (yield from _of_features(dependencies, workload, attempt if failed else 0))
     if failed and row.state is State.VALIDATING and row.attempt == attempt and names_invocation(row.run):
         row = row._replace(deadline=dependencies.clock.now())
-    yield from complete(dependencies, row)
+    yield from complete(DeliveryTurn(dependencies, row))
     return None

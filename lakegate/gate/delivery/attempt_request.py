@@ -12,6 +12,7 @@ from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_acc
 from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
 from lakegate.gate.ledger.stored_objects import erasures_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Publisher(Protocol):
     """Publishes accepted rows in another form than they arrived: a row of the extension point `publishers`, by `publishAs`."""
 
-    def order(self, dependencies: Dependencies, workload: Workload) -> SliceOrder:
+    def order(self, turn: DeliveryTurn) -> SliceOrder:
         """The order for the rows. ConcurrentUpdate while what they are compared with is being committed."""
         ...
 
@@ -36,11 +37,11 @@ class Publisher(Protocol):
         """The consequences of an acceptance. InputError where the result is none of the plan; of other plans no change."""
         ...
 
-    def is_next(self, dependencies: Dependencies, workload: Workload) -> bool:
+    def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether a delivery that was refused its turn has to wait, and was not overtaken."""
         ...
 
-    def settled(self, dependencies: Dependencies, workload: Workload) -> Steps[None]:
+    def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """Do the rest for a delivery whose block is in the ledger and whose row was set back; nothing for others."""
         ...
 
@@ -61,36 +62,34 @@ def publisher_of(terms: Terms) -> Publisher | None:
     return found
 
 
-def write_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Steps[Request]:
+def write_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Steps[Request]:
     """Write `request.json` of an attempt, in the folder of its batch if it has one."""
-    request = job_request(dependencies, workload, attempt, batch)
-    prefix = lake_layout.attempt_prefix(workload.id, attempt, batch)
-    where = Address(dependencies.places.lake, f"{prefix}/request.json")
-    yield from perform(Effect.WRITE_REQUEST, dependencies.objects.put, where, request.to_bytes())
+    request = job_request(turn, attempt, batch)
+    prefix = lake_layout.attempt_prefix(turn.row.id, attempt, batch)
+    where = Address(turn.gate.places.lake, f"{prefix}/request.json")
+    yield from perform(Effect.WRITE_REQUEST, turn.gate.objects.put, where, request.to_bytes())
     return request
 
 
-def job_request(dependencies: Dependencies, workload: Workload, attempt: int, batch: str = "") -> Request:
+def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
     """The content of `request.json`: made only of what is pinned and staged, so that a retry writes the same bytes.
 
     Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
     """
-    pin, lake = workload.pin, dependencies.places.lake
+    pin, lake = turn.row.pin, turn.gate.places.lake
     assert pin is not None
-    publisher = publisher_of(dependencies.terms(workload))
+    publisher = publisher_of(turn.terms)
     return Request(
-        workload=workload.id,
+        workload=turn.row.id,
         attempt=attempt,
-        plan_uri=plan_uri(dependencies, pin.plan),
+        plan_uri=plan_uri(turn.gate, pin.plan),
         plan_digest=pin.plan,
-        source_version=workload.source.version,
-        parts=tuple(
-            StagedPart(f"s3://{lake}/{each.key}", each.size) for each in delivery_objects.staged(dependencies, workload)
-        ),
+        source_version=turn.row.source.version,
+        parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in delivery_objects.staged(turn)),
         judged_at=pin.judging_time,
-        output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(workload.id, attempt, batch)}",
-        references=tuple(referred_data(dependencies, each) for each in pin.references),
-        slices=publisher.order(dependencies, workload) if publisher else None,
+        output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(turn.row.id, attempt, batch)}",
+        references=tuple(referred_data(turn.gate, each) for each in pin.references),
+        slices=publisher.order(turn) if publisher else None,
     )
 
 

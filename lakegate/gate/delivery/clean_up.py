@@ -14,7 +14,7 @@ from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Workload, archived_bytes
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, result_of
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.transition import move
+from lakegate.gate.delivery.transition import DeliveryTurn, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.ledger_store import HistoryEntry
@@ -33,17 +33,16 @@ TRIED_FOR: Final = timedelta(days=1)
 """After intake, a report that could not be written is given up."""
 
 
-def write(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+def write(turn: DeliveryTurn) -> Steps[None]:
     """Write the report of a finished delivery, once."""
-    where = Address(dependencies.places.lake, lake_layout.report_key(workload.id))
+    where = Address(turn.gate.places.lake, lake_layout.report_key(turn.row.id))
     try:
-        body = _page(dependencies, workload).encode()
-        yield from perform(Effect.WRITE_REPORT, dependencies.objects.put, where, body, absent=True, content_type=HTML)
+        body = _page(turn).encode()
+        yield from perform(Effect.WRITE_REPORT, turn.gate.objects.put, where, body, absent=True, content_type=HTML)
     except ConditionFailed:
         return  # an earlier worker wrote it
     except PortError:
-        assert workload.pin is not None
-        if dependencies.clock.now() < datetime.fromisoformat(workload.pin.judging_time) + TRIED_FOR:
+        if turn.now < datetime.fromisoformat(turn.pin.judging_time) + TRIED_FOR:
             raise
 
 
@@ -57,32 +56,29 @@ def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
 
     row = delivery.row
     assert row is not None
-    entries = _entries(dependencies, row)
+    turn = DeliveryTurn(dependencies, row)
+    entries = _entries(turn)
     facts = list(_facts(dependencies, delivery, entries))
     past = _past(entries)
     reasons = row.decision.reasons if row.decision else ()
-    result = result_of(dependencies, row)
+    result = result_of(turn)
     if result is None:
-        assert row.decision is not None
-        return _unmeasured(row.decision, [("Files", delivery.key), *_contract(row), *facts], past)
+        return _unmeasured(turn.decision, [("Files", delivery.key), *_contract(row), *facts], past)
     from lakegate.gate.delivery.decide_verdict import reported  # noqa: PLC0415 - likewise
 
-    files = (
-        tuple(each.key for each in delivery_objects.landed(dependencies, row).parts) if row.parts else (delivery.key,)
-    )
-    report = reported(dependencies.plan(row), result, row, files)
+    files = tuple(each.key for each in delivery_objects.landed(turn).parts) if row.parts else (delivery.key,)
+    report = reported(turn.plan, result, row, files)
     return render(report, facts, past, [each for each in reasons if is_of_gate(each)])
 
 
-def _page(dependencies: Dependencies, workload: Workload) -> str:
+def _page(turn: DeliveryTurn) -> str:
     try:
-        return page_of(dependencies, delivery_of(workload))
+        return page_of(turn.gate, delivery_of(turn.row))
     except PortError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a page cannot show must not keep a delivery from being closed
-        assert workload.decision is not None
-        note = ("Not shown", f"the checks: {type(error).__name__}; see lakegate reasons {workload.id}")
-        return _unmeasured(workload.decision, [note])
+        note = ("Not shown", f"the checks: {type(error).__name__}; see lakegate reasons {turn.row.id}")
+        return _unmeasured(turn.decision, [note])
 
 
 def _unmeasured(decision: Decision, facts: Sequence[tuple[str, str]], past: Sequence[PastDelivery] = ()) -> str:
@@ -94,14 +90,13 @@ def _unmeasured(decision: Decision, facts: Sequence[tuple[str, str]], past: Sequ
     return render_unmeasured(Verdict(decision.verdict), rows, decision.reasons, facts, past)
 
 
-def _entries(dependencies: Dependencies, row: Workload) -> tuple[HistoryEntry, ...]:
+def _entries(turn: DeliveryTurn) -> tuple[HistoryEntry, ...]:
     """The latest deliveries of its line, the newest first; none where no route covered it."""
     from lakegate.report.delivery_report import MAX_DELIVERIES  # noqa: PLC0415 - as above
 
-    assert row.pin is not None
-    if not row.pin.plan:
+    if not turn.pin.plan:
         return ()
-    return dependencies.history.entries(row.pin.chain, limit=MAX_DELIVERIES)
+    return turn.gate.history.entries(turn.pin.chain, limit=MAX_DELIVERIES)
 
 
 def _past(entries: tuple[HistoryEntry, ...]) -> list[PastDelivery]:
@@ -160,48 +155,46 @@ def _time(at: datetime) -> str:
 _SHARE = re.compile("/(?:rows|slices)/")
 
 
-def tidy(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+def tidy(turn: DeliveryTurn) -> Steps[Workload]:
     """Bring the manifest up to date, delete the judged version by its id and all other copies, write the report, then close."""
-    if workload.due_at is None:
-        return workload
-    assert workload.pin is not None
-    if workload.state is State.PUBLISHED or _ends_segment(dependencies, workload):
-        yield from readers_manifest.update(dependencies, workload.pin.chain, workload.height)
-    yield from delivery_objects.delete(dependencies, workload)
-    for each in delivery_objects.staged(dependencies, workload):
+    if turn.row.due_at is None:
+        return turn.row
+    if turn.row.state is State.PUBLISHED or _ends_segment(turn):
+        yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
+    yield from delivery_objects.delete(turn)
+    for each in delivery_objects.staged(turn):
         staged = Address(each.bucket, each.key)
-        yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, staged)
-    for share in _shares(dependencies, workload):
-        yield from delivery_objects.delete_object(dependencies, Effect.DELETE_STAGING, share)
-    yield from write(dependencies, workload)
-    closed = workload._replace(due_at=None, request="")
-    row = Address(dependencies.places.lake, lake_layout.row_key(workload.id))
-    yield from perform(Effect.ARCHIVE, dependencies.objects.put, row, archived_bytes(closed))
-    closed = closed._replace(expires=_expires(dependencies, workload))
-    return (yield from move(dependencies, Effect.CLOSE, workload, closed))
+        yield from delivery_objects.delete_object(turn.gate, Effect.DELETE_STAGING, staged)
+    for share in _shares(turn):
+        yield from delivery_objects.delete_object(turn.gate, Effect.DELETE_STAGING, share)
+    yield from write(turn)
+    closed = turn.row._replace(due_at=None, request="")
+    row = Address(turn.gate.places.lake, lake_layout.row_key(turn.row.id))
+    yield from perform(Effect.ARCHIVE, turn.gate.objects.put, row, archived_bytes(closed))
+    closed = closed._replace(expires=_expires(turn))
+    return (yield from move(turn, Effect.CLOSE, closed))
 
 
-def _expires(dependencies: Dependencies, workload: Workload) -> int:
+def _expires(turn: DeliveryTurn) -> int:
     """When the row leaves the table; 0: never, as long as what landed could not be deleted, because it would be taken in again.
 
     The time follows from the row, so that every worker writes the same.
     """
-    assert workload.pin is not None
-    kept = dependencies.timing.kept
-    if not kept or workload.source.bucket in dependencies.undeletable:
+    kept = turn.gate.timing.kept
+    if not kept or turn.row.source.bucket in turn.gate.undeletable:
         return 0
-    return int((datetime.fromisoformat(workload.pin.judging_time) + kept).timestamp())
+    return int((datetime.fromisoformat(turn.pin.judging_time) + kept).timestamp())
 
 
-def _ends_segment(dependencies: Dependencies, workload: Workload) -> bool:
+def _ends_segment(turn: DeliveryTurn) -> bool:
     """Whether the block completes a segment of the manifest: rejected deliveries are no part of it, but are read from it on."""
-    return bool(workload.pin and workload.pin.plan) and (workload.height + 1) % dependencies.places.segment_heights == 0
+    return bool(turn.row.pin and turn.pin.plan) and (turn.row.height + 1) % turn.gate.places.segment_heights == 0
 
 
-def _shares(dependencies: Dependencies, workload: Workload) -> tuple[Address, ...]:
+def _shares(turn: DeliveryTurn) -> tuple[Address, ...]:
     """Rows of a split and slices, whose copies are committed; of attempts that were given up and of rejected deliveries, too."""
-    terms = dependencies.terms(workload)
+    terms = turn.terms
     if not terms.by_rows and not terms.as_slices:
         return ()
-    stored = versions_of(dependencies, f"{lake_layout.batch_prefix(workload.batch)}{workload.id}/")
+    stored = versions_of(turn.gate, f"{lake_layout.batch_prefix(turn.row.batch)}{turn.row.id}/")
     return tuple(Address(each.bucket, each.key) for each in stored if each.current and _SHARE.search(each.key))

@@ -28,8 +28,7 @@ from lakegate.gate.delivery.delivery_objects import content
 from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
-from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
-from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.event_bodies import message
 from lakegate.gate.ledger.stored_objects import versions_of
@@ -51,29 +50,34 @@ BEFORE_IT_EXPIRES: Final = timedelta(days=2)
 """Rules of a lifecycle act at midnight, and what is decided has to be copied yet."""
 
 
-def decide(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
-    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known."""
-    assert found.decision is not None
-    data = workload.staged or workload.parts or workload.source
-    due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(
+def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
+    """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known.
+
+    What is refused at the door is decided before its parts are claimed by a copy.
+    """
+    decision, is_at_door = turn.required(observed.decision), turn.row.state is State.PINNED
+    accepted = decision.verdict in ACCEPTING
+    if is_at_door and turn.row.parts is not None:
+        yield from delivery_objects.join(turn)
+    data = turn.row.staged or turn.row.parts or turn.row.source
+    after = turn.row._replace(
         state=to,
-        decision=found.decision,
+        decision=decision,
         candidate=None,
-        answer=found.answer or workload.answer,
-        cost=spent(workload, found),
-        due_at=due,
+        answer=observed.answer or turn.row.answer,
+        cost=spent(turn.row, observed),
+        due_at=turn.lease_end,
     )
-    accepted = found.decision.verdict in ACCEPTING
-    claim = content(workload, data) if accepted and not dependencies.terms(workload).duplicates else ""
+    effect = Effect.REFUSE if is_at_door and not accepted else Effect.DECIDE
+    claim = content(turn.row, data) if accepted and not turn.terms.duplicates else ""
     try:
-        return (yield from move(dependencies, Effect.DECIDE, workload, after, content=claim, accepted=accepted))
+        return (yield from move(turn, effect, after, content=claim, accepted=accepted))
     except ConditionFailed as refused:
         if "content" not in refused.reasons:
-            raise _refusal(dependencies, after) from None
-        rejected = _rejected(found.decision, DUPLICATE)
+            raise _refusal(turn.moved(after)) from None
+        rejected = _rejected(decision, DUPLICATE)
         duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
-        return (yield from move(dependencies, Effect.DECIDE, workload, after._replace(decision=duplicate)))
+        return (yield from move(turn, Effect.DECIDE, after._replace(decision=duplicate)))
 
 
 def _rejected(decision: Decision, reason: str) -> Decision:
@@ -90,60 +94,59 @@ def _rejected(decision: Decision, reason: str) -> Decision:
     )
 
 
-def _refusal(dependencies: Dependencies, workload: Workload) -> LakegateError:
+def _refusal(turn: DeliveryTurn) -> LakegateError:
     """The step after a refused decision, where another delivery is being committed: this one waits, or is evaluated again."""
-    publisher = publisher_of(dependencies.terms(workload))
+    publisher = publisher_of(turn.terms)
     assert publisher is not None
-    if publisher.is_next(dependencies, workload):
-        return ConcurrentUpdate(workload.id)
+    if publisher.is_next(turn):
+        return ConcurrentUpdate(turn.row.id)
     return OutcomeChanged(Outcome.LOST, FailureCause.OVERTAKEN)
 
 
-def ask(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def ask(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Keep what was judged until a person has answered, or the time for an answer is over; a message asks for it."""
-    end = _end(dependencies, workload)
-    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=end, due_at=end)
-    return (yield from move(dependencies, Effect.ASK, workload, after, message=message(dependencies, after)))
+    end = _end(turn)
+    after = turn.row._replace(
+        state=to, candidate=observed.decision, cost=spent(turn.row, observed), deadline=end, due_at=end
+    )
+    return (yield from move(turn, Effect.ASK, after, message=message(turn.gate, after)))
 
 
-def schedule(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def schedule(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Keep what was judged, or approved, until its time has come, which follows from when it was approved."""
-    began = datetime.fromisoformat(workload.answer.at) if workload.answer else dependencies.clock.now()
-    at = dependencies.terms(workload).workflow.date_after(began)
-    after = workload._replace(state=to, candidate=found.decision, cost=spent(workload, found), deadline=at, due_at=at)
-    return (yield from move(dependencies, Effect.SCHEDULE, workload, after))
+    began = datetime.fromisoformat(turn.answer.at) if turn.row.answer else turn.now
+    at = turn.terms.workflow.date_after(began)
+    after = turn.row._replace(
+        state=to, candidate=observed.decision, cost=spent(turn.row, observed), deadline=at, due_at=at
+    )
+    return (yield from move(turn, Effect.SCHEDULE, after))
 
 
-def _end(dependencies: Dependencies, workload: Workload) -> datetime:
+def _end(turn: DeliveryTurn) -> datetime:
     """The end of the time to decide: by the workflow, but so that what is approved is published before staged copies expire."""
-    copies = delivery_objects.staged(dependencies, workload)
+    copies = delivery_objects.staged(turn)
     folder = copies[0].key.rpartition("/")[0]
-    written = [each.modified for each in versions_of(dependencies, f"{folder}/") if each.current]
-    workflow = dependencies.terms(workload).workflow
-    wanted, kept = dependencies.clock.now() + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
+    written = [each.modified for each in versions_of(turn.gate, f"{folder}/") if each.current]
+    workflow = turn.terms.workflow
+    wanted, kept = turn.now + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
     return min(wanted, *(each + kept - workflow.longest_delay for each in written)) if written else wanted
 
 
-def answer(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def answer(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Store the one answer: who writes first, a person or the end of the time, is who decides."""
-    due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(state=to, answer=found.answer, due_at=due)
-    return (yield from move(dependencies, Effect.ANSWER, workload, after))
+    due = turn.lease_end
+    after = turn.row._replace(state=to, answer=observed.answer, due_at=due)
+    return (yield from move(turn, Effect.ANSWER, after))
 
 
-def decision_of_answer(workload: Workload) -> Decision:
+def decision_of_answer(turn: DeliveryTurn) -> Decision:
     """The decision of a person: the candidate as it was, or a rejection that names who declined, and why."""
-    assert workload.answer is not None
-    assert workload.candidate is not None
-    if workload.answer.approved:
-        return workload.candidate
-    return _rejected(workload.candidate, workload.answer.in_words)
+    return turn.candidate if turn.answer.approved else _rejected(turn.candidate, turn.answer.in_words)
 
 
-def decision_of_silence(workload: Workload) -> Decision:
+def decision_of_silence(turn: DeliveryTurn) -> Decision:
     """The decision when nobody has answered in time."""
-    assert workload.candidate is not None
-    return _rejected(workload.candidate, APPROVAL_EXPIRED)
+    return _rejected(turn.candidate, APPROVAL_EXPIRED)
 
 
 # ---- The decision on a `result.json`, imported with the first result ----
@@ -228,40 +231,40 @@ def is_of_attempt(result: Result, workload: Workload) -> bool:
     return asked == (result.workload, result.attempt, result.plan_digest, result.source_version)
 
 
-def observe_validating(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_validating(turn: DeliveryTurn) -> Observation | None:
     """VALIDATING: the verdict on a result, a lost attempt, or nothing yet."""
     # The run's state is read before the result: a job that ends between the two reads is then seen with its result.
-    run = described_run(dependencies, workload)
-    cause = cause_of_run(dependencies, workload, run)
-    result = result_of(dependencies, workload)
+    run = described_run(turn)
+    cause = cause_of_run(turn, run)
+    result = result_of(turn)
     if result is not None:
-        judged = _judged(dependencies, workload, result)
+        judged = _judged(turn, result)
         if judged is None:
             return None
         found = judged
     elif cause:
-        found = Observation(Outcome.LOST, cause=cause_of_member(dependencies, workload, cause))
+        found = Observation(Outcome.LOST, cause=cause_of_member(turn, cause))
     else:
         return None
     if run is None or run.billed is None:
         return found
-    share = share_of(dependencies, workload)
+    share = share_of(turn)
     if share is None:
         return found
-    return found._replace(cost=cost_of_job(dependencies.places.prices, *(share * each for each in run.billed)))
+    return found._replace(cost=cost_of_job(turn.gate.places.prices, *(share * each for each in run.billed)))
 
 
-def _judged(dependencies: Dependencies, workload: Workload, result: bytes) -> Observation | None:
+def _judged(turn: DeliveryTurn, result: bytes) -> Observation | None:
     """The decision on a result; None: a companion's result is not there yet."""
-    plan = dependencies.plan(workload)
+    plan = turn.plan
     try:
-        decision, cost = judged(plan, result, workload)
-        if decision is not None and (companion := companion_of(dependencies, workload)):
-            merged = merged_result(dependencies, workload)
+        decision, cost = judged(plan, result, turn.row)
+        if decision is not None and (companion := companion_of(turn)):
+            merged = merged_result(turn)
             if merged is None:
-                unkept = companion.merged(dependencies, workload, result)
+                unkept = companion.merged(turn, result)
                 return None if unkept is None else Observation(Outcome.READY, unkept=unkept)
-            decision, _ = judged(plan, merged, workload)
+            decision, _ = judged(plan, merged, turn.row)
     except InputError:
         # A result that is not a result is the job's failure, not the data's.
         return Observation(Outcome.LOST, cause=FailureCause.WRONG_RESULT)

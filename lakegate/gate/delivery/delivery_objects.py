@@ -27,6 +27,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import IDENTIFYING, FailureCause, PartList, SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import BatchLimits, Terms
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ports import Address, ObjectVersion, every_version
 
@@ -49,24 +50,24 @@ def row_of(dependencies: Dependencies, workload: str) -> Workload | None:
 # ---- Groups of deliveries, and their copies ----
 
 
-def staging_key(dependencies: Dependencies, workload: Workload) -> str:
+def staging_key(turn: DeliveryTurn) -> str:
     """The key of the staged copy: in the folder of its group, which the runs of batches may read.
 
     A delivery that is replayed stays in its folder, so that its copy is found if it was deleted in landing since.
     """
-    group = lake_layout.staged_group(workload.staged.key) if workload.staged else group_of(dependencies, workload)
-    return lake_layout.staging_key(workload.id, dependencies.terms(workload).suffix, group=group)
+    group = lake_layout.staged_group(turn.staged.key) if turn.row.staged else group_of(turn)
+    return lake_layout.staging_key(turn.row.id, turn.terms.suffix, group=group)
 
 
-def group_of(dependencies: Dependencies, workload: Workload) -> str:
+def group_of(turn: DeliveryTurn) -> str:
     """The dataset and plan of deliveries that may share a run; empty: this one has a run of its own.
 
     So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
     rules that others measure, who are asked before its own run.
     """
-    limits, job = limits_of(dependencies, workload), dependencies.places.job
-    pin, size, terms = workload.pin, workload.source.size, dependencies.terms(workload)
-    if pin is None or not pin.plan or workload.parts is not None or terms.as_slices:
+    limits, job = limits_of(turn), turn.gate.places.job
+    pin, size, terms = turn.row.pin, turn.row.source.size, turn.terms
+    if pin is None or not pin.plan or turn.row.parts is not None or terms.as_slices:
         return ""
     if terms.has_companion:
         return ""
@@ -76,9 +77,9 @@ def group_of(dependencies: Dependencies, workload: Workload) -> str:
     return hashlib.sha256(f"{pin.chain}\0{pin.plan}".encode()).hexdigest()[:32]
 
 
-def limits_of(dependencies: Dependencies, workload: Workload) -> BatchLimits:
+def limits_of(turn: DeliveryTurn) -> BatchLimits:
     """The limits of a batch of these deliveries: by the contract, else by the stack."""
-    own, others = dependencies.terms(workload).batch, dependencies.places.job.batch
+    own, others = turn.terms.batch, turn.gate.places.job.batch
     return BatchLimits(*(other if mine is None else mine for mine, other in zip(own, others, strict=True)))
 
 
@@ -103,21 +104,21 @@ def described(version: ObjectVersion) -> SourceObject:
     return SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
 
 
-def data_of(dependencies: Dependencies, workload: Workload) -> ObjectVersion | None:
+def data_of(turn: DeliveryTurn) -> ObjectVersion | None:
     """The version to judge, or its staged copy where the producer deleted it since; None: there are no bytes left.
 
     Raises UnreadableSource.
     """
-    keys = (staging_key(dependencies, workload), *filter(None, [workload.unnamed_copy]))
-    unnamed = (Address(dependencies.places.lake, key) for key in keys)
+    keys = (staging_key(turn), *filter(None, [turn.row.unnamed_copy]))
+    unnamed = (Address(turn.gate.places.lake, key) for key in keys)
     try:
         with of_the_source():
-            return dependencies.objects.head(address(workload.source))
+            return turn.gate.objects.head(address(turn.row.source))
     except NotFound:
         pass
-    for copy in (address(workload.staged),) if workload.staged else unnamed:
+    for copy in (address(turn.row.staged),) if turn.row.staged else unnamed:
         with suppress(NotFound):
-            return dependencies.objects.head(copy)
+            return turn.gate.objects.head(copy)
     return None
 
 
@@ -157,20 +158,20 @@ def read(dependencies: Dependencies, at: SourceObject, workload: str) -> PartLis
     return PartList(tuple(SourceObject(**each) for each in document["parts"]), tuple(document["problems"]))
 
 
-def landed(dependencies: Dependencies, workload: Workload) -> PartList:
+def landed(turn: DeliveryTurn) -> PartList:
     """The delivered objects: the parts, or the one object."""
-    if workload.parts is None:
-        return PartList((workload.source,))
-    return read(dependencies, workload.parts, workload.id)
+    if turn.row.parts is None:
+        return PartList((turn.row.source,))
+    return read(turn.gate, turn.row.parts, turn.row.id)
 
 
-def staged(dependencies: Dependencies, workload: Workload) -> tuple[SourceObject, ...]:
+def staged(turn: DeliveryTurn) -> tuple[SourceObject, ...]:
     """The staged copies, in the order of the parts; none before they are staged."""
-    if workload.staged is None:
+    if turn.row.staged is None:
         return ()
-    if workload.parts is None:
-        return (workload.staged,)
-    return read(dependencies, workload.staged, workload.id).parts
+    if turn.row.parts is None:
+        return (turn.row.staged,)
+    return read(turn.gate, turn.row.staged, turn.row.id).parts
 
 
 def owner(dependencies: Dependencies, part: SourceObject) -> str | None:
@@ -180,27 +181,27 @@ def owner(dependencies: Dependencies, part: SourceObject) -> str | None:
     return (row.joined or identity) if row else None
 
 
-def owned(dependencies: Dependencies, workload: Workload, parts: Iterable[SourceObject]) -> tuple[bool, ...]:
+def owned(turn: DeliveryTurn, parts: Iterable[SourceObject]) -> tuple[bool, ...]:
     """Of each part whether it belongs to the workload: copies in the lake do, and versions in landing that joined it."""
-    if workload.parts is None:
+    if turn.row.parts is None:
         return tuple(True for _ in parts)
-    lake = dependencies.places.lake
-    return tuple(part.bucket == lake or owner(dependencies, part) == workload.id for part in parts)
+    lake = turn.gate.places.lake
+    return tuple(part.bucket == lake or owner(turn.gate, part) == turn.row.id for part in parts)
 
 
-def join(dependencies: Dependencies, workload: Workload) -> Steps[bool]:
+def join(turn: DeliveryTurn) -> Steps[bool]:
     """Claim every part for the delivery. Returns whether all are its own now."""
     whole = True
-    parts = landed(dependencies, workload).parts
-    for part, is_own in zip(parts, owned(dependencies, workload, parts), strict=True):
+    parts = landed(turn).parts
+    for part, is_own in zip(parts, owned(turn, parts), strict=True):
         if is_own:
             continue
         identity = workload_id(part.bucket, part.key, part.version)
-        row = Workload(identity, part, State.JOINED, None, joined=workload.id)
+        row = Workload(identity, part, State.JOINED, None, joined=turn.row.id)
         try:
-            yield from perform(Effect.JOIN, dependencies.workloads.create, row)
+            yield from perform(Effect.JOIN, turn.gate.workloads.create, row)
         except ConditionFailed:
-            whole = whole and owner(dependencies, part) == workload.id
+            whole = whole and owner(turn.gate, part) == turn.row.id
     return whole
 
 
@@ -210,14 +211,14 @@ def completing(workload: Workload) -> SourceObject | None:
     return workload.source if is_object else None
 
 
-def delete(dependencies: Dependencies, workload: Workload) -> Steps[None]:
+def delete(turn: DeliveryTurn) -> Steps[None]:
     """Delete the judged versions by their ids: the parts, then the object that completed them."""
-    listed = landed(dependencies, workload).parts
-    for part, is_own in zip(listed, owned(dependencies, workload, listed), strict=True):
+    listed = landed(turn).parts
+    for part, is_own in zip(listed, owned(turn, listed), strict=True):
         if is_own:
-            yield from delete_object(dependencies, Effect.DELETE_SOURCE, address(part))
-    if (last := completing(workload)) is not None:
-        yield from delete_object(dependencies, Effect.DELETE_SOURCE, address(last))
+            yield from delete_object(turn.gate, Effect.DELETE_SOURCE, address(part))
+    if (last := completing(turn.row)) is not None:
+        yield from delete_object(turn.gate, Effect.DELETE_SOURCE, address(last))
 
 
 def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> Steps[None]:
@@ -231,28 +232,28 @@ def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> St
 # ---- Parts of a folder ----
 
 
-def collected(dependencies: Dependencies, workload: Workload, terms: Terms) -> PartList | None:
+def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
     """The parts of a delivery; None: it is not complete yet.
 
     Raises NotFound where nothing is left to deliver, and UnreadableSource.
     """
-    source = workload.source
-    listed = list(versions(dependencies, source.bucket, folder_of(source.key)))
+    source = turn.row.source
+    listed = list(versions(turn.gate, source.bucket, folder_of(source.key)))
     with of_the_source():
-        match DeliveryUnit(workload.completed_by):
+        match DeliveryUnit(turn.row.completed_by):
             case DeliveryUnit.SUCCESS:
-                chosen = _by_success(dependencies, workload, listed)
+                chosen = _by_success(turn, listed)
             case DeliveryUnit.MANIFEST:
-                chosen = _by_manifest(dependencies, workload, terms, listed)
+                chosen = _by_manifest(turn, terms, listed)
             case _:
-                chosen = _by_quiet(dependencies, workload, terms, listed)
+                chosen = _by_quiet(turn, terms, listed)
         if chosen.is_waiting:
             return None
         at = {(each.key, each.version): each for each in listed}
         folder = folder_of(source.key)
         wanted = [at[folder + each.name, each.version] for each in chosen.parts]
         try:
-            sources = tuple(_described(dependencies, each) for each in wanted)
+            sources = tuple(_described(turn.gate, each) for each in wanted)
         except NotFound:
             return None  # deleted meanwhile: the next look lists the folder again
     return PartList(sources, chosen.problems)
@@ -275,14 +276,14 @@ def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery
     return False
 
 
-def _by_success(dependencies: Dependencies, workload: Workload, listed: list[ObjectVersion]) -> ChosenParts:
-    of_marker = [each for each in listed if each.key == workload.source.key]
-    place = next((at for at, each in enumerate(of_marker) if each.version == workload.source.version), None)
+def _by_success(turn: DeliveryTurn, listed: list[ObjectVersion]) -> ChosenParts:
+    of_marker = [each for each in listed if each.key == turn.row.source.key]
+    place = next((at for at, each in enumerate(of_marker) if each.version == turn.row.source.version), None)
     if place is None or not of_marker[0].current:
         raise NotFound  # withdrawn by its producer
-    earlier = (each.modified for each in of_marker[place + 1 :] if not _is_gone(dependencies, each))
+    earlier = (each.modified for each in of_marker[place + 1 :] if not _is_gone(turn.gate, each))
     before = next(earlier, None)
-    free = _free(dependencies, workload, listed)
+    free = _free(turn, listed)
     return completed_by_success(map(_plain, free), of_marker[place].modified, before)
 
 
@@ -292,38 +293,36 @@ def _is_gone(dependencies: Dependencies, version: ObjectVersion) -> bool:
     return row is not None and row.state is State.GONE
 
 
-def _by_manifest(
-    dependencies: Dependencies, workload: Workload, terms: Terms, listed: list[ObjectVersion]
-) -> ChosenParts:
-    manifest = dependencies.objects.head(address(workload.source))
-    body = dependencies.objects.read(address(workload.source), 0, MAX_BYTES + 1)
-    data = _data(dependencies, listed, DeliveryUnit.MANIFEST)
-    may_arrive = dependencies.clock.now() < manifest.modified + terms.parts_within
-    return completed_by_manifest([_compared(dependencies, each) for each in data], body, may_arrive=may_arrive)
+def _by_manifest(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+    manifest = turn.gate.objects.head(address(turn.row.source))
+    body = turn.gate.objects.read(address(turn.row.source), 0, MAX_BYTES + 1)
+    data = _data(turn.gate, listed, DeliveryUnit.MANIFEST)
+    may_arrive = turn.now < manifest.modified + terms.parts_within
+    return completed_by_manifest([_compared(turn.gate, each) for each in data], body, may_arrive=may_arrive)
 
 
-def _by_quiet(dependencies: Dependencies, workload: Workload, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
-    free = _free(dependencies, workload, listed)
+def _by_quiet(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+    free = _free(turn, listed)
     chosen = completed_by_quiet(map(_plain, free))
     if not chosen.parts:
         raise NotFound
     newest = max(each.modified for each in free)
-    return chosen._replace(is_waiting=dependencies.clock.now() < newest + terms.quiet)
+    return chosen._replace(is_waiting=turn.now < newest + terms.quiet)
 
 
-def _free(dependencies: Dependencies, workload: Workload, listed: list[ObjectVersion]) -> list[ObjectVersion]:
+def _free(turn: DeliveryTurn, listed: list[ObjectVersion]) -> list[ObjectVersion]:
     """Without what belongs to another delivery of the folder already."""
-    data = _data(dependencies, listed, DeliveryUnit(workload.completed_by))
-    return [each for each in data if not _is_taken(dependencies, workload, each)]
+    data = _data(turn.gate, listed, DeliveryUnit(turn.row.completed_by))
+    return [each for each in data if not _is_taken(turn, each)]
 
 
-def _is_taken(dependencies: Dependencies, workload: Workload, version: ObjectVersion) -> bool:
+def _is_taken(turn: DeliveryTurn, version: ObjectVersion) -> bool:
     part = described(version)
     own = workload_id(part.bucket, part.key, part.version)
     free = (
-        {None, workload.id} if DeliveryUnit(workload.completed_by) is DeliveryUnit.QUIET else {None, workload.id, own}
+        {None, turn.row.id} if DeliveryUnit(turn.row.completed_by) is DeliveryUnit.QUIET else {None, turn.row.id, own}
     )
-    return owner(dependencies, part) not in free
+    return owner(turn.gate, part) not in free
 
 
 def _data(dependencies: Dependencies, listed: list[ObjectVersion], delivery: DeliveryUnit) -> list[ObjectVersion]:
@@ -356,9 +355,9 @@ def content(workload: Workload, data: SourceObject) -> str:
     return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
 
 
-def duplicate(dependencies: Dependencies, workload: Workload, data: SourceObject) -> tuple[str, ...]:
+def duplicate(turn: DeliveryTurn, data: SourceObject) -> tuple[str, ...]:
     """The reason to refuse content that another delivery of the line brought before; none: it is new, or may be repeated."""
-    claim = content(workload, data)
-    if not claim or dependencies.terms(workload).duplicates:
+    claim = content(turn.row, data)
+    if not claim or turn.terms.duplicates:
         return ()
-    return () if dependencies.agenda.owner(claim) in {None, workload.id} else ("duplicate-content",)
+    return () if turn.gate.agenda.owner(claim) in {None, turn.row.id} else ("duplicate-content",)

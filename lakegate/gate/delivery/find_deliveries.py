@@ -21,6 +21,7 @@ from lakegate.gate.delivery.decide_verdict import reported
 from lakegate.gate.delivery.delivery_objects import content, row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, SourceObject, Workload, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block
@@ -112,34 +113,34 @@ class Delivery:
     """None: it has landed."""
 
 
-def first_of_content(dependencies: Dependencies, row: Workload) -> Delivery | None:
+def first_of_content(turn: DeliveryTurn) -> Delivery | None:
     """The delivery that brought the same content first; None where nobody has claimed it, or the caller may not find out.
 
     Claims of contents can be computed by whoever has the content: owners of contracts may not read them.
     """
-    claim = content(row, row.staged or row.source)
+    claim = content(turn.row, turn.row.staged or turn.row.source)
     try:
-        owner = dependencies.agenda.owner(claim) if claim else None
+        owner = turn.gate.agenda.owner(claim) if claim else None
     except AccessDenied:
         return None
-    claimed = row_of(dependencies, owner) if owner else None
+    claimed = row_of(turn.gate, owner) if owner else None
     return delivery_of(claimed) if claimed else None
 
 
-def result_of(dependencies: Dependencies, row: Workload) -> bytes | None:
+def result_of(turn: DeliveryTurn) -> bytes | None:
     """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
 
     Raises Alarm where it is not the one that was decided on.
     """
-    of = measured_row(dependencies, row)
-    if not of.attempt or (row.decision is not None and not row.decision.result):
+    of = measured_row(turn)
+    if not of.attempt or (turn.row.decision is not None and not turn.decision.result):
         return None
     try:
-        body = measured_result(dependencies, of)
+        body = measured_result(turn.moved(of))
     except NotFound:
         return None
-    if row.decision is not None and hashlib.sha256(body).hexdigest() != row.decision.result:
-        raise Alarm("result-differs", row.id)
+    if turn.row.decision is not None and hashlib.sha256(body).hexdigest() != turn.decision.result:
+        raise Alarm("result-differs", turn.row.id)
     return body
 
 
@@ -451,17 +452,17 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
         return _by_id(dependencies, row.joined)
     if row.state not in TERMINAL or row.pin is None:
         return delivery_of(row)
-    return delivery_of(row, _block_of(dependencies, row, row.pin.chain))
+    return delivery_of(row, _block_of(DeliveryTurn(dependencies, row), row.pin.chain))
 
 
-def _block_of(dependencies: Dependencies, row: Workload, chain: str) -> Block | None:
+def _block_of(turn: DeliveryTurn, chain: str) -> Block | None:
     """The block of a finished delivery; None where it cannot be read, or the ledger is that of an earlier time."""
     try:
-        found = dependencies.ledger.block(chain, row.height)
+        found = turn.gate.ledger.block(chain, turn.row.height)
     except UnreadableItem as refused:
-        dependencies.left_out.append(refused)
+        turn.gate.left_out.append(refused)
         return None
-    return found if isinstance(found, Block) and found.workload == row.id else None
+    return found if isinstance(found, Block) and found.workload == turn.row.id else None
 
 
 def _is_hex(text: str) -> bool:
@@ -471,15 +472,15 @@ def _is_hex(text: str) -> bool:
 # ---- The verdict computed again ----
 
 
-def judged(dependencies: Dependencies, row: Workload) -> Report | None:
+def judged(turn: DeliveryTurn) -> Report | None:
     """The outcomes behind the verdict; None where nothing was measured, or nothing is decided yet.
 
     Raises Alarm where plan or result are missing or are not those that were decided on, and InputError where the result
     cannot be read.
     """
-    if row.pin is None or not row.pin.plan or (row.decision is None and row.state is not State.FAILED):
+    if turn.row.pin is None or not turn.pin.plan or (turn.row.decision is None and turn.row.state is not State.FAILED):
         return None
-    body = result_of(dependencies, row)
+    body = result_of(turn)
     if body is None:
         return None
-    return reported(dependencies.plan(row), body, row, ((row.landed or row.source).key,))
+    return reported(turn.plan, body, turn.row, ((turn.row.landed or turn.row.source).key,))

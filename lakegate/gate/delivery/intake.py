@@ -15,6 +15,7 @@ from lakegate.gate.delivery.delivery_objects import is_unfinished, row_of
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import ObjectVersion
@@ -71,7 +72,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     except ConditionFailed:
         if dependencies.workloads.get(workload.id) != workload:
             return  # another worker was first; otherwise an earlier try of ours had arrived
-    yield from advance(dependencies, workload)
+    yield from advance(DeliveryTurn(dependencies, workload))
 
 
 def _is_left(dependencies: Dependencies, version: ObjectVersion, terms: Terms, *, is_deleted: bool) -> Steps[bool]:

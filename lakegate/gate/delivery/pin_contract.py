@@ -17,7 +17,7 @@ from lakegate.gate.delivery.delivery_objects import collected, data_of, describe
 from lakegate.gate.delivery.delivery_row import Pin, Referred, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED, terms_of
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import VANISHED, Observation, OutcomeChanged, move
+from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
 from lakegate.gate.registry.contract_owners import are_named
@@ -25,14 +25,14 @@ from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering, leading
 
 
-def route_of(dependencies: Dependencies, workload: Workload) -> Route | None:
+def route_of(turn: DeliveryTurn) -> Route | None:
     """The route of what landed, with the contract version that a person chose, if one did; None: there is no contract."""
-    landed, chosen = workload.landed or workload.source, workload.chosen
-    covered = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    landed, chosen = turn.row.landed or turn.row.source, turn.row.chosen
+    covered = covering(landed.key, turn.gate.registry.routes(landed.bucket, candidates(landed.key)))
     if chosen is None:
         return covered
     contract, dataset, major = parts_of(chosen.line)
-    versions = dependencies.registry.contract(contract).standing
+    versions = turn.gate.registry.contract(contract).standing
     status = next((each.status for each in versions if each.version == chosen.version), LineStatus.RETIRED)
     prefix = covered.prefix if covered else ""
     return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)
@@ -51,21 +51,20 @@ def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, mo
     return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status), modified=modified)
 
 
-def modified_at(dependencies: Dependencies, workload: Workload, at: datetime) -> str:
+def modified_at(turn: DeliveryTurn, at: datetime) -> str:
     """The time when what landed was modified: of a replay as it was known before, because its copies are newer."""
-    before = workload.pin
-    if before is None and workload.replay_of:
-        before = dependencies.workloads.get(workload.replay_of).pin
+    before = turn.row.pin
+    if before is None and turn.row.replay_of:
+        before = turn.gate.workloads.get(turn.row.replay_of).pin
     known = before.modified or before.judging_time if before else ""
     return moment(instant_of(known) if known else at)
 
 
-def with_references(dependencies: Dependencies, workload: Workload) -> Pin:
+def with_references(turn: DeliveryTurn) -> Pin:
     """The pin with the heights of the datasets that its plan refers to: read once, and the same for every attempt."""
-    pin = workload.pin
-    assert pin is not None
-    lines = dependencies.terms(workload).references
-    return replace(pin, references=referred_datasets(dependencies, pin.contract, pin.version, lines))
+    pin = turn.pin
+    lines = turn.terms.references
+    return replace(pin, references=referred_datasets(turn.gate, pin.contract, pin.version, lines))
 
 
 def referred_datasets(
@@ -97,67 +96,67 @@ def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], li
     return found is not None and found.is_open_to(contract, own)
 
 
-def observe_received(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_received(turn: DeliveryTurn) -> Observation | None:
     """RECEIVED: the contract version that is valid now, or a pause."""
-    route = route_of(dependencies, workload)
-    if workload.completed_by:
-        return _completed(dependencies, workload, route)
-    data = data_of(dependencies, workload)
+    route = route_of(turn)
+    if turn.row.completed_by:
+        return _completed(turn, route)
+    data = data_of(turn)
     if data is None:
         return VANISHED
-    modified = modified_at(dependencies, workload, data.modified)
-    pin = pin_of(dependencies, route, data.modified.date().isoformat(), modified)
-    is_landed = (data.bucket, data.key) == (workload.source.bucket, workload.source.key)
-    source = described(data) if is_landed and workload.staged is None else workload.source
-    copy = None if is_landed or workload.staged else described(data)
-    arrived = dependencies.clock.now() if workload.replay_of else data.modified
+    modified = modified_at(turn, data.modified)
+    pin = pin_of(turn.gate, route, data.modified.date().isoformat(), modified)
+    is_landed = (data.bucket, data.key) == (turn.row.source.bucket, turn.row.source.key)
+    source = described(data) if is_landed and turn.row.staged is None else turn.row.source
+    copy = None if is_landed or turn.row.staged else described(data)
+    arrived = turn.now if turn.row.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, copy=copy, pin=pin, arrived=arrived)
 
 
-def observe_held(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_held(turn: DeliveryTurn) -> Observation | None:
     """HELD: nothing while the dataset is paused; then as RECEIVED."""
-    pause = dependencies.pauses.pause_of(workload.held)
-    return None if pause is None or pause.resumed is None else observe_received(dependencies, workload)
+    pause = turn.gate.pauses.pause_of(turn.row.held)
+    return None if pause is None or pause.resumed is None else observe_received(turn)
 
 
-def _completed(dependencies: Dependencies, workload: Workload, route: Route | None) -> Observation | None:
+def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
     """A delivery of parts, which keeps those it was complete with; None: it is not complete yet."""
     listed = None
-    if workload.parts is None:
-        terms = terms_of(dependencies.plan_at(route.plan, workload.id)) if route else UNROUTED
+    if turn.row.parts is None:
+        terms = terms_of(turn.gate.plan_at(route.plan, turn.row.id)) if route else UNROUTED
         try:
-            listed = collected(dependencies, workload, terms)
+            listed = collected(turn, terms)
         except NotFound:
             return VANISHED
         if listed is None:
             return None
-    now = dependencies.clock.now()
-    pin = pin_of(dependencies, route, now.date().isoformat(), modified_at(dependencies, workload, now))
-    return Observation(Outcome.ROUTED, source=workload.source, arrived=now, pin=pin, parts=listed)
+    now = turn.now
+    pin = pin_of(turn.gate, route, now.date().isoformat(), modified_at(turn, now))
+    return Observation(Outcome.ROUTED, source=turn.row.source, arrived=now, pin=pin, parts=listed)
 
 
-def pin_version(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def pin_version(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Fix contract version, plan, times and heights of a delivery."""
-    assert found.source is not None
-    due = dependencies.clock.now() + dependencies.timing.lease
-    listed = workload.parts
-    if found.parts is not None:
-        listed = yield from delivery_objects.written(dependencies, workload.id, found.parts)
-    staged = found.copy or workload.staged
-    after = workload._replace(state=to, source=found.source, parts=listed, staged=staged, pin=found.pin, due_at=due)
+    due = turn.lease_end
+    listed = turn.row.parts
+    if observed.parts is not None:
+        listed = yield from delivery_objects.written(turn.gate, turn.row.id, observed.parts)
+    staged = observed.copy or turn.row.staged
+    after = turn.row._replace(
+        state=to, source=turn.required(observed.source), parts=listed, staged=staged, pin=observed.pin, due_at=due
+    )
     try:
-        return (yield from move(dependencies, Effect.PIN, workload, after))
+        return (yield from move(turn, Effect.PIN, after))
     except ConditionFailed:
-        if workload.state is State.HELD:
-            raise ConcurrentUpdate(workload.id) from None  # paused again
+        if turn.row.state is State.HELD:
+            raise ConcurrentUpdate(turn.row.id) from None  # paused again
         raise OutcomeChanged(Outcome.PAUSED) from None
 
 
-def hold(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def hold(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Keep the delivery of a paused dataset where it landed; look again where the pause has ended meanwhile."""
-    assert found.pin is not None
-    after = workload._replace(state=to, held=found.pin.chain, due_at=found.arrived)
+    after = turn.row._replace(state=to, held=turn.required(observed.pin).chain, due_at=observed.arrived)
     try:
-        return (yield from move(dependencies, Effect.HOLD, workload, after))
+        return (yield from move(turn, Effect.HOLD, after))
     except ConditionFailed:
-        return workload
+        return turn.row

@@ -1,4 +1,4 @@
-"""States, observations, operations, and the transition table."""
+"""States, observations, and the transition table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from lakegate.plan.planned_workflow import PlannedWorkflow
 
-# ---- States, observations and operations ----
+# ---- States and observations ----
 
 
 class State(StrEnum):
@@ -63,26 +63,6 @@ class Outcome(StrEnum):
     REPLAYED = "replayed"
 
 
-class Operation(StrEnum):
-    """Operations on a workload; each ends in exactly one conditional write."""
-
-    PIN = "pin"
-    HOLD = "hold"
-    REFUSE = "refuse"
-    WAIVE = "waive"
-    STAGE = "stage"
-    PREPARE = "prepare"
-    START = "start"
-    ASK = "ask"
-    ANSWER = "answer"
-    SCHEDULE = "schedule"
-    DECIDE = "decide"
-    PUBLISH = "publish"
-    FAIL = "fail"
-    VANISH = "vanish"
-    REVIVE = "revive"
-
-
 class PersonTransition(StrEnum):
     """A transition that only a person starts: the commands of these names, and a route of the HTTP API."""
 
@@ -123,10 +103,10 @@ OUTCOMES: Mapping[State, frozenset[Outcome]] = {
 
 
 # ---- Workflows ----
-# A transition means: for a workload in the state `source` with the observation `on`, carry out `operation`, which ends in one
-# conditional write to the state `to`. `PUSH` is the workflow of every delivery. A published workflow may have another number of
-# attempts, another time to wait for a person, a time of publication, and transitions of `ALTERNATIVES` in the place of those of
-# `PUSH`; no other transition keeps the guarantees of the gate.
+# A transition means: a workload in the state `source` with the observation `on` enters the state `to`, by the act of that state
+# (`STEPS` in `advance.py`), which ends in one conditional write. `PUSH` is the workflow of every delivery. A published workflow
+# may have another number of attempts, another time to wait for a person, a time of publication, and transitions of
+# `ALTERNATIVES` in the place of those of `PUSH`; no other transition keeps the guarantees of the gate.
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +116,6 @@ class Transition:
     source: State
     on: Outcome
     to: State
-    operation: Operation
     bound: Bound | None = None
 
 
@@ -191,44 +170,43 @@ class Workflow:
 DEFAULT_ATTEMPTS: Final = 3
 DEFAULT_WAIT_DAYS: Final = 7
 CALLBACK: Final = "callback"
-P = Operation
 
 PUSH = Workflow(
     "push",
     DEFAULT_ATTEMPTS,
     (
-        Transition(S.RECEIVED, O.ROUTED, S.PINNED, P.PIN),
-        Transition(S.RECEIVED, O.PAUSED, S.HELD, P.HOLD),
-        Transition(S.RECEIVED, O.VANISHED, S.GONE, P.VANISH),
-        Transition(S.RECEIVED, O.UNREADABLE, S.FAILED, P.FAIL),
-        Transition(S.HELD, O.ROUTED, S.PINNED, P.PIN),
-        Transition(S.HELD, O.VANISHED, S.GONE, P.VANISH),
-        Transition(S.HELD, O.UNREADABLE, S.FAILED, P.FAIL),
-        Transition(S.PINNED, O.PASSED, S.STAGED, P.STAGE),
-        Transition(S.PINNED, O.REFUSED, S.DECIDED, P.REFUSE),
-        Transition(S.PINNED, O.WAIVED, S.DECIDED, P.WAIVE),
-        Transition(S.PINNED, O.VANISHED, S.GONE, P.VANISH),
-        Transition(S.PINNED, O.UNREADABLE, S.FAILED, P.FAIL),
-        Transition(S.STAGED, O.READY, S.SUBMITTING, P.PREPARE),
-        Transition(S.SUBMITTING, O.STORED, S.VALIDATING, P.START),
-        Transition(S.SUBMITTING, O.CONFLICT, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
-        Transition(S.SUBMITTING, O.EXHAUSTED, S.FAILED, P.FAIL),
-        Transition(S.VALIDATING, O.ACCEPTED, S.DECIDED, P.DECIDE),
-        Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.DECIDED, P.DECIDE),
-        Transition(S.VALIDATING, O.REJECTED, S.DECIDED, P.DECIDE),
-        Transition(S.VALIDATING, O.UNDECIDED, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
-        Transition(S.VALIDATING, O.LOST, S.SUBMITTING, P.PREPARE, Bound.ATTEMPTS),
-        Transition(S.VALIDATING, O.EXHAUSTED, S.FAILED, P.FAIL),
-        Transition(S.AWAITING, O.ANSWERED, S.ANSWERED, P.ANSWER, Bound.PERSON),
-        Transition(S.AWAITING, O.EXPIRED, S.DECIDED, P.DECIDE),
-        Transition(S.ANSWERED, O.APPROVED, S.DECIDED, P.DECIDE),
-        Transition(S.ANSWERED, O.DECLINED, S.DECIDED, P.DECIDE),
-        Transition(S.SCHEDULED, O.DUE, S.DECIDED, P.DECIDE, Bound.DATE),
-        Transition(S.SCHEDULED, O.DECLINED, S.DECIDED, P.DECIDE, Bound.PERSON),
-        Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED, P.PUBLISH),
-        Transition(S.DECIDED, O.REJECTED, S.QUARANTINED, P.PUBLISH),
-        Transition(S.DECIDED, O.VANISHED, S.GONE, P.VANISH),
-        Transition(S.FAILED, O.REPLAYED, S.RECEIVED, P.REVIVE, Bound.PERSON),
+        Transition(S.RECEIVED, O.ROUTED, S.PINNED),
+        Transition(S.RECEIVED, O.PAUSED, S.HELD),
+        Transition(S.RECEIVED, O.VANISHED, S.GONE),
+        Transition(S.RECEIVED, O.UNREADABLE, S.FAILED),
+        Transition(S.HELD, O.ROUTED, S.PINNED),
+        Transition(S.HELD, O.VANISHED, S.GONE),
+        Transition(S.HELD, O.UNREADABLE, S.FAILED),
+        Transition(S.PINNED, O.PASSED, S.STAGED),
+        Transition(S.PINNED, O.REFUSED, S.DECIDED),
+        Transition(S.PINNED, O.WAIVED, S.DECIDED),
+        Transition(S.PINNED, O.VANISHED, S.GONE),
+        Transition(S.PINNED, O.UNREADABLE, S.FAILED),
+        Transition(S.STAGED, O.READY, S.SUBMITTING),
+        Transition(S.SUBMITTING, O.STORED, S.VALIDATING),
+        Transition(S.SUBMITTING, O.CONFLICT, S.SUBMITTING, Bound.ATTEMPTS),
+        Transition(S.SUBMITTING, O.EXHAUSTED, S.FAILED),
+        Transition(S.VALIDATING, O.ACCEPTED, S.DECIDED),
+        Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.DECIDED),
+        Transition(S.VALIDATING, O.REJECTED, S.DECIDED),
+        Transition(S.VALIDATING, O.UNDECIDED, S.SUBMITTING, Bound.ATTEMPTS),
+        Transition(S.VALIDATING, O.LOST, S.SUBMITTING, Bound.ATTEMPTS),
+        Transition(S.VALIDATING, O.EXHAUSTED, S.FAILED),
+        Transition(S.AWAITING, O.ANSWERED, S.ANSWERED, Bound.PERSON),
+        Transition(S.AWAITING, O.EXPIRED, S.DECIDED),
+        Transition(S.ANSWERED, O.APPROVED, S.DECIDED),
+        Transition(S.ANSWERED, O.DECLINED, S.DECIDED),
+        Transition(S.SCHEDULED, O.DUE, S.DECIDED, Bound.DATE),
+        Transition(S.SCHEDULED, O.DECLINED, S.DECIDED, Bound.PERSON),
+        Transition(S.DECIDED, O.ACCEPTED, S.PUBLISHED),
+        Transition(S.DECIDED, O.REJECTED, S.QUARANTINED),
+        Transition(S.DECIDED, O.VANISHED, S.GONE),
+        Transition(S.FAILED, O.REPLAYED, S.RECEIVED, Bound.PERSON),
     ),
     DEFAULT_WAIT_DAYS,
 )
@@ -237,14 +215,14 @@ PUSH = Workflow(
 Nothing leads to AWAITING or SCHEDULED in it: its transitions from there are those of the workflows that ask a person, or wait.
 """
 ALTERNATIVES: Final = (
-    Transition(S.SUBMITTING, O.CONFLICT, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.UNDECIDED, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.LOST, S.FAILED, P.FAIL),
-    Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING, P.ASK),
-    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING, P.ASK),
-    Transition(S.VALIDATING, O.ACCEPTED, S.SCHEDULED, P.SCHEDULE),
-    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED, P.SCHEDULE),
-    Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED, P.SCHEDULE),
+    Transition(S.SUBMITTING, O.CONFLICT, S.FAILED),
+    Transition(S.VALIDATING, O.UNDECIDED, S.FAILED),
+    Transition(S.VALIDATING, O.LOST, S.FAILED),
+    Transition(S.VALIDATING, O.ACCEPTED, S.AWAITING),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.AWAITING),
+    Transition(S.VALIDATING, O.ACCEPTED, S.SCHEDULED),
+    Transition(S.VALIDATING, O.ACCEPTED_WITH_WARNINGS, S.SCHEDULED),
+    Transition(S.ANSWERED, O.APPROVED, S.SCHEDULED),
 )
 """Alternatives of a published workflow: no retry, asking a person before anything is published, waiting for a time."""
 

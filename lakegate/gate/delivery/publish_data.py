@@ -19,7 +19,7 @@ from lakegate.gate.delivery.attempts import measured_result, measured_row
 from lakegate.gate.delivery.delivery_objects import address
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import Observation, OutcomeChanged, is_same_write, move
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, is_same_write, move
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
@@ -39,57 +39,53 @@ DESTINATIONS = {"accepted": "accepted", "rejected": "quarantine"}
 """The folder of each share of a split delivery."""
 
 
-def copies_of(
-    dependencies: Dependencies, workload: Workload, to: State, result: Result | None
-) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
+def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tuple[tuple[SourceObject, ...], str], ...]:
     """The copies: for each object the sources of its bytes, and its destination.
 
     Of slices also what arrived, beside them.
     """
-    pin = workload.pin
-    assert pin is not None
-    publisher = publisher_of(dependencies.terms(workload)) if to is State.PUBLISHED else None
+    pin = turn.pin
+    publisher = publisher_of(turn.terms) if to is State.PUBLISHED else None
     beside = lake_layout.ORIGINALS if publisher and result else ""
     written = tuple(
-        ((_written(dependencies, workload, "slices", each),), key)
-        for each, key in (publisher.copies(workload, result) if publisher and result else ())
+        ((_written(turn, "slices", each),), key)
+        for each, key in (publisher.copies(turn.row, result) if publisher and result else ())
     )
-    rejected = result.rejected_rows if result is not None and workload.waiver is None else 0
-    if to is State.PUBLISHED and result is not None and rejected and dependencies.terms(workload).by_rows:
+    rejected = result.rejected_rows if result is not None and turn.row.waiver is None else 0
+    if to is State.PUBLISHED and result is not None and rejected and turn.terms.by_rows:
         shares = result.shares or Shares()
         split = [("accepted", each) for each in shares.accepted] + [("rejected", each) for each in shares.rejected]
         if not split:
-            raise Alarm("rows-missing", workload.id)
+            raise Alarm("rows-missing", turn.row.id)
         return written + tuple(
             (
-                (_written(dependencies, workload, f"rows/{share}", each),),
+                (_written(turn, f"rows/{share}", each),),
                 lake_layout.destination_key(
-                    DESTINATIONS[share], pin, workload.id, (beside if share == "accepted" else "") + file_name(each)
+                    DESTINATIONS[share], pin, turn.row.id, (beside if share == "accepted" else "") + file_name(each)
                 ),
             )
             for share, each in split
         )
     share = "accepted" if to is State.PUBLISHED else "quarantine"
-    suffix = dependencies.terms(workload).suffix
-    copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(dependencies, workload)]
-    last = delivery_objects.completing(workload)
-    if last is not None and workload.decision is not None and not workload.decision.staged:
+    suffix = turn.terms.suffix
+    copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(turn)]
+    last = delivery_objects.completing(turn.row)
+    if last is not None and turn.row.decision is not None and not turn.decision.staged:
         copies.append(((last,), name_of(last.key)))
     return written + tuple(
-        (each, lake_layout.destination_key(share, pin, workload.id, beside + name)) for each, name in copies
+        (each, lake_layout.destination_key(share, pin, turn.row.id, beside + name)) for each, name in copies
     )
 
 
-def _sources(dependencies: Dependencies, workload: Workload) -> Iterator[tuple[int, tuple[SourceObject, ...]]]:
+def _sources(turn: DeliveryTurn) -> Iterator[tuple[int, tuple[SourceObject, ...]]]:
     """Of each object its place, the bytes that were judged, and the other copy: versions never change, so either will do."""
-    assert workload.decision is not None
-    landed = delivery_objects.landed(dependencies, workload).parts
-    copies = delivery_objects.staged(dependencies, workload)
-    is_own = delivery_objects.owned(dependencies, workload, landed)
+    landed = delivery_objects.landed(turn).parts
+    copies = delivery_objects.staged(turn)
+    is_own = delivery_objects.owned(turn, landed)
     for number, source in enumerate(landed):
         both = (source, *copies[number : number + 1])
         if is_own[number]:
-            yield number, both[::-1] if workload.decision.staged else both
+            yield number, both[::-1] if turn.decision.staged else both
 
 
 def file_name(written: WrittenObject) -> str:
@@ -97,44 +93,39 @@ def file_name(written: WrittenObject) -> str:
     return written.uri.rpartition("/")[2]
 
 
-def _written(
-    dependencies: Dependencies, workload: Workload, share: str, written: WrittenObject | WrittenSlice | WrittenRun
-) -> SourceObject:
+def _written(turn: DeliveryTurn, share: str, written: WrittenObject | WrittenSlice | WrittenRun) -> SourceObject:
     """One object of a split, or a slice, still as the result lists it."""
-    lake = f"s3://{dependencies.places.lake}/"
+    lake = f"s3://{turn.gate.places.lake}/"
     if not written.uri.startswith(
-        f"{lake}{lake_layout.attempt_prefix(workload.id, workload.attempt, workload.batch)}/{share}/"
+        f"{lake}{lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)}/{share}/"
     ):
-        raise Alarm("rows-elsewhere", workload.id)
+        raise Alarm("rows-elsewhere", turn.row.id)
     try:
-        found = dependencies.objects.head(Address(dependencies.places.lake, written.uri.removeprefix(lake)))
+        found = turn.gate.objects.head(Address(turn.gate.places.lake, written.uri.removeprefix(lake)))
     except NotFound:
-        if dependencies.workloads.get(workload.id).state in TERMINAL:
-            raise ConcurrentUpdate(workload.id) from None
-        raise Alarm("rows-missing", workload.id) from None
+        if turn.gate.workloads.get(turn.row.id).state in TERMINAL:
+            raise ConcurrentUpdate(turn.row.id) from None
+        raise Alarm("rows-missing", turn.row.id) from None
     if (found.size, found.etag) != (written.size, written.etag):
-        raise Alarm("rows-differ", workload.id)
+        raise Alarm("rows-differ", turn.row.id)
     return SourceObject(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
 
 
-def copied(
-    dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], to: Address
-) -> Steps[ObjectVersion]:
+def copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], to: Address) -> Steps[ObjectVersion]:
     """One object in its destination, by whichever attempt it was copied."""
-    assert workload.pin is not None
-    tag = stored_objects.tag_of(dependencies, to.key, workload.pin.plan, workload.id)
+    tag = stored_objects.tag_of(turn.gate, to.key, turn.pin.plan, turn.row.id)
     for source in sources:
         try:
-            objects = dependencies.objects
+            objects = turn.gate.objects
             copy = yield from perform(Effect.COPY, objects.copy, address(source), source.etag, to, absent=True, tag=tag)
-            return _verified(workload, source, copy)
+            return _verified(turn.row, source, copy)
         except ConditionFailed:
-            return _verified(workload, source, _there(dependencies, workload, to))
+            return _verified(turn.row, source, _there(turn, to))
         except NotFound:
             continue
-    if dependencies.workloads.get(workload.id).state in TERMINAL:
-        raise ConcurrentUpdate(workload.id)
-    return _verified(workload, sources[0], _there(dependencies, workload, to))
+    if turn.gate.workloads.get(turn.row.id).state in TERMINAL:
+        raise ConcurrentUpdate(turn.row.id)
+    return _verified(turn.row, sources[0], _there(turn, to))
 
 
 def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -> ObjectVersion:
@@ -143,24 +134,22 @@ def _verified(workload: Workload, source: SourceObject, copied: ObjectVersion) -
     return copied
 
 
-def _there(dependencies: Dependencies, workload: Workload, to: Address) -> ObjectVersion:
+def _there(turn: DeliveryTurn, to: Address) -> ObjectVersion:
     """The object at the destination; if there is none, the bytes are lost.
 
     Refused at the door, where its bytes were in landing, and deleted by its producer since: GONE. Anything else was ours: alarm.
     """
     try:
-        return dependencies.objects.head(to)
+        return turn.gate.objects.head(to)
     except NotFound:
-        assert workload.decision is not None
-        if workload.decision.staged:
-            raise Alarm("source-lost", workload.id) from None
+        if turn.decision.staged:
+            raise Alarm("source-lost", turn.row.id) from None
         raise OutcomeChanged(Outcome.VANISHED) from None
 
 
-def observe_decided(_dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_decided(turn: DeliveryTurn) -> Observation | None:
     """DECIDED: accepted or rejected."""
-    assert workload.decision is not None
-    return Observation(Outcome.ACCEPTED if workload.decision.verdict in ACCEPTING else Outcome.REJECTED)
+    return Observation(Outcome.ACCEPTED if turn.decision.verdict in ACCEPTING else Outcome.REJECTED)
 
 
 # ---- Steps 9 and 10 ----
@@ -175,30 +164,30 @@ COMMIT_TRIES = 20
 """Others may extend a busy chain first: some twenty functions at the same time. After so many tries `sweep` continues."""
 
 
-def settle(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+def settle(turn: DeliveryTurn) -> Steps[Workload]:
     """The workload; ended, where the ledger has its block: its row was set back, and nothing is judged or committed again.
 
     Its message may be sent once more, under the same id.
     """
-    place = dependencies.ledger.committed(workload.id)
+    place = turn.gate.ledger.committed(turn.row.id)
     if place is None:
-        return workload
-    block = dependencies.ledger.block(place.chain, place.height)
+        return turn.row
+    block = turn.gate.ledger.block(place.chain, place.height)
     assert isinstance(block, Block)
     to = State.PUBLISHED if block.kind is BlockKind.PUBLISHED else State.QUARANTINED
-    after = workload._replace(
+    after = turn.row._replace(
         state=to,
-        pin=_pin_of(block, workload.pin),
-        decision=_decision_of(block, workload.decision or workload.candidate),
+        pin=_pin_of(block, turn.row.pin),
+        decision=_decision_of(block, turn.row.decision or turn.row.candidate),
         candidate=None,
         height=place.height,
-        due_at=dependencies.clock.now() + dependencies.timing.lease,
+        due_at=turn.lease_end,
     )
     publishers: Iterator[Publisher] = registered("publishers")
     for each in publishers:
-        yield from each.settled(dependencies, workload)
-    news = message(dependencies, after, block.height)
-    return (yield from move(dependencies, Effect.SETTLE, workload, after, message=news))
+        yield from each.settled(turn)
+    news = message(turn.gate, after, block.height)
+    return (yield from move(turn, Effect.SETTLE, after, message=news))
 
 
 def _pin_of(block: Block, pin: Pin | None) -> Pin:
@@ -216,62 +205,57 @@ def _decision_of(block: Block, decision: Decision | None) -> Decision:
     return decision if decision is not None and decision.verdict == block.verdict else Decision(block.verdict)
 
 
-def publish(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Workload]:
     """Copy, then commit."""
-    result = _result(dependencies, workload)
+    result = _result(turn)
     objects = []
-    for sources, key in copies_of(dependencies, workload, to, result):
+    for sources, key in copies_of(turn, to, result):
         try:
-            there = yield from copied(dependencies, workload, sources, Address(dependencies.places.lake, key))
+            there = yield from copied(turn, sources, Address(turn.gate.places.lake, key))
         except OutcomeChanged:
-            if workload.parts is None or to is State.PUBLISHED:
+            if turn.row.parts is None or to is State.PUBLISHED:
                 raise
             continue  # of a refused delivery: its producer deleted this part
         objects.append(LedgerObject(there.key, there.version, there.size, there.checksum))
     if not objects:
         raise OutcomeChanged(Outcome.VANISHED)
-    return (yield from _commit(dependencies, workload, to, result, tuple(sorted(objects, key=lambda each: each.key))))
+    return (yield from _commit(turn, to, result, tuple(sorted(objects, key=lambda each: each.key))))
 
 
-def _result(dependencies: Dependencies, workload: Workload) -> Result | None:
+def _result(turn: DeliveryTurn) -> Result | None:
     """The result that was decided on, the very bytes; None where the door refused."""
-    decision = workload.decision
-    assert decision is not None
-    if not decision.result:
+    if not turn.decision.result:
         return None
-    body = measured_result(dependencies, measured_row(dependencies, workload))
-    if hashlib.sha256(body).hexdigest() != decision.result:
-        raise Alarm("result-differs", workload.id)
+    body = measured_result(turn.moved(measured_row(turn)))
+    if hashlib.sha256(body).hexdigest() != turn.decision.result:
+        raise Alarm("result-differs", turn.row.id)
     return Result.from_bytes(body)
 
 
-def _commit(
-    dependencies: Dependencies, workload: Workload, to: State, result: Result | None, objects: tuple[LedgerObject, ...]
-) -> Steps[Workload]:
-    assert workload.pin is not None
-    expected = Expected(workload.state, workload.attempt)
-    is_rejection = to is State.QUARANTINED or workload.waiver is not None
-    subscribers = _subscribers(dependencies, workload.pin) if is_rejection else ()
+def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple[LedgerObject, ...]) -> Steps[Workload]:
+    expected = Expected(turn.row.state, turn.row.attempt)
+    is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
+    subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
     for _ in range(COMMIT_TRIES):
-        head = dependencies.ledger.head(workload.pin.chain)
-        if (yield from names_key(dependencies, workload.pin.chain, head, workload.id)):
+        head = turn.gate.ledger.head(turn.pin.chain)
+        if (yield from names_key(turn.gate, turn.pin.chain, head, turn.row.id)):
             continue
-        now = dependencies.clock.now()
-        after = workload._replace(state=to, height=head.height + 1, due_at=now + dependencies.timing.lease)
-        block = _block(dependencies, after, head, result, objects)
-        news = message(dependencies, after, block.height, subscribers)
+        now = turn.now
+        after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
+        block = _block(turn.moved(after), head, result, objects)
+        news = message(turn.gate, after, block.height, subscribers)
         try:
-            yield from perform(Effect.COMMIT, dependencies.ledger.commit, block, after, expected, news)
+            yield from perform(Effect.COMMIT, turn.gate.ledger.commit, block, after, expected, news)
         except ConditionFailed as refused:
-            current = dependencies.workloads.get(workload.id)
+            current = turn.gate.workloads.get(turn.row.id)
             if is_same_write(current, after):
                 return current
             if "repeated" in refused.reasons and "state" not in refused.reasons:
-                return (yield from settle(dependencies, current))
+                return (yield from settle(turn.moved(current)))
             if refused.reasons == ("", "", "turn"):
-                raise Alarm("turn-lost", workload.id) from None
+                raise Alarm("turn-lost", turn.row.id) from None
             if "head" not in refused.reasons or "state" in refused.reasons:
-                raise ConcurrentUpdate(workload.id) from None
+                raise ConcurrentUpdate(turn.row.id) from None
         else:
             return after
     raise TransactionConflict
@@ -282,22 +266,20 @@ def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber,
     return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else ()
 
 
-def _block(
-    dependencies: Dependencies, workload: Workload, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]
-) -> Block:
-    pin, decision = workload.pin, workload.decision
+def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]) -> Block:
+    pin, decision = turn.row.pin, turn.row.decision
     assert pin is not None
     assert decision is not None
-    publisher = publisher_of(dependencies.terms(workload)) if workload.state is State.PUBLISHED else None
-    slices, watermark = publisher.listed(workload, result) if publisher and result else (None, None)
-    times = [moment(dependencies.clock.now()), *(each.system_time or "" for each in slices or ())]
+    publisher = publisher_of(turn.terms) if turn.row.state is State.PUBLISHED else None
+    slices, watermark = publisher.listed(turn.row, result) if publisher and result else (None, None)
+    times = [moment(turn.now), *(each.system_time or "" for each in slices or ())]
     return Block(
-        kind=BlockKind.PUBLISHED if workload.state is State.PUBLISHED else BlockKind.QUARANTINED,
-        height=workload.height,
+        kind=BlockKind.PUBLISHED if turn.row.state is State.PUBLISHED else BlockKind.QUARANTINED,
+        height=turn.row.height,
         previous=head.digest,
         system_time=max(times),  # clocks differ: no row is newer than its block
         chain=pin.chain,
-        workload=workload.id,
+        workload=turn.row.id,
         contract_version=pin.version,
         plan=pin.plan,
         verdict=decision.verdict,
@@ -305,7 +287,7 @@ def _block(
         rows=result.rows if result else None,
         rejected_rows=result.rejected_rows if result else None,
         event_time=result.event_time if result else None,
-        waiver=workload.waiver if workload.state is State.PUBLISHED else None,
+        waiver=turn.row.waiver if turn.row.state is State.PUBLISHED else None,
         slices=slices,
         watermark=watermark,
         result=decision.result or None,

@@ -14,7 +14,7 @@ from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.delivery_objects import described
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, replay_id
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
@@ -25,18 +25,18 @@ from lakegate.gate.registry.routes import candidates, covering
 # ---- The contract version of a replay ----
 
 
-def chosen_version(dependencies: Dependencies, workload: Workload, written: str) -> ChosenVersion:
+def chosen_version(turn: DeliveryTurn, written: str) -> ChosenVersion:
     """The version `contract@version`, for the dataset that the delivery belongs to.
 
     Raises InputError if it is not published, is of another contract than the delivery, or has no such dataset.
     """
     contract, _, version = written.rpartition("@")
-    versions = {each.version: each for each in dependencies.registry.contract(contract).standing} if contract else {}
+    versions = {each.version: each for each in turn.gate.registry.contract(contract).standing} if contract else {}
     if version not in versions:
         there = f"; published: {listed(sorted(versions))}" if versions else ""
         raise InputError(f"{shown(written)} is no published version: write CONTRACT@VERSION{there}")
     plans = dict(versions[version].plans)
-    dataset = _dataset(dependencies, workload, contract)
+    dataset = _dataset(turn, contract)
     if dataset is None and len(plans) == 1:
         (dataset,) = plans
     if dataset is None or dataset not in plans:
@@ -44,10 +44,10 @@ def chosen_version(dependencies: Dependencies, workload: Workload, written: str)
     return ChosenVersion(full_dataset_name(contract, dataset, major(version)), version, plans[dataset])
 
 
-def _dataset(dependencies: Dependencies, workload: Workload, contract: str) -> str | None:
+def _dataset(turn: DeliveryTurn, contract: str) -> str | None:
     """The dataset by what was pinned, else by the route; None if no contract covers the delivery."""
-    landed, pin = workload.landed or workload.source, workload.pin
-    route = covering(landed.key, dependencies.registry.routes(landed.bucket, candidates(landed.key)))
+    landed, pin = turn.row.landed or turn.row.source, turn.row.pin
+    route = covering(landed.key, turn.gate.registry.routes(landed.bucket, candidates(landed.key)))
     lines = [*([pin.chain] if pin and pin.plan else []), *([route.line] if route else [])]
     if not lines:
         return None
@@ -82,18 +82,18 @@ def judge_again(dependencies: Dependencies, workload: str, version: str = "") ->
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
     Raises InputError for any other state, where the quarantined copy is not there any more, and as `chosen_version` does.
     """
-    row = named_row(dependencies, workload)
-    if version and row.waiver is not None:
+    turn = DeliveryTurn(dependencies, named_row(dependencies, workload))
+    if version and turn.row.waiver is not None:
         raise InputError("it is let through by a waiver, which is of the version that rejected it")
-    chosen = chosen_version(dependencies, row, version) if version else None
-    if row.state is State.FAILED:
-        yield from _record(dependencies, row, row.id, chosen)
+    chosen = chosen_version(turn, version) if version else None
+    if turn.row.state is State.FAILED:
+        yield from _record(turn, workload, chosen)
         try:
-            return (yield from take(dependencies, row, Observation(Outcome.REPLAYED, chosen=chosen)))
+            return (yield from take(turn, Observation(Outcome.REPLAYED, chosen=chosen)))
         except ConcurrentUpdate:
-            return dependencies.workloads.get(row.id)
-    if row.state is State.QUARANTINED:
-        return (yield from _anew(dependencies, row, chosen))
+            return turn.reread().row
+    if turn.row.state is State.QUARANTINED:
+        return (yield from _anew(turn, chosen))
     raise InputError("only a failed or quarantined workload can be replayed")
 
 
@@ -105,61 +105,65 @@ def named_row(dependencies: Dependencies, workload: str) -> Workload:
         raise InputError("no such workload") from None
 
 
-def _anew(dependencies: Dependencies, row: Workload, chosen: ChosenVersion | None) -> Steps[Workload]:
+def _anew(turn: DeliveryTurn, chosen: ChosenVersion | None) -> Steps[Workload]:
     """Create the replay unless it was created before: idempotent."""
-    identity = replay_id(row.id)
+    identity = replay_id(turn.row.id)
     try:
-        return dependencies.workloads.get(identity)
+        return turn.gate.workloads.get(identity)
     except NotFound:
-        again = yield from fresh(dependencies, row, identity)
+        again = yield from fresh(turn, identity)
     again = again._replace(chosen=chosen)
-    yield from _record(dependencies, row, identity, chosen)
+    yield from _record(turn, identity, chosen)
     try:
-        yield from perform(Effect.REPLAY, dependencies.workloads.create, again)
+        yield from perform(Effect.REPLAY, turn.gate.workloads.create, again)
     except ConditionFailed:
-        return dependencies.workloads.get(identity)
+        return turn.gate.workloads.get(identity)
     return again
 
 
-def fresh(dependencies: Dependencies, row: Workload, identity: str) -> Steps[Workload]:
+def fresh(turn: DeliveryTurn, identity: str) -> Steps[Workload]:
     """The workload of the quarantined copies: of a delivery of parts, of all of them or of none. Raises InputError."""
-    listed = delivery_objects.landed(dependencies, row)
+    listed = delivery_objects.landed(turn)
     if listed.problems or not listed.parts:
         raise InputError("the delivery was not complete when it was rejected: deliver all parts again")
-    copies = tuple(_copy(dependencies, row, number) for number in range(len(listed.parts)))
-    again = row.parts and (yield from delivery_objects.written(dependencies, identity, delivery_row.PartList(copies)))
-    due = dependencies.clock.now() + dependencies.timing.lease
+    copies = tuple(_copy(turn, number) for number in range(len(listed.parts)))
+    again = turn.row.parts and (yield from delivery_objects.written(turn.gate, identity, delivery_row.PartList(copies)))
+    due = turn.lease_end
     return Workload(
         identity,
         copies[0],
         State.RECEIVED,
         due,
-        replay_of=row.id,
-        landed=row.landed or row.source,
-        completed_by=row.completed_by,
+        replay_of=turn.row.id,
+        landed=turn.row.landed or turn.row.source,
+        completed_by=turn.row.completed_by,
         parts=again,
     )
 
 
-def _copy(dependencies: Dependencies, row: Workload, number: int) -> SourceObject:
-    assert row.pin is not None
-    name = lake_layout.part_name(number, dependencies.terms(row).suffix)
-    where = Address(dependencies.places.lake, lake_layout.destination_key("quarantine", row.pin, row.id, name))
+def _copy(turn: DeliveryTurn, number: int) -> SourceObject:
+    name = lake_layout.part_name(number, turn.terms.suffix)
+    where = Address(turn.gate.places.lake, lake_layout.destination_key("quarantine", turn.pin, turn.row.id, name))
     try:
-        return described(dependencies.objects.head(where))
+        return described(turn.gate.objects.head(where))
     except NotFound:
-        days = dependencies.terms(row).quarantine_days
+        days = turn.terms.quarantine_days
         until = f": its contract keeps it for {counted(days, 'day')}" if days else ""
         raise InputError(f"the quarantined copy is not there any more{until}") from None
 
 
-def _record(dependencies: Dependencies, row: Workload, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:
+def _record(turn: DeliveryTurn, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:
     """On the chain of the delivery; on that of the day's unrouted deliveries if it failed before it had one."""
-    chain = row.pin.chain if row.pin else f"{lake_layout.UNROUTED}/{dependencies.clock.now().date()}"
-    content = {"workload": row.id, "state": row.state.value, "attempt": row.attempt, "replayed_by": replayed_by}
+    chain = turn.pin.chain if turn.row.pin else f"{lake_layout.UNROUTED}/{turn.now.date()}"
+    content = {
+        "workload": turn.row.id,
+        "state": turn.row.state.value,
+        "attempt": turn.row.attempt,
+        "replayed_by": replayed_by,
+    }
     if chosen is None:
-        yield from append(dependencies, "replay", chain, content, event_id("replay", row.id, row.attempt))
+        yield from append(turn.gate, "replay", chain, content, event_id("replay", turn.row.id, turn.row.attempt))
         return
     under = {"line": chosen.line, "contract_version": chosen.version, "plan": chosen.plan}
-    event = event_id("replay-version", row.id, row.attempt, *under.values())
-    yield from append(dependencies, "replay-version", chain, content | under, event)
+    event = event_id("replay-version", turn.row.id, turn.row.attempt, *under.values())
+    yield from append(turn.gate, "replay-version", chain, content | under, event)

@@ -13,7 +13,8 @@ from lakegate.base.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
 from lakegate.gate.delivery.delivery_objects import group_of, limits_of
-from lakegate.gate.delivery.delivery_row import FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Batch, Member
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
@@ -33,43 +34,42 @@ SUCCEEDED = frozenset({FailureCause.BATCH_FAILED, FailureCause.NOT_STARTED})
 """Causes after which members of a batch are judged in another one."""
 
 
-def join(dependencies: Dependencies, workload: Workload, cause: FailureCause | None) -> Steps[Batch | None]:
+def join(turn: DeliveryTurn, cause: FailureCause | None) -> Steps[Batch | None]:
     """The batch of the next attempt, of which it is a member now, its request written. None: it is judged alone.
 
     `cause`: why the current attempt came to nothing.
     """
-    assert workload.staged is not None
-    member = Member(workload.id, workload.attempt + 1, workload.staged.size)
-    before = _readable(dependencies, workload) if workload.batch and cause in SUCCEEDED else None
+    member = Member(turn.row.id, turn.row.attempt + 1, turn.staged.size)
+    before = _readable(turn) if turn.row.batch and cause in SUCCEEDED else None
     if before is not None:
         assert cause is not None
-        identity, members = _successor(before, workload.id, cause)
-        fresh = partial(_smaller, dependencies, before, identity, members)
-        return (yield from _enter(dependencies, workload, member, _found(dependencies, identity, fresh)))
-    group = group_of(dependencies, workload)
-    if not group or group != lake_layout.staged_group(workload.staged.key) or workload.attempt != workload.first:
+        identity, members = _successor(before, turn.row.id, cause)
+        fresh = partial(_smaller, turn.gate, before, identity, members)
+        return (yield from _enter(turn, member, _found(turn.gate, identity, fresh)))
+    group = group_of(turn)
+    if not group or group != lake_layout.staged_group(turn.staged.key) or turn.row.attempt != turn.row.first:
         return None
-    return (yield from _current(dependencies, workload, member, group))
+    return (yield from _current(turn, member, group))
 
 
-def _current(dependencies: Dependencies, workload: Workload, member: Member, group: str) -> Steps[Batch]:
+def _current(turn: DeliveryTurn, member: Member, group: str) -> Steps[Batch]:
     """The open batch of a group, with the member. The stored id is only a hint: a closed batch leads to the next."""
-    name, limits = f"batch#{group}", limits_of(dependencies, workload)
-    closes_at = dependencies.clock.now() + SECOND * (limits.seconds or 0)
-    identity = dependencies.agenda.cursor(name) or _derived(group, "batches")
+    name, limits = f"batch#{group}", limits_of(turn)
+    closes_at = turn.now + SECOND * (limits.seconds or 0)
+    identity = turn.gate.agenda.cursor(name) or _derived(group, "batches")
     while True:
         fresh = partial(Batch, identity, limits.files or 1, limits.bytes or 1, closes_at)
         try:
-            found = _found(dependencies, identity, fresh)
+            found = _found(turn.gate, identity, fresh)
         except UnreadableItem as refused:  # nobody can join it: the next one is opened
-            dependencies.left_out.append(refused)
+            turn.gate.left_out.append(refused)
             batch = None
         else:
-            batch = yield from _enter(dependencies, workload, member, found)
+            batch = yield from _enter(turn, member, found)
         if batch is not None:
             return batch
         identity = _derived(identity, "next")
-        yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, name, identity)
+        yield from perform(Effect.KEEP_CURSOR, turn.gate.agenda.keep, name, identity)
 
 
 def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tuple[str, tuple[Member, ...]]:
@@ -109,7 +109,7 @@ def _found(dependencies: Dependencies, identity: str, fresh: Callable[[], Batch]
         return fresh()
 
 
-def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch: Batch) -> Steps[Batch | None]:
+def _enter(turn: DeliveryTurn, member: Member, batch: Batch) -> Steps[Batch | None]:
     """The batch with the member; None where it is closed or full without it.
 
     The request is written before: the worker that closes the batch starts its run.
@@ -118,44 +118,44 @@ def _enter(dependencies: Dependencies, workload: Workload, member: Member, batch
         return batch
     if batch.request or batch.is_full:
         return None
-    yield from write_request(dependencies, workload, member.attempt, batch.id)
+    yield from write_request(turn, member.attempt, batch.id)
     with suppress(ConditionFailed):  # it has it already, or has been closed or filled since
-        yield from perform(Effect.JOIN_BATCH, dependencies.batches.join, batch, member)
-    batch = dependencies.batches.get(batch.id)
+        yield from perform(Effect.JOIN_BATCH, turn.gate.batches.join, batch, member)
+    batch = turn.gate.batches.get(batch.id)
     return batch if member in batch.members else None
 
 
-def is_to_start(dependencies: Dependencies, workload: Workload) -> bool:
+def is_to_start(turn: DeliveryTurn) -> bool:
     """Whether the batch of a workload waits for nothing any more."""
-    batch = dependencies.batches.get(workload.batch)
-    return bool(batch.request) or batch.is_full or dependencies.clock.now() >= batch.closes_at
+    batch = turn.gate.batches.get(turn.row.batch)
+    return bool(batch.request) or batch.is_full or turn.now >= batch.closes_at
 
 
-def _readable(dependencies: Dependencies, workload: Workload) -> Batch | None:
+def _readable(turn: DeliveryTurn) -> Batch | None:
     """The batch of a workload; None where its item cannot be read, which is reported: nothing is known of the other members."""
     try:
-        return dependencies.batches.get(workload.batch)
+        return turn.gate.batches.get(turn.row.batch)
     except UnreadableItem as refused:
-        dependencies.left_out.append(refused)
+        turn.gate.left_out.append(refused)
         return None
 
 
-def cause_of_member(dependencies: Dependencies, workload: Workload, cause: FailureCause) -> FailureCause:
+def cause_of_member(turn: DeliveryTurn, cause: FailureCause) -> FailureCause:
     """The reason why a member has no result: where others had one from the same run, nobody knows whose fault it was."""
-    if not workload.batch or cause is FailureCause.NOT_STARTED:
+    if not turn.row.batch or cause is FailureCause.NOT_STARTED:
         return cause
-    batch = _readable(dependencies, workload)
+    batch = _readable(turn)
     return cause if batch is None or len(batch.members) == 1 else FailureCause.BATCH_FAILED
 
 
-def share_of(dependencies: Dependencies, workload: Workload) -> float | None:
+def share_of(turn: DeliveryTurn) -> float | None:
     """The share of a workload in what its run was billed, by bytes; equal shares where there are none; None: not known."""
-    if not workload.batch:
+    if not turn.row.batch:
         return 1.0
-    batch = _readable(dependencies, workload)
+    batch = _readable(turn)
     if batch is None:
         return None
     members = batch.members
     total = sum(each.size for each in members)
-    own = sum(each.size for each in members if each.workload == workload.id)
+    own = sum(each.size for each in members if each.workload == turn.row.id)
     return own / total if total else 1 / len(members)

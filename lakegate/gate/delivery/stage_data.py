@@ -11,74 +11,71 @@ from lakegate.gate.delivery.admit_delivery import TAKEN
 from lakegate.gate.delivery.delivery_objects import address, described, duplicate, staging_key
 from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
-from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.verdict.verdict import Verdict
 
 
-def stage(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def stage(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Copy the landed versions to staging, once."""
-    terms = dependencies.terms(workload)
-    staged = yield from _copies(dependencies, workload, terms.suffix)
-    reasons = duplicate(dependencies, workload, staged)
+    terms = turn.terms
+    staged = yield from _copies(turn, terms.suffix)
+    reasons = duplicate(turn, staged)
     if reasons:  # only the copy's checksum identifies the content; sweep deletes the copy
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, reasons, staged=False))
-    due = dependencies.clock.now() + dependencies.timing.lease
-    after = workload._replace(
+    due = turn.lease_end
+    after = turn.row._replace(
         state=to,
-        pin=found.pin,
+        pin=observed.pin,
         staged=staged,
-        first=workload.attempt,
-        limit=workload.attempt + terms.workflow.attempts,
+        first=turn.row.attempt,
+        limit=turn.row.attempt + terms.workflow.attempts,
         due_at=due,
     )
-    return (yield from move(dependencies, Effect.MARK_STAGED, workload, after))
+    return (yield from move(turn, Effect.MARK_STAGED, after))
 
 
-def _copies(dependencies: Dependencies, workload: Workload, suffix: str) -> Steps[SourceObject]:
+def _copies(turn: DeliveryTurn, suffix: str) -> Steps[SourceObject]:
     """The staged copy; of a delivery of parts the list of its copies."""
-    earlier = delivery_objects.staged(dependencies, workload)
-    if workload.parts is None:
-        sources = workload.source, *earlier
-        return (yield from _copied(dependencies, workload, sources, staging_key(dependencies, workload)))
-    if not (yield from delivery_objects.join(dependencies, workload)):
+    earlier = delivery_objects.staged(turn)
+    if turn.row.parts is None:
+        sources = turn.row.source, *earlier
+        return (yield from _copied(turn, sources, staging_key(turn)))
+    if not (yield from delivery_objects.join(turn)):
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, (TAKEN,), staged=False))
     copies = []
-    for number, part in enumerate(delivery_objects.landed(dependencies, workload).parts):
-        key = lake_layout.staging_key(workload.id, suffix, number)
-        copies.append((yield from _copied(dependencies, workload, (part, *earlier[number : number + 1]), key)))
-    return (yield from delivery_objects.written(dependencies, workload.id, delivery_row.PartList(tuple(copies))))
+    for number, part in enumerate(delivery_objects.landed(turn).parts):
+        key = lake_layout.staging_key(turn.row.id, suffix, number)
+        copies.append((yield from _copied(turn, (part, *earlier[number : number + 1]), key)))
+    return (yield from delivery_objects.written(turn.gate, turn.row.id, delivery_row.PartList(tuple(copies))))
 
 
-def _copied(
-    dependencies: Dependencies, workload: Workload, sources: tuple[SourceObject, ...], key: str
-) -> Steps[SourceObject]:
+def _copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], key: str) -> Steps[SourceObject]:
     """A staged copy: the one that another worker made, if there is one, so that the version that is pinned stays current.
 
     `sources`: what landed, and the staged copy of an earlier round. By its version that one is found where its rule has
     put a marker above it already, or where the format, and so the key, was another one.
     """
-    to = Address(dependencies.places.lake, key)
+    to = Address(turn.gate.places.lake, key)
     for source in sources:
-        copy = partial(dependencies.objects.copy, address(source), source.etag, to)
+        copy = partial(turn.gate.objects.copy, address(source), source.etag, to)
         try:
             try:
                 staged = yield from perform(Effect.STAGE, copy, absent=True)
             except ConditionFailed:
-                staged = dependencies.objects.head(to)
+                staged = turn.gate.objects.head(to)
                 if staged.etag != source.etag and (not staged.checksum or staged.checksum != source.checksum):
                     staged = yield from perform(Effect.STAGE, copy)
         except NotFound:
             # Deleted since intake checked it. A copy that an earlier worker made is as good as the version itself.
             try:
-                staged = dependencies.objects.head(to)
+                staged = turn.gate.objects.head(to)
             except NotFound:
                 continue
         if staged.size != source.size:
-            raise Alarm("copy-differs", workload.id)
+            raise Alarm("copy-differs", turn.row.id)
         return described(staged)
-    if workload.parts is not None:  # the next look finds at the door which parts are left
-        raise ConcurrentUpdate(workload.id)
+    if turn.row.parts is not None:  # the next look finds at the door which parts are left
+        raise ConcurrentUpdate(turn.row.id)
     raise OutcomeChanged(Outcome.VANISHED)

@@ -25,7 +25,7 @@ from lakegate.gate.delivery.attempts import (
 from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, job_token
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, is_to_start, join
-from lakegate.gate.delivery.transition import Observation, OutcomeChanged, move
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.delivery_store import Batch
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address, invocation, is_invocation
@@ -152,21 +152,20 @@ BYTES_OF_AN_EXECUTOR = 1 << 30
 """Two cores evaluate so much in less than half a minute (docs/performance.md); another executor is billed for a whole one."""
 
 
-def start_request(dependencies: Dependencies, workload: Workload, request: Request) -> dict[str, object]:
+def start_request(turn: DeliveryTurn, request: Request) -> dict[str, object]:
     """The whole request that starts an attempt: Invoke for a small delivery of which no attempt failed, else StartJobRun.
 
     It is stored with the attempt, so a retry, or another release, invokes or starts the same.
     """
-    job, size = dependencies.places.job, sum(part.size for part in request.parts)
-    earlier = {each.cause for each in workload.failed if each.number > workload.first}
+    job, size = turn.gate.places.job, sum(part.size for part in request.parts)
+    earlier = {each.cause for each in turn.row.failed if each.number > turn.row.first}
     if not job.judge or size >= job.small or earlier - {FailureCause.OVERTAKEN, *OF_VALIDATORS}:
-        policy = run_policy(job, dependencies.places.lake, request)
+        policy = run_policy(job, turn.gate.places.lake, request)
         arguments = ["--request", f"{request.output_uri}/request.json"]
         run = RunParameters(
-            workload.id, job_token(workload.id, request.attempt), arguments, policy, executors(job, request)
+            turn.row.id, job_token(turn.row.id, request.attempt), arguments, policy, executors(job, request)
         )
-        assert workload.pin is not None
-        return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
+        return start_job_run(job, turn.pin.contract, turn.pin.chain, run)
     return invoke_judge(job, request)
 
 
@@ -224,56 +223,54 @@ def _tag(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9 /_.:=+@-]", "_", text)[:256]
 
 
-def start_batch(dependencies: Dependencies, workload: Workload) -> Steps[tuple[str, str]]:
+def start_batch(turn: DeliveryTurn) -> Steps[tuple[str, str]]:
     """Close the batch of a workload, and start its run unless that was done before. Returns its request and its run's id."""
-    batch = yield from _closed(dependencies, workload)
+    batch = yield from _closed(turn)
     if batch.run:
         return batch.request, batch.run
-    lake = dependencies.places.lake
+    lake = turn.gate.places.lake
     prefixes = (lake_layout.attempt_prefix(each.workload, each.attempt, batch.id) for each in batch.members)
     document = BatchRequest(batch.id, tuple(f"s3://{lake}/{prefix}/request.json" for prefix in prefixes))
     where = Address(lake, f"{lake_layout.batch_prefix(batch.id)}batch.json")
-    yield from perform(Effect.WRITE_BATCH, dependencies.objects.put, where, document.to_bytes())
-    run = yield from perform(Effect.START_JOB, dependencies.jobs.start, json.loads(batch.request))
-    yield from perform(Effect.MARK_BATCH, dependencies.batches.started, batch.id, run)
+    yield from perform(Effect.WRITE_BATCH, turn.gate.objects.put, where, document.to_bytes())
+    run = yield from perform(Effect.START_JOB, turn.gate.jobs.start, json.loads(batch.request))
+    yield from perform(Effect.MARK_BATCH, turn.gate.batches.started, batch.id, run)
     return batch.request, run
 
 
-def _closed(dependencies: Dependencies, workload: Workload) -> Steps[Batch]:
-    batch = dependencies.batches.get(workload.batch)
+def _closed(turn: DeliveryTurn) -> Steps[Batch]:
+    batch = turn.gate.batches.get(turn.row.batch)
     while not batch.request:
-        request = json.dumps(_start_request(dependencies, workload, batch.id), sort_keys=True)
+        request = json.dumps(_start_request(turn, batch.id), sort_keys=True)
         with suppress(ConditionFailed):  # it was closed, or joined, since
-            yield from perform(Effect.CLOSE_BATCH, dependencies.batches.close, batch, request)
-        batch = dependencies.batches.get(batch.id)
+            yield from perform(Effect.CLOSE_BATCH, turn.gate.batches.close, batch, request)
+        batch = turn.gate.batches.get(batch.id)
     return batch
 
 
-def _start_request(dependencies: Dependencies, workload: Workload, batch: str) -> dict[str, object]:
+def _start_request(turn: DeliveryTurn, batch: str) -> dict[str, object]:
     """The whole StartJobRun. The token is the batch's id: its members never change once a request is stored."""
-    assert workload.pin is not None
-    assert workload.staged is not None
-    job, lake, output = dependencies.places.job, dependencies.places.lake, lake_layout.batch_prefix(batch)
+    job, lake, output = turn.gate.places.job, turn.gate.places.lake, lake_layout.batch_prefix(batch)
     scope = BatchScope(
-        plan_uri(dependencies, workload.pin.plan),
-        dependencies.terms(workload).references,
-        f"{lake_layout.STAGING}{lake_layout.staged_group(workload.staged.key)}/",
+        plan_uri(turn.gate, turn.pin.plan),
+        turn.terms.references,
+        f"{lake_layout.STAGING}{lake_layout.staged_group(turn.staged.key)}/",
         output,
     )
     arguments = ["--batch", f"s3://{lake}/{output}batch.json"]
     run = RunParameters(batch, batch, arguments, batch_policy(job, lake, scope))
-    return start_job_run(job, workload.pin.contract, workload.pin.chain, run)
+    return start_job_run(job, turn.pin.contract, turn.pin.chain, run)
 
 
-def observe_submitting(dependencies: Dependencies, workload: Workload) -> Observation | None:
+def observe_submitting(turn: DeliveryTurn) -> Observation | None:
     """SUBMITTING: ready to start, or waiting in a batch."""
-    if workload.batch:
+    if turn.row.batch:
         try:
-            return Observation(Outcome.STORED) if is_to_start(dependencies, workload) else None
+            return Observation(Outcome.STORED) if is_to_start(turn) else None
         except UnreadableItem as refused:  # its members are judged alone
-            dependencies.left_out.append(refused)
+            turn.gate.left_out.append(refused)
             return Observation(Outcome.CONFLICT, cause=FailureCause.BATCH_FAILED)
-    if workload.not_before is not None and dependencies.clock.now() < workload.not_before:
+    if turn.row.not_before is not None and turn.now < turn.row.not_before:
         return None
     return Observation(Outcome.STORED)
 
@@ -284,61 +281,59 @@ def observe_submitting(dependencies: Dependencies, workload: Workload) -> Observ
 MINUTE = timedelta(minutes=1)
 
 
-def start_in_batch(dependencies: Dependencies, workload: Workload, to: State) -> Steps[Workload]:
+def start_in_batch(turn: DeliveryTurn, to: State) -> Steps[Workload]:
     """Start the run of the workload's batch, unless another member did."""
     try:
-        request, run = yield from start_batch(dependencies, workload)
+        request, run = yield from start_batch(turn)
     except IdempotencyMismatch:
-        cause = cause_of_member(dependencies, workload, FailureCause.TOKEN_TAKEN)
+        cause = cause_of_member(turn, FailureCause.TOKEN_TAKEN)
         raise OutcomeChanged(Outcome.CONFLICT, cause) from None
-    return (yield from mark_started(dependencies, workload, to, json.loads(request), run))
+    return (yield from mark_started(turn, to, json.loads(request), run))
 
 
-def mark_started(
-    dependencies: Dependencies, workload: Workload, to: State, request: Mapping[str, Any], run: str
-) -> Steps[Workload]:
+def mark_started(turn: DeliveryTurn, to: State, request: Mapping[str, Any], run: str) -> Steps[Workload]:
     """Store the id of the run that was started, and until when it may answer."""
-    now, timing = dependencies.clock.now(), dependencies.timing
+    now, timing = turn.now, turn.gate.timing
     minutes = request.get("executionTimeoutMinutes")
     limit = timing.grace + minutes * MINUTE if minutes else timing.invocation
     with suppress(Lost):  # the next attempt has another plan, or the feature back
-        companion = companion_of(dependencies, workload)
+        companion = companion_of(turn)
         limit = max(limit, companion.limit) if companion is not None else limit
-    after = workload._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
-    return (yield from move(dependencies, Effect.MARK_STARTED, workload, after))
+    after = turn.row._replace(state=to, run=run, deadline=now + limit, due_at=now + timing.poll)
+    return (yield from move(turn, Effect.MARK_STARTED, after))
 
 
-def prepare_run(dependencies: Dependencies, workload: Workload, to: State, found: Observation) -> Steps[Workload]:
+def prepare_run(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Fix the next attempt before anything of it happens: number, token and the whole request are stored first."""
-    yield from end_attempt(dependencies, workload, found)
-    attempt = workload.attempt + 1
-    batch = yield from join(dependencies, workload, found.cause)
-    start, now = "", dependencies.clock.now()
-    failed = failures_of(dependencies, workload, found.cause)
+    yield from end_attempt(turn, observed)
+    attempt = turn.row.attempt + 1
+    batch = yield from join(turn, observed.cause)
+    start, now = "", turn.now
+    failed = failures_of(turn, observed.cause)
     if batch is None:
-        request = yield from write_request(dependencies, workload, attempt)
-        document = start_request(dependencies, workload._replace(failed=failed), request)
+        request = yield from write_request(turn, attempt)
+        document = start_request(turn.moved(turn.row._replace(failed=failed)), request)
         start = json.dumps(document, sort_keys=True)
-        not_before = back_off(dependencies.timing, now, workload, found.cause)
+        not_before = back_off(turn.gate.timing, now, turn.row, observed.cause)
         if not is_invocation(document):
-            reserved = yield from _reserved(dependencies)
+            reserved = yield from _reserved(turn.gate)
             not_before = max(reserved, not_before or now) if reserved > now else not_before
     else:
         not_before = batch.closes_at
-    after = workload._replace(
+    after = turn.row._replace(
         state=to,
         attempt=attempt,
-        limit=workload.limit + uncounted(dependencies.timing, workload, found.cause),
+        limit=turn.row.limit + uncounted(turn, observed.cause),
         request=start,
         run="",
         batch=batch.id if batch else "",
         not_before=not_before,
         deadline=None,
         failed=failed,
-        cost=spent(workload, found),
-        due_at=not_before or now + dependencies.timing.lease,
+        cost=spent(turn.row, observed),
+        due_at=not_before or now + turn.gate.timing.lease,
     )
-    return (yield from move(dependencies, Effect.SUBMIT, workload, after))
+    return (yield from move(turn, Effect.SUBMIT, after))
 
 
 def _reserved(dependencies: Dependencies) -> Steps[datetime]:
@@ -348,43 +343,43 @@ def _reserved(dependencies: Dependencies) -> Steps[datetime]:
     return (yield from perform(Effect.RESERVE_START, reserve, now, timing.start_interval, timing.start_burst))
 
 
-def _put_off(dependencies: Dependencies, workload: Workload) -> Steps[Workload]:
+def _put_off(turn: DeliveryTurn) -> Steps[Workload]:
     """End this turn, because the service takes no start now (its rate, its queue): a later sweep tries again.
 
     Nothing failed, so that neither an attempt is counted nor a message of a queue delivered again.
     """
-    now = dependencies.clock.now()
-    until = max((yield from _reserved(dependencies)), now + dependencies.timing.longest_backoff)
-    yield from move(dependencies, Effect.PUT_OFF, workload, workload._replace(not_before=until, due_at=until))
-    raise ConcurrentUpdate(workload.id)  # the worker that takes it up at that time
+    now = turn.now
+    until = max((yield from _reserved(turn.gate)), now + turn.gate.timing.longest_backoff)
+    yield from move(turn, Effect.PUT_OFF, turn.row._replace(not_before=until, due_at=until))
+    raise ConcurrentUpdate(turn.row.id)  # the worker that takes it up at that time
 
 
-def start_run(dependencies: Dependencies, workload: Workload, to: State, _found: Observation) -> Steps[Workload]:
+def start_run(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Workload]:
     """Start the run of an attempt, or of its batch."""
     try:
-        return (yield from _started(dependencies, workload, to))
+        return (yield from _started(turn, to))
     except Throttled:
-        return (yield from _put_off(dependencies, workload))
+        return (yield from _put_off(turn))
 
 
-def _started(dependencies: Dependencies, workload: Workload, to: State) -> Steps[Workload]:
-    if workload.batch:
-        return (yield from start_in_batch(dependencies, workload, to))
+def _started(turn: DeliveryTurn, to: State) -> Steps[Workload]:
+    if turn.row.batch:
+        return (yield from start_in_batch(turn, to))
     try:
-        if companion := companion_of(dependencies, workload):
-            yield from companion.start(dependencies, workload)
+        if companion := companion_of(turn):
+            yield from companion.start(turn)
     except Lost as lost:
         raise OutcomeChanged(Outcome.CONFLICT, lost.cause) from None
-    request = json.loads(workload.request)
+    request = json.loads(turn.row.request)
     try:
-        run = yield from perform(Effect.START_JOB, dependencies.jobs.start, request)
+        run = yield from perform(Effect.START_JOB, turn.gate.jobs.start, request)
     except IdempotencyMismatch:
         raise OutcomeChanged(Outcome.CONFLICT, FailureCause.TOKEN_TAKEN) from None
     except NotFound:
         if not is_invocation(request):
             raise
-        if result_of(dependencies, workload) is None:
+        if result_of(turn) is None:
             raise OutcomeChanged(Outcome.CONFLICT, FailureCause.NO_FUNCTION) from None
         # a worker that ended before it could store so invoked the function while it existed
-        run = invocation(workload.id, workload.attempt)
-    return (yield from mark_started(dependencies, workload, to, request, run))
+        run = invocation(turn.row.id, turn.row.attempt)
+    return (yield from mark_started(turn, to, request, run))

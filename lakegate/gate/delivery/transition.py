@@ -1,11 +1,12 @@
-"""The conditional write that ends a step."""
+"""The turn of one delivery, what is observed in it, and the conditional write that ends a step of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError
 from lakegate.contract.semantic_versions import ChosenVersion
@@ -17,16 +18,21 @@ from lakegate.gate.delivery.delivery_row import (
     PartList,
     Pin,
     SourceObject,
+    Waiver,
     Workload,
 )
+from lakegate.gate.delivery.delivery_terms import UNROUTED, Terms, terms_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
-from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Message
 from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
+
+
+T = TypeVar("T")
 
 
 class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
@@ -39,17 +45,93 @@ class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
         self.decision = decision
 
 
+@dataclass(frozen=True, slots=True)
+class DeliveryTurn:
+    """One delivery in the hands of one worker: its row as it was read, and what its steps are carried out with.
+
+    What a step needs and the state of the row requires is not optional here: a row that lacks it is an Alarm, `row-incomplete`.
+    """
+
+    gate: Dependencies
+    row: Workload
+
+    def moved(self, row: Workload) -> DeliveryTurn:
+        """The turn with the row as it is now."""
+        return DeliveryTurn(self.gate, row)
+
+    def reread(self) -> DeliveryTurn:
+        """The turn with the row as the table has it."""
+        return self.moved(self.gate.workloads.get(self.row.id))
+
+    @property
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return self.gate.clock.now()
+
+    @property
+    def lease_end(self) -> datetime:
+        """The time until which the delivery belongs to this worker."""
+        return self.now + self.gate.timing.lease
+
+    @property
+    def plan(self) -> bytes:
+        """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""
+        return self.gate.plan_at(self.pin.plan, self.row.id)
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
+        if self.row.pin is None or not self.row.pin.plan:
+            return UNROUTED
+        return terms_of(self.plan)
+
+    @property
+    def pin(self) -> Pin:
+        """What was pinned: from the state PINNED on."""
+        return self.required(self.row.pin)
+
+    @property
+    def staged(self) -> SourceObject:
+        """The staged copy, or the list of copies: from the state STAGED on."""
+        return self.required(self.row.staged)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision: from the state DECIDED on."""
+        return self.required(self.row.decision)
+
+    @property
+    def candidate(self) -> Decision:
+        """The verdict that waits for a person or a date: in AWAITING, ANSWERED and SCHEDULED."""
+        return self.required(self.row.candidate)
+
+    @property
+    def answer(self) -> ApprovalAnswer:
+        """The answer of a person: in ANSWERED, and where one led to the decision."""
+        return self.required(self.row.answer)
+
+    @property
+    def waiver(self) -> Waiver:
+        """The waiver of a delivery that is let through unjudged."""
+        return self.required(self.row.waiver)
+
+    def required(self, part: T | None) -> T:
+        """A part of the row, or of what was observed, that the step cannot do without. Raises Alarm where it is absent."""
+        if part is None:
+            raise Alarm("row-incomplete", self.row.id)
+        return part
+
+
 def move(  # noqa: PLR0913 - the write has these parts
-    dependencies: Dependencies,
+    turn: DeliveryTurn,
     effect: Effect,
-    before: Workload,
     after: Workload,
     *,
     message: Message | None = None,
     content: str | None = None,
     accepted: bool = False,
 ) -> Steps[Workload]:
-    """Write `after` if state and attempt of the row are still those of `before`.
+    """Write `after` if state and attempt of the row are still those of the turn.
 
     1. The condition holds: done.
     2. It does not, but the row is what we wanted to write: an earlier try of ours arrived, done.
@@ -60,14 +142,14 @@ def move(  # noqa: PLR0913 - the write has these parts
     A step that is done is no try any more.
     """
     after = after._replace(tries=0) if after.tries else after
-    expected = Expected(before.state, before.attempt)
+    expected = Expected(turn.row.state, turn.row.attempt)
     try:
-        save = partial(dependencies.workloads.save, after, expected, message=message)
+        save = partial(turn.gate.workloads.save, after, expected, message=message)
         yield from perform(effect, save, content=content or None, accepted=accepted)
     except ConditionFailed as refused:
-        current = dependencies.workloads.get(before.id)
+        current = turn.gate.workloads.get(turn.row.id)
         if not is_same_write(current, after):
-            if {"content", "pause", "turn"} & set(refused.reasons) and is_unchanged(current, before):
+            if {"content", "pause", "turn"} & set(refused.reasons) and is_unchanged(current, turn.row):
                 raise
             raise ConcurrentUpdate(after.id) from None
         return current
@@ -114,7 +196,7 @@ class Observation(NamedTuple):
         return self.cause not in UNANSWERED
 
 
-Observer: TypeAlias = "Callable[[Dependencies, Workload], Observation | None]"
+Observer: TypeAlias = Callable[[DeliveryTurn], Observation | None]
 """None: nothing to do but wait."""
 VANISHED = Observation(Outcome.VANISHED)
-Operate: TypeAlias = "Callable[[Dependencies, Workload, State, Observation], Steps[Workload]]"
+Act: TypeAlias = Callable[[DeliveryTurn, State, Observation], Steps[Workload]]

@@ -28,6 +28,7 @@ from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, referred_of
@@ -152,7 +153,7 @@ class Gate:
         upload = env.upload(KEY, body)
         run(intake(env.dependencies, LANDING, KEY), env.memory.clock)
         self.measure()
-        run(advance(env.dependencies, env.memory.workloads[upload.workload]), env.memory.clock)
+        run(advance(DeliveryTurn(env.dependencies, env.memory.workloads[upload.workload])), env.memory.clock)
         for _ in range(100):
             row = env.memory.workloads[upload.workload]
             if row.state in {State.PUBLISHED, State.QUARANTINED, State.FAILED}:
@@ -181,7 +182,7 @@ class Gate:
             objects.put(Address(LAKE, key), measure_natively(local, plan).to_bytes())
 
     def report(self, row: Workload) -> Report:
-        found = judged(self.env.dependencies, row)
+        found = judged(DeliveryTurn(self.env.dependencies, row))
         assert found is not None
         return found
 

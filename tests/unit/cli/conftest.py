@@ -26,6 +26,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
@@ -139,7 +140,7 @@ class Lakegate:
         result = Result(row.id, row.attempt, plan.digest, row.source.version, ROWS, failing, columns=Columns(("id",)))
         document = canonical(result).replace(b'"measurements":[]', b'"measurements":' + canonical(rows))
         self.dependencies.objects.put(Address(LAKE, f"{attempt_prefix(row.id, row.attempt)}/result.json"), document)
-        return run(advance(self.dependencies, row), self.dependencies.clock)
+        return run(advance(DeliveryTurn(self.dependencies, row)), self.dependencies.clock)
 
     def delivered(self, failing: int = 0, **given: Any) -> str:
         """An upload, judged."""

@@ -10,6 +10,7 @@ from lakegate.base.errors import LakegateError
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Call, Effect, Steps, run
 from lakegate.gate.ports import Address
@@ -42,7 +43,7 @@ def answered(body: bytes = b"good:1", key: str = KEY, env: Environment | None = 
 def decided(body: bytes = b"good:1", key: str = KEY, env: Environment | None = None) -> tuple[Environment, Workload]:
     """The same, decided, and stopped there."""
     env, row = answered(body, key, env)
-    steps = advance(env.dependencies, row)
+    steps = advance(DeliveryTurn(env.dependencies, row))
     call = next(steps)
     assert call.effect is Effect.DECIDE
     call.do()
@@ -58,7 +59,7 @@ def swapped(env: Environment, key: str, body: bytes) -> None:
 
 def alarm_of(env: Environment, row: Workload) -> str:
     with pytest.raises(Alarm) as raised:
-        drive(env.dependencies, advance(env.dependencies, row))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     return raised.value.code
 
 

@@ -9,10 +9,10 @@ import pytest
 from lakegate.base.errors import AccessDenied, Throttled
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import advance
-from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Agenda
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, run
@@ -64,11 +64,11 @@ def test_what_ends_its_worker_is_set_aside(step: str, monkeypatch: pytest.Monkey
     bad = env.upload(f"{PREFIX}0.csv", b"good:0")
     original, ended = getattr(advance, step), []
 
-    def killing(dependencies: Dependencies, workload: Workload, *given: object) -> object:
-        if workload.id == bad.workload:
-            ended.append(dependencies.clock.now())
+    def killing(turn: DeliveryTurn, *given: object) -> object:
+        if turn.row.id == bad.workload:
+            ended.append(turn.now)
             raise Killed
-        return original(dependencies, workload, *given)
+        return original(turn, *given)
 
     monkeypatch.setattr(advance, step, killing)
     with pytest.raises(Killed):

@@ -11,6 +11,7 @@ from lakegate.aws.wiring import SystemClock
 from lakegate.base.json_codec import canonical
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import workload_id
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
@@ -45,7 +46,7 @@ def split(lakegate: Lakegate, workload: str) -> None:
         stored = lakegate.dependencies.objects.put(Address(LAKE, key), share.encode())
         document["shares"][share] = [{"uri": f"s3://{LAKE}/{key}", "size": stored.size, "etag": stored.etag}]
     lakegate.dependencies.objects.put(Address(LAKE, f"{folder}/result.json"), canonical(document))
-    run(advance(lakegate.dependencies, row), lakegate.dependencies.clock)
+    run(advance(DeliveryTurn(lakegate.dependencies, row)), lakegate.dependencies.clock)
 
 
 @pytest.fixture

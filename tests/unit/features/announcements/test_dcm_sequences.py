@@ -17,6 +17,7 @@ import pytest
 from lakegate.base.extension_points import ROOT
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ports import Address
@@ -68,7 +69,7 @@ def finished(env: Environment, upload: Upload, folder: Path) -> None:
     found = replace(measured, workload=row.id, attempt=row.attempt, source_version=row.source.version)
     place = Address(LAKE, f"{attempt_prefix(row.id, row.attempt)}/result.json")
     env.memory.objects.put(place, found.to_bytes())
-    run(advance(env.dependencies, row), env.dependencies.clock)
+    run(advance(DeliveryTurn(env.dependencies, row)), env.dependencies.clock)
 
 
 @pytest.mark.parametrize(("state", "result"), [("SP", "OK"), ("ZZ", "NOK")])

@@ -12,6 +12,7 @@ from lakegate.features.erasure.erasure import Erasing, Staged, Why, erase, resum
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import job_request
 from lakegate.gate.delivery.delivery_row import Referred
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block, deliveries
 from lakegate.gate.ledger.commit import TRIES, append
@@ -215,7 +216,7 @@ def test_references_are_compared_with_what_is_left() -> None:
     row = env.dependencies.workloads.get(block_of(env).workload)
     assert row.pin is not None
     row = row._replace(pin=replace(row.pin, references=(Referred(LINE, 1),)))
-    request = job_request(env.dependencies, row, 1)
+    request = job_request(DeliveryTurn(env.dependencies, row), 1)
 
     assert [(each.uri, each.size) for each in request.references[0].parts] == [(f"s3://{LAKE}/{key}", len(b"good:"))]
 

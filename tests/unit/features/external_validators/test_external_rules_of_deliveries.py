@@ -26,6 +26,7 @@ from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.find_deliveries import judged, result_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
@@ -53,7 +54,7 @@ def begun(line: Line) -> Line:
 
 
 def proceeded(line: Line) -> Line:
-    run(advance(line.env.dependencies, line.row), line.env.memory.clock)
+    run(advance(DeliveryTurn(line.env.dependencies, line.row)), line.env.memory.clock)
     return line
 
 
@@ -82,13 +83,13 @@ def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verd
     """The document with all answers is kept; its digest is decided on, and reports show who measured what."""
     line = proceeded(begun(Line.of(answer)))
     body = line.env.memory.objects.read(Address(LAKE, f"runs/{line.row.id}/merged/attempt=1/result.json"))
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     decision = line.row.decision
     assert decision is not None
     assert report is not None
 
     assert (line.row.state, decision.verdict, decision.result) == (state, verdict, hashlib.sha256(body).hexdigest())
-    assert result_of(line.env.dependencies, line.row) == body
+    assert result_of(DeliveryTurn(line.env.dependencies, line.row)) == body
     assert report.result.engines["external:Probe"] == "1.2.3"
     assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.id == "order"] == [
         ("order", "pass" if state is State.PUBLISHED else "fail")
@@ -119,7 +120,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
             )
         )
     )
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
     (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
 
@@ -130,7 +131,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
 def test_results_name_the_technology_and_its_version() -> None:
     """Over HTTP and in the documents of commands, in the form of their schemas."""
     line = proceeded(begun(Line.of(broken)))
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
     (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
     (of_command,) = (each for each in checks(report) if each["id"] == "order")
@@ -175,7 +176,7 @@ def test_who_has_seen_the_end_of_a_run_asks_some_times_more() -> None:
     hasty = replace(short.env.dependencies, remaining=lambda: 60.0)
     began = quick.env.memory.clock.now()
     for line, dependencies in ((quick, quick.env.dependencies), (slow, slow.env.dependencies), (short, hasty)):
-        run(complete(dependencies, line.row), line.env.memory.clock)
+        run(complete(DeliveryTurn(dependencies, line.row)), line.env.memory.clock)
 
     assert [line.row.state for line in (quick, slow, short)] == [State.PUBLISHED, State.VALIDATING, State.VALIDATING]
     assert [line.env.memory.clock.now() - began for line in (quick, slow, short)] == [
@@ -187,7 +188,7 @@ def test_nobody_is_asked_before_the_run_has_its_result() -> None:
     """The first hint of a job run comes before its end."""
     line = Line.of(running)
     run(line.intake(), line.env.memory.clock)
-    run(complete(line.env.dependencies, line.row), line.env.memory.clock)
+    run(complete(DeliveryTurn(line.env.dependencies, line.row)), line.env.memory.clock)
 
     assert (line.row.state, line.env.memory.validators.asked) == (State.VALIDATING, [])
 
@@ -282,30 +283,30 @@ def test_a_delivery_that_cannot_be_read_is_not_asked_about() -> None:
 def test_the_first_document_with_answers_counts() -> None:
     """Whoever writes one later, with other answers, decides by the first one."""
     line = begun(Line.of())
-    found = observe(line.env.dependencies, line.row)
+    found = observe(DeliveryTurn(line.env.dependencies, line.row))
     line.env.memory.validators.answer = broken
-    other = observe(line.env.dependencies, line.row)
+    other = observe(DeliveryTurn(line.env.dependencies, line.row))
     assert found is not None
     assert other is not None
     assert found.unkept is not None
     assert other.unkept is not None
     for each in (found.unkept, other.unkept):
-        run(keep(line.env.dependencies, line.row, each), line.env.memory.clock)
+        run(keep(DeliveryTurn(line.env.dependencies, line.row), each), line.env.memory.clock)
 
     assert found.unkept != other.unkept
-    assert (kept := observe(line.env.dependencies, line.row)) is not None
+    assert (kept := observe(DeliveryTurn(line.env.dependencies, line.row))) is not None
     assert kept.on is Outcome.ACCEPTED
 
 
 def test_a_document_of_another_attempt_is_none() -> None:
     """What lies where the answers are kept has to be of this attempt."""
     line = begun(Line.of())
-    found = observe(line.env.dependencies, line.row)
+    found = observe(DeliveryTurn(line.env.dependencies, line.row))
     assert found is not None
     assert found.unkept is not None
     other = replace(Result.from_bytes(found.unkept), attempt=2)
-    run(keep(line.env.dependencies, line.row, other.to_bytes()), line.env.memory.clock)
-    again = observe(line.env.dependencies, line.row)
+    run(keep(DeliveryTurn(line.env.dependencies, line.row), other.to_bytes()), line.env.memory.clock)
+    again = observe(DeliveryTurn(line.env.dependencies, line.row))
 
     assert (again and again.on, again and again.cause) == (Outcome.LOST, C.WRONG_RESULT)
 
@@ -314,7 +315,7 @@ def test_a_delivery_that_stays_undecided_shows_why() -> None:
     """A rule that raised in its validator is an error of its check, also in the report of the FAILED delivery."""
     raised = {"fail": {"success": False, "exception_info": {"raised_exception": True}}, "warn": None}
     line = Line.of(lambda asked: answer_of(asked, result=results_of(asked, severity=raised))).settled()
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [C.UNDECIDED] * 3)
@@ -326,7 +327,7 @@ def test_a_delivery_that_stays_undecided_shows_why() -> None:
 def test_a_delivery_without_answers_has_the_report_of_its_run() -> None:
     """What was measured is shown, and who has not answered."""
     line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.kind != "file"] == [
@@ -364,7 +365,7 @@ def test_a_delivery_with_external_rules_is_judged_alone() -> None:
     places = line.env.dependencies.places
     shared = replace(places, job=replace(places.job, batch=BatchLimits(10, 1 << 20, 300)))
 
-    assert group_of(replace(line.env.dependencies, places=shared), line.row) == ""
+    assert group_of(DeliveryTurn(replace(line.env.dependencies, places=shared), line.row)) == ""
 
 
 def test_each_technology_is_a_validation_of_its_own() -> None:
@@ -376,7 +377,7 @@ def test_each_technology_is_a_validation_of_its_own() -> None:
     line.register(replace(SERVICE, technologies=("Probe", "Other")))
     line.env.publish("1.1.0", "active", plan)
     proceeded(begun(line))
-    report = judged(line.env.dependencies, line.row)
+    report = judged(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert {name: version for name, version in report.result.engines.items() if name.startswith("external:")} == {

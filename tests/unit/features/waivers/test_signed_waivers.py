@@ -7,6 +7,7 @@ import pytest
 from lakegate.base.errors import SigningDenied
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.sweep import sweep
 from tests.decisions import waive
 from tests.unit.features.waivers.test_waiver import REASON, rejected, until
@@ -21,7 +22,7 @@ def test_who_may_not_sign_leaves_the_commit_to_the_sweep() -> None:
     identity = str(drive(env.dependencies, waive(env.dependencies, row.id, REASON, until(env))))
     before = env.dependencies.workloads.get(identity)
     with pytest.raises(SigningDenied):
-        drive(env.dependencies, advance(env.dependencies, before))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, before)))
     signing(env, ONE)
     env.memory.clock.sleep(3_600)
     drive(env.dependencies, sweep(env.dependencies))

@@ -13,13 +13,13 @@ from lakegate.base.json_codec import decode, encode
 from lakegate.contract.documents.document_tree import Scalar
 from lakegate.features.workflows.workflow_command import diagram, rows
 from lakegate.features.workflows.workflow_document import read_workflow
+from lakegate.gate.delivery.advance import STEPS
 from lakegate.gate.delivery.protocol import (
     ALTERNATIVES,
     END_STATES,
     OUTCOMES,
     PUSH,
     Bound,
-    Operation,
     Outcome,
     State,
     choices,
@@ -57,9 +57,12 @@ def test_every_outcome_of_every_state_has_its_transition() -> None:
     assert all(PUSH.transition(state, on).source is state for state, on in wanted)
 
 
-def test_every_operation_is_used() -> None:
-    """No operation is dead code."""
-    assert set(Operation) == {transition.operation for transition in (*PUSH.transitions, *ALTERNATIVES)}
+def test_every_state_has_its_step() -> None:
+    """A transition leads only to states that can be entered; what is observed in a state is what the workflows know."""
+    observed = {state for state, step in STEPS.items() if step.observe is not None}
+
+    assert set(STEPS) == {each.to for each in (*PUSH.transitions, *ALTERNATIVES)}
+    assert observed == set(OUTCOMES) - {State.FAILED}
 
 
 def test_a_successful_delivery_is_published_after_six_observations() -> None:
@@ -239,11 +242,27 @@ def test_a_workflow_is_drawn() -> None:
     table, drawn = list(rows(workflow_of(ONCE))), list(diagram(workflow_of(ONCE)))
 
     assert table[0] == "once@1.0.0, at most 2 attempts"
-    assert [line.split()[:4] for line in table[1:]] == [
-        [each.source, each.on, each.to, each.operation]
+    assert [line.split()[:3] for line in table[1:]] == [
+        [each.source, each.on, each.to]
         for each in workflow_of(ONCE).transitions
         if each.source not in {"AWAITING", "ANSWERED", "SCHEDULED"}
     ]
+    assert {line.split()[3] for line in table[1:]} == {
+        *(
+            "pin",
+            "hold",
+            "vanish",
+            "fail",
+            "stage",
+            "refuse",
+            "waive",
+            "prepare",
+            "start",
+            "decide",
+            "publish",
+            "revive",
+        )
+    }
     assert not [line for line in drawn if "AWAITING" in line or "SCHEDULED" in line]
     assert drawn[:2] == ["stateDiagram-v2", "  [*] --> RECEIVED"]
     assert "  VALIDATING --> FAILED: undecided" in drawn

@@ -21,6 +21,7 @@ from lakegate.gate.delivery.delivery_row import Referred, workload_row
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ledger.blocks import Block, digest
 from lakegate.gate.ledger.ledger_store import head_key
@@ -228,7 +229,7 @@ def set_back(height: int) -> Counter[str]:
     row = env.dependencies.workloads.get(identity)
     env.memory.table.put(workload_row(row._replace(state=State.DECIDED, due_at=env.memory.clock.now())))
     with reads_of(env) as found:
-        drive(env.dependencies, advance(env.dependencies, env.dependencies.workloads.get(identity)))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, env.dependencies.workloads.get(identity))))
     assert env.dependencies.workloads.get(identity).state is State.PUBLISHED
     return found
 

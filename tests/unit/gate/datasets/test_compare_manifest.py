@@ -14,6 +14,7 @@ import pytest
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate, settle_line
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.compare_objects import Damage, damages
 from lakegate.gate.ports import Address
@@ -112,7 +113,7 @@ def test_a_head_that_was_deleted_is_named(env: Environment) -> None:
 def test_a_head_that_is_late_is_no_damage() -> None:
     """The commit is before the manifest: until the row is closed, somebody is going to write it."""
     env, row = decided()
-    steps = advance(env.dependencies, row)
+    steps = advance(DeliveryTurn(env.dependencies, row))
     call = next(steps)
     while call.effect is not Effect.WRITE_MANIFEST:
         call = steps.send(call.do())

@@ -13,6 +13,7 @@ from lakegate.gate.datasets.delivery_history import Refusals, chosen, history, o
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Enforced
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.ledger_store import History
 from tests.simulation.contract import PLAN
@@ -30,7 +31,7 @@ def delivered(env: Environment, *bodies: bytes) -> None:
         drive(env.dependencies, intake(env.dependencies, LANDING, key))
         for _, job in env.new_jobs():
             run(job, env.memory.clock)
-        drive(env.dependencies, advance(env.dependencies, env.memory.workloads[upload.workload]))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, env.memory.workloads[upload.workload])))
         env.memory.clock.sleep(3_600)
 
 

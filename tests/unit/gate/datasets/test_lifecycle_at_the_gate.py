@@ -35,6 +35,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.scheduled_tasks import run_row
@@ -409,7 +410,7 @@ def test_a_draft_is_refused_or_observed(mode: Mode) -> None:
     run(intake(env.dependencies, LANDING, upload.version.key), env.dependencies.clock)
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
-    row = run(advance(env.dependencies, env.memory.workloads[upload.workload]), env.dependencies.clock)
+    row = run(advance(DeliveryTurn(env.dependencies, env.memory.workloads[upload.workload])), env.dependencies.clock)
 
     assert row.decision is not None
     if mode is Mode.ENFORCE:

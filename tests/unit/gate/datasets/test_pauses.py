@@ -13,6 +13,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
@@ -67,7 +68,7 @@ def test_a_lagging_index_lets_no_held_delivery_overtake_another() -> None:
         call = steps.send(call.do())
     steps.close()
     env.memory.clock.sleep(3600)
-    drive(env.dependencies, advance(env.dependencies, env.memory.workloads[later.workload]))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, env.memory.workloads[later.workload])))
     resumed(env)
     for _ in range(2):
         drive(env.dependencies, sweep(env.dependencies))
@@ -120,7 +121,7 @@ def test_a_line_paused_again_keeps_what_it_still_holds() -> None:
     resumed(env)
     row = env.memory.workloads[env.uploads[0].workload]
     again = partial(drive, env.dependencies, pause(env.dependencies, LINE, ""))
-    refused_at(env, Effect.PIN, advance(env.dependencies, row), again)
+    refused_at(env, Effect.PIN, advance(DeliveryTurn(env.dependencies, row)), again)
 
     assert states(env) == [State.HELD]
     assert env.memory.pauses[LINE].held == 1
@@ -191,7 +192,7 @@ def test_what_another_worker_let_go_is_left_to_it() -> None:
     env.memory.clock.sleep(60)
     env.dependencies.pauses.held(LINE, 10)  # the index has caught up, and lags again from here on
     first = env.memory.workloads[env.uploads[0].workload]
-    steps = advance(env.dependencies, first)
+    steps = advance(DeliveryTurn(env.dependencies, first))
     next(steps).do()
     drive(env.dependencies, sweep(env.dependencies))
 

@@ -17,6 +17,7 @@ from lakegate.gate.datasets.readers_manifest import newest, update
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key, segment_key
 from lakegate.gate.ports import Address
@@ -189,7 +190,7 @@ def test_a_manifest_above_the_ledger_is_rebuilt() -> None:
         "gapless": True,
     }
     env.memory.objects.put(WHERE, json.dumps(ahead).encode())
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
     assert (manifest_of(env)["height"], [each["workload"] for each in whole(env)]) == (0, [row.id])
@@ -282,7 +283,7 @@ def test_the_schema_knows_every_format() -> None:
 def test_a_sweep_writes_a_head_that_cannot_be_read() -> None:
     """Without a further delivery of the line, and without reading more of each head than how it begins."""
     env, row = answered()
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     whole_head = manifest_of(env)
     for body in (b"garbage", b""):
         env.memory.objects.put(WHERE, body)

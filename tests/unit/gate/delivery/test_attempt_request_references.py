@@ -9,6 +9,7 @@ from lakegate.gate.delivery.advance import completion
 from lakegate.gate.delivery.attempt_request import job_request
 from lakegate.gate.delivery.delivery_row import Referred, Workload, workload_of, workload_row
 from lakegate.gate.delivery.intake import intake
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.ledger.blocks import BlockKind
 from lakegate.gate.table import Row
 from lakegate.plan.check import NONE, Check, Query, QueryRelation, Tier, Unit
@@ -97,7 +98,7 @@ def test_what_is_accepted_later_changes_no_attempt() -> None:
     for _, job in env.new_jobs():
         drive(env.dependencies, job)
     drive(env.dependencies, completion(env.dependencies, row.run))
-    again = json.loads(job_request(dependencies, row, 2).to_bytes())["references"]
+    again = json.loads(job_request(DeliveryTurn(dependencies, row), 2).to_bytes())["references"]
 
     assert dependencies.ledger.head(chain).height == 1
     assert references(env, row) == again

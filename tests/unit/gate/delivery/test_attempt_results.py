@@ -12,6 +12,7 @@ from lakegate.gate.delivery.advance import advance, completion, observe
 from lakegate.gate.delivery.attempts import result_of
 from lakegate.gate.delivery.decide_verdict import judged
 from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address, JobRun, JobState
 from lakegate.plan.plan import Plan
@@ -39,7 +40,7 @@ def test_a_run_that_is_not_there_counts_as_lost() -> None:
     env, row = landed()
     env.memory.jobs.runs.clear()
 
-    assert Outcome.LOST is observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observe(DeliveryTurn(env.dependencies, row)).on  # type: ignore[union-attr]  # something is found
 
 
 @pytest.mark.parametrize("result", [b"not json", b"[]", b"{}", b'{"workload": 1}'])
@@ -48,7 +49,7 @@ def test_a_result_that_is_none_is_the_jobs_failure(result: bytes) -> None:
     env, row = landed()
     env.memory.objects.put(Address(LAKE, f"runs/{row.id}/attempt=1/result.json"), result)
 
-    assert Outcome.LOST is observe(env.dependencies, row).on  # type: ignore[union-attr]  # something is found
+    assert Outcome.LOST is observe(DeliveryTurn(env.dependencies, row)).on  # type: ignore[union-attr]  # something is found
 
 
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff", b"[" * 100_000, b"{}"])
@@ -64,7 +65,7 @@ def test_reasons_are_cut_to_what_a_row_can_hold(monkeypatch: pytest.MonkeyPatch)
     env, row = answered(b"bad:1")
     monkeypatch.setattr("lakegate.verdict.verdict.MAX_REASONS_OF_DELIVERY", 1)
     monkeypatch.setattr("lakegate.verdict.verdict.LONGEST_REASON", 10)
-    found = observe(env.dependencies, row)
+    found = observe(DeliveryTurn(env.dependencies, row))
     assert found is not None
     assert found.decision is not None
 
@@ -88,7 +89,7 @@ def test_waiting_for_its_turn_is_no_hanging(
     run_state = JobRun(row.id, state, timedelta(minutes=waited))
     monkeypatch.setattr(env.memory.jobs, "describe", lambda _: run_state)
 
-    found = observe(env.dependencies, row)
+    found = observe(DeliveryTurn(env.dependencies, row))
 
     assert outcome is (found and found.on)
 
@@ -102,8 +103,8 @@ def test_a_result_that_comes_before_the_cancel_counts() -> None:
         for _, job in env.new_jobs():
             run(job, env.dependencies.clock)
 
-    left = refused_at(env, Effect.CANCEL_JOB, advance(env.dependencies, row), answer)
-    drive(env.dependencies, advance(env.dependencies, row))
+    left = refused_at(env, Effect.CANCEL_JOB, advance(DeliveryTurn(env.dependencies, row)), answer)
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert left == row
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
@@ -113,7 +114,7 @@ def test_a_result_that_comes_before_the_cancel_counts() -> None:
 def test_the_object_that_cannot_be_read_is_told_in_the_reason() -> None:
     """Of several objects its place; of one alone there is nothing to tell."""
     env, row = answered()
-    plan, body = env.dependencies.plan(row), result_of(env.dependencies, row)
+    plan, body = env.dependencies.plan(row), result_of(DeliveryTurn(env.dependencies, row))
     assert body is not None
     result = replace(
         Result.from_bytes(body), rows=0, measurements=(), unreadable=Unreadable("footer", "its end is missing", part=1)

@@ -12,7 +12,7 @@ from lakegate.gate.delivery.attempts import back_off
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
-from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address, JobRun, JobState
 from lakegate.gate.sweep import sweep
@@ -188,9 +188,14 @@ def test_a_long_pause_of_an_older_release_is_left_to_the_sweep() -> None:
     later = env.memory.clock.now() + timedelta(minutes=5)
     waiting = row._replace(state=State.SUBMITTING, attempt=2, not_before=later)
 
-    assert pause_of(env.dependencies, waiting) == 0.0
-    assert pause_of(env.dependencies, waiting._replace(not_before=None)) == 0.0
-    assert pause_of(env.dependencies, waiting._replace(not_before=env.memory.clock.now() - timedelta(minutes=5))) == 0.0
+    assert pause_of(DeliveryTurn(env.dependencies, waiting)) == 0.0
+    assert pause_of(DeliveryTurn(env.dependencies, waiting._replace(not_before=None))) == 0.0
+    assert (
+        pause_of(
+            DeliveryTurn(env.dependencies, waiting._replace(not_before=env.memory.clock.now() - timedelta(minutes=5)))
+        )
+        == 0.0
+    )
 
 
 def test_a_result_that_is_none_is_a_wrong_result() -> None:
@@ -244,15 +249,15 @@ def test_only_a_run_that_never_ran_has_waited(
     env, row = landed()
     monkeypatch.setattr(env.memory.jobs, "describe", lambda _: run)
 
-    assert observe(env.dependencies, row) == Observation(Outcome.LOST, cause=cause)
+    assert observe(DeliveryTurn(env.dependencies, row)) == Observation(Outcome.LOST, cause=cause)
 
 
 def test_a_run_that_gets_no_capacity_in_time_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before RUNNING, EMR Serverless allocates capacity: past its deadline the run is cancelled, and counts as waiting."""
     env, row = landed()
     monkeypatch.setattr(env.memory.jobs, "describe", lambda _: JobRun(row.id, JobState.RUNNING, started=False))
-    early = observe(env.dependencies, row)
+    early = observe(DeliveryTurn(env.dependencies, row))
     env.memory.clock.sleep(75 * 60)
 
     assert early is None
-    assert observe(env.dependencies, row) == Observation(Outcome.LOST, cause=FailureCause.NOT_STARTED)
+    assert observe(DeliveryTurn(env.dependencies, row)) == Observation(Outcome.LOST, cause=FailureCause.NOT_STARTED)

@@ -15,6 +15,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.decide_verdict import BEFORE_IT_EXPIRES
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State, workflow_of
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.sweep import sweep
@@ -152,7 +153,7 @@ def test_a_stale_worker_does_not_undo_a_decline() -> None:
     call = stale.send(call.do())
     assert call.effect is Effect.SCHEDULE
     approved = env.dependencies.workloads.get(row.id)
-    assert drive(env.dependencies, advance(env.dependencies, approved)).state is State.SCHEDULED
+    assert drive(env.dependencies, advance(DeliveryTurn(env.dependencies, approved))).state is State.SCHEDULED
     steps = decline(env.dependencies, row.id, "wrong month")
     declined = steps.send(next(steps).do())
     declined.do()

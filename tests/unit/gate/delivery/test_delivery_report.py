@@ -13,6 +13,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import delivery_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
@@ -138,7 +139,7 @@ def test_a_report_that_is_refused_is_tried_again_for_a_day(refusal: PortError, m
 
     monkeypatch.setattr(env.memory.objects, "put", refused)
     with pytest.raises(type(refusal)):
-        drive(env.dependencies, advance(env.dependencies, row))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     row = env.dependencies.workloads.get(row.id)
     assert (row.state, row.due_at is None) == (State.PUBLISHED, False)
     assert env.memory.objects.current(LAKE, "staging/") == {}
@@ -155,7 +156,7 @@ def test_what_cannot_be_read_now_is_read_later(monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as patch:
         patch.setattr(type(env.dependencies.history), "entries", lambda *_, **__: (_ for _ in ()).throw(Throttled))
         with pytest.raises(Throttled):
-            drive(env.dependencies, advance(env.dependencies, row))
+            drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     env.memory.clock.sleep(600)
     drive(env.dependencies, sweep(env.dependencies))
 
@@ -170,7 +171,7 @@ def test_a_report_is_written_once() -> None:
     refused_at(
         env,
         Effect.WRITE_REPORT,
-        advance(env.dependencies, row),
+        advance(DeliveryTurn(env.dependencies, row)),
         lambda: env.memory.objects.put(where, b"first", absent=True),
     )
 

@@ -12,6 +12,7 @@ from lakegate.base.errors import LakegateError
 from lakegate.gate.delivery.advance import advance, observe
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.verdict.verdict import ACCEPTING
@@ -48,7 +49,7 @@ def test_a_result_that_is_exchanged_between_two_reads_decides_nothing_mixed(read
     env.memory.objects.read_hooks.append(exchange)
     for _ in range(3):
         with suppress(LakegateError):  # an alarm, which a person looks at
-            drive(env.dependencies, advance(env.dependencies, env.dependencies.workloads.get(row.id)))
+            drive(env.dependencies, advance(DeliveryTurn(env.dependencies, env.dependencies.workloads.get(row.id))))
         env.memory.clock.sleep(3_600)
     after = env.dependencies.workloads.get(row.id)
 
@@ -82,7 +83,7 @@ def test_an_upload_that_is_deleted_while_the_door_looks_at_it_is_judged_by_its_s
     if not is_staged:
         env.lake.pop(f"staging/{row.id}/part-00000.csv")
     env.after_read(LANDING, KEY, 0, lambda _: env.delete(env.uploads[0]))
-    found = observe(env.dependencies, pinned)
+    found = observe(DeliveryTurn(env.dependencies, pinned))
 
     assert found is not None
     assert found.on is on

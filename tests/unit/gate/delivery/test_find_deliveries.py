@@ -15,6 +15,7 @@ from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent, result_of
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Agenda, Workloads
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.commit import append
@@ -88,7 +89,9 @@ def test_a_failed_delivery_is_listed_because_it_still_lies_where_it_landed() -> 
     upload = finished(stage, f"{PREFIX}day.csv")
 
     assert keys(stage) == [(f"{PREFIX}day.csv", State.FAILED)]
-    assert result_of(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload)) is None
+    assert (
+        result_of(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload))) is None
+    )
 
 
 def test_a_failed_replay_is_listed_beside_what_it_replays() -> None:
@@ -120,7 +123,7 @@ def test_a_duplicate_leads_to_who_brought_the_content_first() -> None:
     stage = world_of()
     uploads = [finished(stage, f"{PREFIX}{name}.csv", body) for name, body in DUPLICATED.items()]
     rows = [stage.env.dependencies.workloads.get(each.workload) for each in uploads]
-    firsts = [first_of_content(stage.env.dependencies, row) for row in rows]
+    firsts = [first_of_content(DeliveryTurn(stage.env.dependencies, row)) for row in rows]
 
     assert [row.decision.verdict for row in rows if row.decision] == ["accepted", "rejected", "rejected", "rejected"]
     assert [each and each.id for each in firsts] == [rows[0].id, rows[0].id, None, None]
@@ -134,7 +137,10 @@ def test_a_duplicate_leads_nowhere_for_who_may_not_read_claims(monkeypatch: pyte
     monkeypatch.setattr(Agenda, "owner", Mock(side_effect=AccessDenied("GetItem")))
 
     assert row.decision is not None
-    assert (row.decision.reasons, first_of_content(stage.env.dependencies, row)) == (("duplicate-content",), None)
+    assert (row.decision.reasons, first_of_content(DeliveryTurn(stage.env.dependencies, row))) == (
+        ("duplicate-content",),
+        None,
+    )
 
 
 def test_what_is_gone_is_found_by_its_id_alone() -> None:
@@ -194,8 +200,8 @@ def test_the_result_of_a_decision_is_read() -> None:
     refused = finished(stage, f"{PREFIX}junk.csv", b"%PDF")
     rows = stage.env.dependencies.workloads
 
-    assert b'"attempt":1' in (result_of(stage.env.dependencies, rows.get(judged.workload)) or b"")
-    assert result_of(stage.env.dependencies, rows.get(refused.workload)) is None
+    assert b'"attempt":1' in (result_of(DeliveryTurn(stage.env.dependencies, rows.get(judged.workload))) or b"")
+    assert result_of(DeliveryTurn(stage.env.dependencies, rows.get(refused.workload))) is None
 
 
 def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
@@ -204,7 +210,7 @@ def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
     upload = finished(stage, f"{PREFIX}day.csv")
     stage.env.memory.objects.put(Address(LAKE, f"runs/{upload.workload}/attempt=1/result.json"), b"{}")
     with pytest.raises(Alarm, match="result-differs"):
-        result_of(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload))
+        result_of(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload)))
 
 
 def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from lakegate.gate.delivery.delivery_objects import content
 from lakegate.gate.delivery.delivery_row import Decision, SourceObject
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Alarm, Effect, run
 from lakegate.gate.ports import Address, VersionPage
 from lakegate.gate.sweep import sweep
@@ -205,7 +206,7 @@ def test_a_version_deleted_between_two_looks_of_the_door_is_gone(monkeypatch: py
 
     monkeypatch.setattr(env.memory.objects, "read", gone)
 
-    assert observe(env.dependencies, row._replace(state=State.PINNED)) == transition.VANISHED
+    assert observe(DeliveryTurn(env.dependencies, row._replace(state=State.PINNED))) == transition.VANISHED
 
 
 def test_a_content_without_checksum_is_nobodys() -> None:

@@ -13,6 +13,7 @@ from lakegate.gate.delivery.advance import advance, invocation_ended
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Timing
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.sweep import sweep
@@ -151,7 +152,7 @@ def test_an_answer_of_a_function_that_was_removed_since_counts() -> None:
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
     env.memory.jobs.functions.clear()
-    drive(env.dependencies, advance(env.dependencies, env.dependencies.workloads.get(upload.workload)))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, env.dependencies.workloads.get(upload.workload))))
     row = env.dependencies.workloads.get(upload.workload)
 
     assert (row.state, row.attempt, row.run, row.failed) == (State.PUBLISHED, 1, f"lambda/{row.id}/1", ())
@@ -170,7 +171,7 @@ def test_an_application_that_is_not_there_is_an_error() -> None:
         drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
     row = env.dependencies.workloads.get(upload.workload)
     with pytest.raises(NotFound):
-        drive(env.dependencies, advance(env.dependencies, row))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert (row.state, row.attempt) == (State.SUBMITTING, 1)
 

@@ -11,7 +11,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.publish_data import publish
-from lakegate.gate.delivery.transition import Observation
+from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect
 from lakegate.gate.ledger.blocks import GENESIS, Head
@@ -71,7 +71,7 @@ def test_rows_of_a_split_leave_the_runs_when_their_copies_are_committed() -> Non
     env, row = decided(b"split:12")
     other = f"runs/{row.id}/attempt=0/rows/accepted/x.csv"
     env.memory.objects.put(Address(LAKE, other), b"x")
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     kept = [key.rpartition("/")[2] for key in env.memory.objects.current(LAKE, "runs/")]
     assert sorted(kept) == ["report.html", "request.json", "result.json", "row.json"]
@@ -82,12 +82,15 @@ def test_rows_of_a_split_leave_the_runs_when_their_copies_are_committed() -> Non
 def test_a_late_worker_that_finds_no_bytes_has_been_overtaken(body: bytes) -> None:
     """Another worker has copied, committed and deleted them; what is deleted expires."""
     env, row = decided(body)
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     assert row.staged is not None
     env.memory.objects.delete(Address(LAKE, row.staged.key, row.staged.version))
 
     with pytest.raises(ConcurrentUpdate):
-        drive(env.dependencies, publish(env.dependencies, row, State.PUBLISHED, Observation(Outcome.ACCEPTED)))
+        drive(
+            env.dependencies,
+            publish(DeliveryTurn(env.dependencies, row), State.PUBLISHED, Observation(Outcome.ACCEPTED)),
+        )
 
 
 def test_rows_that_are_lost_raise_an_alarm() -> None:
@@ -133,7 +136,7 @@ def test_an_expired_staging_copy_is_taken_from_landing() -> None:
     env, row = decided()
     assert row.staged is not None
     env.memory.objects.delete(Address(LAKE, row.staged.key, row.staged.version))
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert State.PUBLISHED is env.dependencies.workloads.get(row.id).state
 
@@ -154,7 +157,7 @@ def test_a_head_that_moves_is_followed_and_then_left_to_the_sweep(monkeypatch: p
     monkeypatch.setattr(Ledger, "head", stale)
     monkeypatch.setattr(Ledger, "commit", refuse_head)
     with pytest.raises(TransactionConflict):
-        drive(env.dependencies, advance(env.dependencies, row))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert len(asked) == 20
     assert State.DECIDED is env.dependencies.workloads.get(row.id).state
@@ -169,7 +172,7 @@ def test_a_commit_that_lost_its_decision_is_overtaken(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Ledger, "commit", refuse_state)
 
-    assert drive(env.dependencies, advance(env.dependencies, row)) == row
+    assert drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row))) == row
     assert env.memory.chains == {}
 
 
@@ -185,7 +188,7 @@ def test_a_manifest_that_moves_is_left_to_the_sweep(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(env.memory.objects, "put", moving)
     with pytest.raises(TransactionConflict):
-        drive(env.dependencies, advance(env.dependencies, row))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     assert State.PUBLISHED is env.dependencies.workloads.get(row.id).state
 
@@ -198,7 +201,7 @@ def test_a_late_commit_of_a_delayed_worker_is_no_second_block() -> None:
         env.memory.clock.sleep(3_600)
         drive(env.dependencies, sweep(env.dependencies))
 
-    left = refused_at(env, Effect.COMMIT, advance(env.dependencies, row), others)
+    left = refused_at(env, Effect.COMMIT, advance(DeliveryTurn(env.dependencies, row)), others)
 
     assert left == env.dependencies.workloads.get(row.id)
     assert len(env.dependencies.ledger.blocks("orders/lines_v1")) == 1
@@ -207,7 +210,7 @@ def test_a_late_commit_of_a_delayed_worker_is_no_second_block() -> None:
 def test_a_token_means_one_transaction_for_ten_minutes() -> None:
     """Within them another content is refused; after them the conditions decide again."""
     env, row = decided()
-    steps = advance(env.dependencies, row)
+    steps = advance(DeliveryTurn(env.dependencies, row))
     call = next(steps)
     while call.effect is not Effect.COMMIT:
         call = steps.send(call.do())

@@ -16,6 +16,7 @@ from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.commit import TRIES
@@ -315,7 +316,7 @@ def test_an_unrouted_delivery_is_judged_by_the_only_dataset_of_the_version() -> 
 def test_a_version_that_the_registry_does_not_know_counts_as_retired() -> None:
     """Fail closed: no delivery is accepted by what nobody published."""
     env, row = quarantined()
-    route = route_of(env.dependencies, row._replace(chosen=ChosenVersion(LINE, "9.0.0", "p")))
+    route = route_of(DeliveryTurn(env.dependencies, row._replace(chosen=ChosenVersion(LINE, "9.0.0", "p"))))
 
     assert route is not None
     assert (route.line, route.version, route.status) == (LINE, "9.0.0", "retired")

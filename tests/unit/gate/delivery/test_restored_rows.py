@@ -8,6 +8,7 @@ from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.publish_data import _commit
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.sweep import sweep
@@ -86,7 +87,7 @@ def test_a_worker_that_dies_meanwhile_leaves_it_to_the_next(how: str) -> None:
     """Before or after the one write; the message may come once more, under its id."""
     env, rows = lived(b"good:1")
     set_back(env, rows[-1])
-    steps = advance(env.dependencies, rows[-1])
+    steps = advance(DeliveryTurn(env.dependencies, rows[-1]))
     call = next(steps)
     assert call.effect is Effect.SETTLE
     if how == "after":
@@ -100,11 +101,11 @@ def test_a_worker_that_dies_meanwhile_leaves_it_to_the_next(how: str) -> None:
 def test_a_commit_that_meets_its_own_block_ends_the_row() -> None:
     """Also a worker that looked before anybody had committed: the condition of the transaction is the ledger's own."""
     env, row = decided()
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     (block,) = env.memory.chains[LINE]
     assert isinstance(block, Block)
     set_back(env, row)
-    drive(env.dependencies, _commit(env.dependencies, row, State.PUBLISHED, None, block.objects))
+    drive(env.dependencies, _commit(DeliveryTurn(env.dependencies, row), State.PUBLISHED, None, block.objects))
 
     assert blocks(env) == [(row.id, 0)]
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED

@@ -18,6 +18,7 @@ from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Batch, Batches, Member, Workloads
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address, JobState
@@ -302,7 +303,7 @@ def test_members_without_bytes_share_equally() -> None:
     members = ["/".join(map(str, each)) for each in empty]
     env.memory.table.write(Update(workloads_key("batch", batch.id), sets={"members": members}))
 
-    assert small_file_batches.share_of(env.dependencies, row) == 0.5
+    assert small_file_batches.share_of(DeliveryTurn(env.dependencies, row)) == 0.5
 
 
 def test_the_run_of_a_batch_is_told_its_requests_and_may_touch_no_others() -> None:

@@ -16,6 +16,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.manifest_documents import AcceptedDelivery
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ledger import compare_objects
 from lakegate.gate.ledger.blocks import LedgerObject
@@ -211,7 +212,7 @@ def test_another_line_whose_name_begins_alike_is_not_looked_at() -> None:
 def test_a_delivery_on_its_way_to_its_place_is_not_extra() -> None:
     """It is decided and copied, and the commit comes next."""
     env, row = decided()
-    steps = advance(env.dependencies, row)
+    steps = advance(DeliveryTurn(env.dependencies, row))
     call = next(steps)
     assert call.effect is Effect.COPY
     call.do()

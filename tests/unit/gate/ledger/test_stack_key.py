@@ -10,6 +10,7 @@ from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ledger.blocks import Record
 from lakegate.gate.ledger.commit import append
@@ -43,7 +44,7 @@ def signed(env: Environment) -> dict[str, int]:
 
 
 def delivered(env: Environment, row: Workload) -> None:
-    drive(env.dependencies, advance(env.dependencies, row))
+    drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
 
 
@@ -123,7 +124,7 @@ def test_two_workers_name_a_key_once() -> None:
     def others() -> None:
         delivered(env, another(env))
 
-    refused_at(env, Effect.RECORD, advance(env.dependencies, row), others)
+    refused_at(env, Effect.RECORD, advance(DeliveryTurn(env.dependencies, row)), others)
 
     assert [each.kind for each in env.memory.ledger.blocks(LINE)] == ["key", "published", "published"]
     assert signed(env) == {ONE.name: 3}
@@ -138,7 +139,7 @@ def test_a_person_who_records_meanwhile_only_delays_the_key() -> None:
     def others() -> None:
         drive(env.dependencies, append(env.dependencies, "replay", LINE, content, "e" * 64))
 
-    refused_at(env, Effect.RECORD, advance(env.dependencies, row), others)
+    refused_at(env, Effect.RECORD, advance(DeliveryTurn(env.dependencies, row)), others)
 
     assert [each.kind for each in env.memory.ledger.blocks(LINE)] == ["replay", "key", "published"]
     assert signed(env) == {ONE.name: 2}
@@ -148,7 +149,7 @@ def test_a_worker_that_stops_after_it_named_the_key_is_continued() -> None:
     """Sweep finds the key named, and commits."""
     env, row = decided()
     signing(env, ONE)
-    steps = advance(env.dependencies, row)
+    steps = advance(DeliveryTurn(env.dependencies, row))
     call = next(steps)
     while call.effect is not Effect.RECORD:
         call = steps.send(call.do())
@@ -179,6 +180,6 @@ def test_a_key_that_is_replaced_meanwhile_signs_nothing_more(monkeypatch: pytest
 
     monkeypatch.setattr(Ledger, "key", replaced)
     with pytest.raises(Alarm, match="signing-key-differs"):
-        drive(env.dependencies, advance(env.dependencies, other))
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, other)))
 
     assert signed(env) == {ONE.name: 3, TWO.name: 0}

@@ -13,6 +13,7 @@ from lakegate.features.odf.slice_turns import turn_key
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix
 from lakegate.gate.ledger.blocks import Record, deliveries
@@ -57,7 +58,7 @@ def answered(lakegate: Lakegate, workload: str) -> Workload:
 
 
 def advanced(lakegate: Lakegate, row: Workload) -> Workload:
-    return run(advance(lakegate.dependencies, row), lakegate.dependencies.clock)
+    return run(advance(DeliveryTurn(lakegate.dependencies, row)), lakegate.dependencies.clock)
 
 
 @pytest.fixture

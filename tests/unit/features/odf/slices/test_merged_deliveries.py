@@ -14,6 +14,7 @@ from lakegate.gate.delivery.attempt_request import accepted_objects
 from lakegate.gate.delivery.delivery_row import FailureCause, Referred, replay_id
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key, state_key
 from lakegate.gate.ledger.blocks import Block
@@ -58,7 +59,7 @@ def test_a_result_that_is_not_merged_as_the_line_is_the_jobs_failure(change: dic
     if change.get("merge"):
         change = {"merge": document["merge"] | change["merge"]}
     swapped(line.env, where, json.dumps(document | change).encode())
-    drive(line.env.dependencies, advance(line.env.dependencies, row))
+    drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row)))
 
     assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
 
@@ -196,6 +197,6 @@ def test_a_result_whose_slices_are_not_the_events_is_the_jobs_failure(change: di
     if change.get("snapshot"):
         change = {"snapshot": merge["snapshot"] | change["snapshot"]}
     swapped(line.env, where, json.dumps(document | {"merge": merge | change}).encode())
-    drive(line.env.dependencies, advance(line.env.dependencies, row))
+    drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row)))
 
     assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]

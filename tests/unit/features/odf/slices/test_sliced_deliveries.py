@@ -15,6 +15,7 @@ from lakegate.features.validator_api.validation_run import data_at
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import destination_key, manifest_key
 from lakegate.gate.ledger.blocks import Block, LedgerSlice, digest, from_json, to_json
 from lakegate.gate.ports import Address
@@ -149,7 +150,7 @@ def test_a_delivery_waits_for_the_commit_of_the_one_before_it() -> None:
     (row,) = line.rows()
     line.env.memory.put_turn(LINE, 0, "another delivery")
 
-    assert drive(line.env.dependencies, advance(line.env.dependencies, row)) == row
+    assert drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row))) == row
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_a_lost_turn_raises_an_alarm() -> None:
     """A decided delivery whose turn somebody took away is not committed."""
     line = judged(b"good:1")
     (row,) = line.rows()
-    steps = advance(line.env.dependencies, row)
+    steps = advance(DeliveryTurn(line.env.dependencies, row))
     next(steps).do()
     steps.close()
     line.env.memory.put_turn(LINE, 6)
@@ -184,7 +185,7 @@ def test_a_result_without_its_slices_is_the_jobs_failure(slices: list[Any] | Non
     document = json.loads(line.env.dependencies.objects.read(Address(LAKE, where)))
     document["slices"] = document["slices"] * 2 if slices is None else slices
     swapped(line.env, where, json.dumps(document).encode())
-    drive(line.env.dependencies, advance(line.env.dependencies, row))
+    drive(line.env.dependencies, advance(DeliveryTurn(line.env.dependencies, row)))
 
     assert [each.cause for each in line.rows()[0].failed] == [FailureCause.WRONG_RESULT]
 
