@@ -212,7 +212,10 @@ def signature_of(head: bytes) -> tuple[str, str]:
     begun, head = head, _without_skippable(head)
     if begun and not head:
         return Compression.ZSTD.value, f"{Compression.ZSTD.value}-compressed"
-    known = {spec.signature: (each.value, f"{each.value}-compressed") for each, spec in COMPRESSIONS.items()}
+    known = {
+        spec.signature: (compression.value, f"{compression.value}-compressed")
+        for compression, spec in COMPRESSIONS.items()
+    }
     known |= {spec.signature: (each.value, spec.title) for each, spec in FORMATS.items()}
     found = (kind for signature, kind in (known | FOREIGN | known).items() if signature and head.startswith(signature))
     return next(found, None) or _deeper(head) or (Compression.NONE.value, "")
@@ -370,7 +373,7 @@ _CONTROLS = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))} - set("\t
 
 def readable_in(content: bytes, declared: str) -> str | None:
     """A common encoding that decodes bytes that the declared one cannot decode; None if there is none."""
-    return next((each for each in _ENCODINGS if each != declared and _reads(content, each)), None)
+    return next((encoding for encoding in _ENCODINGS if encoding != declared and _reads(content, encoding)), None)
 
 
 def _reads(content: bytes, encoding: str) -> bool:

@@ -51,7 +51,7 @@ _INVISIBLE = re.compile(r"[\s\u00a0\u200b\u200c\u200d\ufeff]+")
 def plain(name: str) -> str:
     """A name without spaces, case, accents, separators and quotes."""
     letters = unicodedata.normalize("NFKD", name[:LONGEST_COMPARED]).casefold()
-    return "".join(each for each in letters if each.isalnum())[:LONGEST_COMPARED]
+    return "".join(letter for letter in letters if letter.isalnum())[:LONGEST_COMPARED]
 
 
 def renamed(found: Iterable[str], lacking: Iterable[str], physical: Mapping[str, str] = NO_NAMES) -> dict[str, str]:
@@ -173,10 +173,10 @@ def why_no_keys(
         return f"the keys have {differ_in(pairs, physical)}: {shown_pairs(pairs)}"
     for key in keys:
         values = [record[key] for record in records if key in record]
-        inner = next((each[0] if isinstance(each, list) else each for each in values if each), None)
+        inner = next((value[0] if isinstance(value, list) else value for value in values if value), None)
         if isinstance(inner, dict) and renamed(inner, declared):
             shown = key if _KEY.fullmatch(key) else mask(key)
-            if any(isinstance(each, list) for each in values):
+            if any(isinstance(value, list) for value in values):
                 return f"the records are a list in the key {shown!r} of one object: write each of them as a record of its own"
             return f"each record is wrapped in the key {shown!r}: write the inner object alone"
     return f"the records have none of the declared keys ({named(declared)}): is the file of this dataset?"
@@ -235,7 +235,7 @@ def _one_column(text: _Text) -> str | None:
 
 
 def _data(text: _Text) -> str | None:
-    if any(_VALUE.fullmatch(each.strip()) for each in text.cells(text.line)):
+    if any(_VALUE.fullmatch(cell.strip()) for cell in text.cells(text.line)):
         words = "the first line holds values, and names none of the declared columns: the file needs a header line"
         return f"{words} ({named(text.declared)}), or the contract csv.header: false"
     return None
@@ -314,7 +314,7 @@ def first_line(head: bytes, csv: Csv) -> str:
 
 def refuse_header(line: str, csv: Csv, declared: tuple[str, ...]) -> None:
     """UnreadableError where the first record is a header, although the contract declares none."""
-    found = [plain(each) for each in cells(line, csv.delimiter, csv.quote)]
+    found = [plain(cell) for cell in cells(line, csv.delimiter, csv.quote)]
     names = set(found)
     if len(found) == len(names) > 1 and names <= {plain(each) for each in declared}:
         words = "the first line names the declared columns, although the contract declares csv.header: false"
@@ -349,7 +349,7 @@ def columns_of(
 
 def header_of(line: str, plan: Plan, head: bytes = b"") -> Columns:
     """The header's columns against those of a plan (`columns_of`), by their paths."""
-    declared = {each.column: each.physical for each in plan.columns}
+    declared = {column.column: column.physical for column in plan.columns}
     found = columns_of(line, plan.csv, tuple(declared), head, {name: each for name, each in declared.items() if each})
     return replace(
         found, found=plan.paths_of(found.found), absent=plan.paths_of(found.absent), extra=plan.paths_of(found.extra)

@@ -94,7 +94,7 @@ def completed_by_success(versions: Iterable[PartVersion], completed: datetime, b
 
 def completed_by_quiet(versions: Iterable[PartVersion]) -> ChosenParts:
     """The parts of a delivery that nothing but time completes: the current versions."""
-    return _counted([each for each in versions if each.current], "")
+    return _counted([version for version in versions if version.current], "")
 
 
 def completed_by_manifest(versions: Iterable[PartVersion], body: bytes, *, may_arrive: bool) -> ChosenParts:
@@ -199,6 +199,6 @@ def _counted(parts: list[PartVersion], none: str) -> ChosenParts:
 def _by_name(versions: Iterable[PartVersion]) -> Iterable[tuple[PartVersion, list[PartVersion]]]:
     """The newest version of each name, and all of them."""
     names: dict[str, list[PartVersion]] = {}
-    for each in versions:
-        names.setdefault(each.name, []).append(each)
+    for version in versions:
+        names.setdefault(version.name, []).append(version)
     return [(of_name[0], of_name) for of_name in names.values()]

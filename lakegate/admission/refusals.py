@@ -68,9 +68,9 @@ def refused_rules(plan: bytes, reasons: Sequence[str]) -> tuple[BrokenRule, ...]
     """
     rules = {f"{check.id}: ": check.rule for check in Plan.from_bytes(plan).checks}
     named = (
-        next((rule for begin, rule in rules.items() if each.startswith(begin)), code_of(each))
-        for each in reasons
-        if not is_code(each)
+        next((rule for begin, rule in rules.items() if reason.startswith(begin)), code_of(reason))
+        for reason in reasons
+        if not is_code(reason)
     )
     return tuple(BrokenRule(rule[:LONGEST_RULE], "fail") for rule in dict.fromkeys(named))[:MAX_RULES]
 

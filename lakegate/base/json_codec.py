@@ -136,7 +136,7 @@ class DecodeError(ValueError):
         """The place as a JSON Pointer (RFC 6901); of an unknown member, which `place` does not name, that of the member."""
         unknown = self.requirement[:1] if self.rule == "additionalProperties" else ()
         steps = (*reversed(self.steps), *unknown)
-        return "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in steps)
+        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
     def below(self, step: str | int) -> Self:
         """The same violations, seen from the object or array around them."""
@@ -148,7 +148,7 @@ class DecodeError(ValueError):
 
 def _together(errors: list[DecodeError]) -> DecodeError:
     """The first of some errors, with the others."""
-    _, *others = (one for each in errors for one in (each, *each.others))
+    _, *others = (one for error in errors for one in (error, *error.others))
     errors[0].others = tuple(others[: MOST_ERRORS - 1])
     return errors[0]
 
@@ -210,9 +210,13 @@ def _dataclass_encoder(cls: Json) -> Convert:
     kind = tag(cls)
     own = {} if kind is None else {"kind": kind}
     names = [
-        (each.metadata.get(DOCUMENT_NAME, each.name), each.name, each.default if OMITTED in each.metadata else MISSING)
-        for each in fields(cls)
-        if "unwritten" not in each.metadata
+        (
+            field.metadata.get(DOCUMENT_NAME, field.name),
+            field.name,
+            field.default if OMITTED in field.metadata else MISSING,
+        )
+        for field in fields(cls)
+        if "unwritten" not in field.metadata
     ]
 
     place = _open_place(cls)
@@ -231,7 +235,7 @@ def _dataclass_encoder(cls: Json) -> Convert:
 
 def _open_place(cls: Json) -> str:
     """The name of the field that keeps what a dataclass does not know; empty where it has none."""
-    return next((each.name for each in fields(cls) if "extensions" in each.metadata), "")
+    return next((field.name for field in fields(cls) if "extensions" in field.metadata), "")
 
 
 def _same(value: Json) -> Json:
@@ -261,13 +265,13 @@ class DocumentField:
 def members_of(cls: type) -> tuple[DocumentField, ...]:
     """The fields of a dataclass."""
     hints = typing.get_type_hints(cls, include_extras=True)
-    written = (each for each in fields(typing.cast("Json", cls)) if "unwritten" not in each.metadata)
+    written = (field for field in fields(typing.cast("Json", cls)) if "unwritten" not in field.metadata)
     return tuple(_member(each, hints[each.name]) for each in written)
 
 
 def _member(field: Field[Json], hint: Json) -> DocumentField:
     if OMITTED in field.metadata and field.default is None:
-        (hint,) = (each for each in typing.get_args(hint) if each is not types.NoneType)
+        (hint,) = (member for member in typing.get_args(hint) if member is not types.NoneType)
     is_constant = _origin(hint) is typing.Literal and len(typing.get_args(hint)) == 1
     has_default = field.default is not MISSING or field.default_factory is not MISSING
     return DocumentField(
@@ -284,7 +288,7 @@ def limits(hint: Json) -> tuple[Json, Constraints]:
     if _origin(hint) is not Annotated:
         return hint, {}
     base, *constraints = typing.get_args(hint)
-    return base, {type(each): each for each in constraints}
+    return base, {type(constraint): constraint for constraint in constraints}
 
 
 def annotated(base: Json, constraints: Constraints) -> Json:
@@ -302,7 +306,7 @@ def decoder(hint: Json, *, strict: bool) -> Convert:
     kind = _origin(base) or base
     if Permitted in constraints:
         inner = decoder(base, strict=strict)
-        return _choice_decoder({each: inner(each) for each in constraints[Permitted].values})
+        return _choice_decoder({value: inner(value) for value in constraints[Permitted].values})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _choice_decoder({each.value: each for each in kind})
     if is_dataclass(kind):
@@ -314,7 +318,7 @@ def decoder(hint: Json, *, strict: bool) -> Convert:
 
 def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Convert:
     members = typing.get_args(hint)
-    present = [each for each in members if each is not types.NoneType]
+    present = [member for member in members if member is not types.NoneType]
     if len(present) == 1:
         inner = decoder(annotated(present[0], constraints), strict=strict)
     elif all(map(is_dataclass, present)):
@@ -328,10 +332,10 @@ def _union_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
 
 def _object_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
     """Of dataclasses, which the constant of one key tells apart: their tag, or their first field."""
-    key, by_kind = "kind", {tag(each): decoder(each, strict=strict) for each in members}
+    key, by_kind = "kind", {tag(member): decoder(member, strict=strict) for member in members}
     if tag(members[0]) is None:
         key = members_of(members[0])[0].key
-        by_kind = {typing.get_args(members_of(each)[0].hint)[0]: decoder(each, strict=strict) for each in members}
+        by_kind = {typing.get_args(members_of(member)[0].hint)[0]: decoder(member, strict=strict) for member in members}
 
     def decoded(document: Json) -> Json:
         if type(document) is not dict:
@@ -349,11 +353,11 @@ def _object_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
 def _type_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
     """Of hints whose values have different types in JSON; at most one is a dataclass."""
     by_type: dict[type, Convert] = {}
-    for each in members:
-        base, _ = limits(each)
+    for member in members:
+        base, _ = limits(member)
         kind = dict if is_dataclass(base) else _origin(base) or base
         for one in _FORMS[kind]:
-            by_type[one] = decoder(each, strict=strict)
+            by_type[one] = decoder(member, strict=strict)
     names = sorted({TYPES[tuple if each is list else each] for each in by_type})
 
     def decoded(document: Json) -> Json:
@@ -366,7 +370,7 @@ def _type_of_union_decoder(members: list[Json], *, strict: bool) -> Convert:
 
 
 def _literal_decoder(hint: Json, _: Constraints, **_mode: bool) -> Convert:
-    return _choice_decoder({each: each for each in typing.get_args(hint)})
+    return _choice_decoder({member: member for member in typing.get_args(hint)})
 
 
 def _decimal_decoder(_: Json, constraints: Constraints, *, strict: bool) -> Convert:
@@ -446,7 +450,7 @@ def _array_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
     elements, bounds, is_unique = typing.get_args(hint), constraints.get(Bounds, Bounds()), Unique in constraints
     if elements[-1] is not Ellipsis:
         bounds = Bounds(len(elements), len(elements))
-    own = [decoder(each, strict=strict) for each in elements if each is not Ellipsis]
+    own = [decoder(element, strict=strict) for element in elements if element is not Ellipsis]
     same = own[0] if len(set(own)) == 1 else None
     least, most = bounds.least or 0, math.inf if bounds.most is None else bounds.most
 
@@ -474,7 +478,7 @@ def _array_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Con
 
 
 def _object_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Convert:
-    key, item = (decoder(each, strict=strict) for each in typing.get_args(hint))
+    key, item = (decoder(member, strict=strict) for member in typing.get_args(hint))
     bounds = constraints.get(Bounds, Bounds())
     least, most = bounds.least or 0, math.inf if bounds.most is None else bounds.most
 

@@ -165,7 +165,7 @@ def dataset_name(name: str) -> str:
 def lasting(seconds: Fraction) -> str:
     """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
     units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-    size, name = next((each for each in units if abs(seconds) >= 2 * each[0]), (1, "second"))
+    size, name = next((unit for unit in units if abs(seconds) >= 2 * unit[0]), (1, "second"))
     return limited(f"{float(seconds / size):.4g}", name)
 
 
@@ -185,9 +185,9 @@ def matches_pieces(name: str, pieces: list[str]) -> bool:
     at, end = len(first), len(name) - len(last)
     if at > end or not name.startswith(first) or not name.endswith(last):
         return False
-    for each in pieces[1:-1]:
-        found = name.find(each, at, end)
+    for piece in pieces[1:-1]:
+        found = name.find(piece, at, end)
         if found < 0:
             return False
-        at = found + len(each)
+        at = found + len(piece)
     return True

@@ -246,7 +246,7 @@ class Dataset:
         Two, where a column has a name that is also the path of a nested field: the quoted forms of both are unambiguous.
         """
         paths = (text, path_of(steps_of(text) or (f".{text}",)), column_path(text))
-        return tuple(found for each in dict.fromkeys(paths) if (found := self.field(each)) is not None)
+        return tuple(found for path in dict.fromkeys(paths) if (found := self.field(path)) is not None)
 
     @cached_property
     def _by_path(self) -> dict[FieldPath, Field]:
@@ -357,7 +357,7 @@ class Contract:
 
     def dataset(self, name: str) -> Dataset | None:
         """The dataset of that name, or None."""
-        return next((each for each in self.datasets if each.name == name), None)
+        return next((dataset for dataset in self.datasets if dataset.name == name), None)
 
 
 def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset | None]:
@@ -387,12 +387,12 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
     about = contract.about
     yield "owner", about.owner or ""
     yield "domain", _text(about.sections.get("domain"))
-    yield from (("tag", each) for each in about.tags)
+    yield from (("tag", tag) for tag in about.tags)
     for name in ("producer", "consumer"):
         section = about.sections.get(name)
         yield name, _text(section.get("name") if isinstance(section, Mapping) else section)
-    yield from ((PULL, each.name) for each in contract.datasets if each.policy.pull)
-    scheduled = (each for each in contract.datasets if any(rule.schedule for rule in each.rules))
+    yield from ((PULL, dataset.name) for dataset in contract.datasets if dataset.policy.pull)
+    scheduled = (dataset for dataset in contract.datasets if any(rule.schedule for rule in dataset.rules))
     yield from ((REVALIDATED, each.name) for each in scheduled)
 
 

@@ -21,14 +21,14 @@ _HASHES: Final = re.compile(r"(?<![^/])[0-9a-f]{64}/|(?<=[0-9]{6}Z-)[0-9a-f]{12}
 def pattern_of(written: str) -> re.Pattern[str] | None:
     """The pattern of a time in a name; None where the text is none. Its groups are named after the parts of the time."""
     parts = _PART.findall(written)
-    own = [each for each in parts if each != "%"]
+    own = [part for part in parts if part != "%"]
     finer = [each in own for each in _FINER]
     if len(written) > LONGEST or not set("Ymd") <= set(own) <= set(_DIGITS) or len(set(own)) != len(own):
         return None
     if finer != sorted(finer, reverse=True):  # minutes without hours are no time
         return None
     pieces = _PART.split(written)
-    found = [re.escape(each) if at % 2 == 0 else _group(each) for at, each in enumerate(pieces)]
+    found = [re.escape(piece) if at % 2 == 0 else _group(piece) for at, piece in enumerate(pieces)]
     return re.compile("".join(found), re.ASCII)
 
 
@@ -41,7 +41,7 @@ def time_in(written: str, name: str) -> datetime | None:
     pattern = pattern_of(written)
     for found in reversed(list(pattern.finditer(_HASHES.sub("", name))) if pattern else []):
         try:
-            return datetime(*(int(found[each]) for each in _DIGITS if each in found.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
+            return datetime(*(int(found[digit]) for digit in _DIGITS if digit in found.groupdict()), tzinfo=UTC)  # type: ignore[misc, arg-type]  # six numbers at most
         except ValueError:
             continue
     return None

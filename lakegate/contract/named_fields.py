@@ -21,7 +21,7 @@ class _WrittenName(str):
 
 def written_names(texts: Iterable[str]) -> tuple[FieldPath, ...]:
     """The fields of a rule as its document names them: by path or, of columns, by name."""
-    return tuple(FieldPath(_WrittenName(each)) for each in texts)
+    return tuple(FieldPath(_WrittenName(text)) for text in texts)
 
 
 def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -> Iterator[Rule]:
@@ -30,7 +30,7 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -
     A text that names two fields is added to `errors`.
     """
     for rule in rules:
-        if not any(isinstance(each, _WrittenName) for each in rule.fields):
+        if not any(isinstance(field, _WrittenName) for field in rule.fields):
             yield rule
             continue
         paths = []
@@ -44,13 +44,13 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -
 
 def ambiguous(text: str, paths: Iterable[FieldPath]) -> str:
     """The message for a text that names several fields."""
-    ways = " or ".join(shown(spelled_out(each)) for each in paths)
+    ways = " or ".join(shown(spelled_out(path)) for path in paths)
     return f"The name {shown(text)} is that of a column and the path of a nested field: write {ways}."
 
 
 def in_dataset(element: str, datasets: Collection[str]) -> tuple[str, str]:
     """Dataset and field of `orders.placed_at`; the field is empty where there is none. Names of datasets may have points."""
-    known = [each for each in datasets if element == each or element.startswith(f"{each}.")]
+    known = [dataset for dataset in datasets if element == dataset or element.startswith(f"{dataset}.")]
     if not known:
         table, _, field = element.partition(".")
         return table, field

@@ -103,7 +103,7 @@ _ARRAYS = tuple(
 
 def element_of(text: str | None) -> str | None:
     """The physical type of an array's elements: `int` of `int[]`, `int[3]`, `INT ARRAY`, `ARRAY<INT>`; None of other types."""
-    found = (each.fullmatch((text or "").strip()) for each in _ARRAYS)
+    found = (array.fullmatch((text or "").strip()) for array in _ARRAYS)
     return next((each[1].strip() for each in found if each), None)
 
 

@@ -202,7 +202,7 @@ def to_cron(text: str) -> str:
     if year != "*" or re.search(r"[LW#]", day + weekday):
         return ""
     if weekday != "?":
-        written[4] = ",".join(str(each - 1) for each in sorted(_numbers(4, weekday)))
+        written[4] = ",".join(str(number - 1) for number in sorted(_numbers(4, weekday)))
     return " ".join(written)
 
 

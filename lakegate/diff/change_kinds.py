@@ -292,7 +292,7 @@ class VersionComparison:
     @property
     def bump(self) -> Bump:
         """The largest bump that a change needs."""
-        return max((each.bump for each in self.changes), default=Bump.NONE)
+        return max((change.bump for change in self.changes), default=Bump.NONE)
 
     @property
     def declared(self) -> Bump | None:
@@ -314,11 +314,11 @@ class VersionComparison:
     def responsible(self) -> tuple[Change, ...]:
         """The changes that the declared bump does not cover."""
         found = self.declared or Bump.NONE
-        return tuple(each for each in self.changes if each.bump > found)
+        return tuple(change for change in self.changes if change.bump > found)
 
     def to_json(self) -> dict[str, object]:
         """The comparison as a document of the schema `diff.json`."""
-        changes = tuple(each.document for each in self.changes)
+        changes = tuple(change.document for change in self.changes)
         own = (self.bump, self.declared, self.sufficient, self.ok)
         document: dict[str, object] = encode(DiffDocument(FORMAT, self.old, self.new, *own, changes))
         return document

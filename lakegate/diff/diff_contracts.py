@@ -77,7 +77,7 @@ def _deprecation(old: About, new: About) -> Iterator[Change]:
 
 
 def _servers(old: Contract, new: Contract) -> Iterator[Change]:
-    before, after = ({each.name: _settings(each) for each in side.about.servers} for side in (old, new))
+    before, after = ({server.name: _settings(server) for server in side.about.servers} for side in (old, new))
     for name in sorted(before.keys() | after.keys()):
         yield from _unless_same(f"servers.{name}", "server", before.get(name), after.get(name))
 
@@ -93,7 +93,8 @@ def compare(old: ContractVersion, new: ContractVersion) -> VersionComparison:
     """All differences between two versions, the larger bump first, each once."""
     changes = dict.fromkeys(_changes(old, new))
     ordered = sorted(
-        changes, key=lambda each: (-each.bump.rank, each.path, each.kind, each.before or "", each.after or "")
+        changes,
+        key=lambda change: (-change.bump.rank, change.path, change.kind, change.before or "", change.after or ""),
     )
     return VersionComparison(old.contract.version, new.contract.version, tuple(ordered))
 
@@ -149,7 +150,7 @@ def _of_dataset(
 
 def _all_names(fields: Iterable[Field]) -> frozenset[str]:
     """The paths of fields, and of all fields inside them."""
-    return frozenset(each.name for each in with_parts(fields))
+    return frozenset(part.name for part in with_parts(fields))
 
 
 def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
@@ -177,9 +178,9 @@ def _renamed_fields(
 ) -> tuple[Field, ...]:
     """The fields that are still where they were, by their new paths."""
     return tuple(
-        replace(each, name=paths.get(each.name, each.name), parts=_renamed_fields(each.parts, paths, away))
-        for each in fields
-        if each.name not in away
+        replace(field, name=paths.get(field.name, field.name), parts=_renamed_fields(field.parts, paths, away))
+        for field in fields
+        if field.name not in away
     )
 
 

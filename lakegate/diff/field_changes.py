@@ -96,7 +96,7 @@ class _Pairing:
             self.found.removed = [each for each in self.found.removed if each is not old]
             self.found.added = [each for each in self.found.added if each is not new]
             self._add(old, new)
-            inside = {id(each) for each in with_parts(moved)}
+            inside = {id(part) for part in with_parts(moved)}
             before = [each for each in before if id(each) not in inside]
             after = [each for each in after if id(each) not in inside]
 
@@ -108,7 +108,7 @@ class _Pairing:
         self, old: tuple[Field, ...], new: tuple[Field, ...], removed: list[Field], added: list[Field]
     ) -> tuple[list[tuple[Field, Field]], list[Field], list[Field]]:
         """A field is renamed if the type is the same, and the physical name, the description, or the place and description."""
-        places = {id(each): place for fields in (old, new) for place, each in enumerate(fields)}
+        places = {id(field): place for fields in (old, new) for place, field in enumerate(fields)}
 
         def signature(each: Field) -> tuple[Hashable, ...]:
             return self._kind(each), tuple(map(_step, each.parts))
@@ -260,11 +260,11 @@ def _orders(old: Dataset, new: Dataset, pairs: FieldPairs) -> Iterator[Change]:
         if was != now:
             yield Change(path, "field-order", text_of(was), text_of(now))
     if _has_no_header(old) or _has_no_header(new):
-        places = {paths.get(each.name): place for place, each in enumerate(old.fields, start=1)}
-        for place, each in enumerate(new.fields, start=1):
-            before_place = places.get(each.name, place)
+        places = {paths.get(field.name): place for place, field in enumerate(old.fields, start=1)}
+        for place, field in enumerate(new.fields, start=1):
+            before_place = places.get(field.name, place)
             if before_place != place:
-                yield Change(f"{new.name}.{each.name}", "field-position", str(before_place), str(place))
+                yield Change(f"{new.name}.{field.name}", "field-position", str(before_place), str(place))
 
 
 def _has_no_header(dataset: Dataset) -> bool:

@@ -115,7 +115,7 @@ def _properties_without(*names: str) -> Part:
 
     def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
         items = value if isinstance(value, list) else []
-        return [each for each in items if not (isinstance(each, dict) and each.get("property") in names)]
+        return [item for item in items if not (isinstance(item, dict) and item.get("property") in names)]
 
     return part
 
@@ -128,18 +128,18 @@ def _members(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
 def _not_columns(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     """Measures and dimensions, which are not delivered."""
     items = value if isinstance(value, list) else []
-    return [each for each in items if isinstance(each, dict) and each.get("semanticType", COLUMN) != COLUMN]
+    return [item for item in items if isinstance(item, dict) and item.get("semanticType", COLUMN) != COLUMN]
 
 
 def _other_tags(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     items = value if isinstance(value, list) else []
-    return [each for each in items if str(each).casefold() != PERSONAL]
+    return [item for item in items if str(item).casefold() != PERSONAL]
 
 
 def _labels(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     """Labels beside the values of an `enum`."""
     items = value if isinstance(value, list) else []
-    labels: list[Plain] = [_without("value")(each, {}) for each in items]
+    labels: list[Plain] = [_without("value")(item, {}) for item in items]
     return labels if any(labels) else None
 
 
@@ -152,12 +152,12 @@ def _options(value: Plain, owner: Mapping[str, Plain]) -> Plain:
     form = options.get("format")
     is_rule = form in RANGES if declared.numeric else declared not in MOMENTS
     read = {*CONSTRAINTS, TIMEZONE, *((FORMAT,) if is_rule else ())}
-    return {key: each for key, each in options.items() if key not in read}
+    return {key: option for key, option in options.items() if key not in read}
 
 
 def _relationships(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
     items = value if isinstance(value, list) else []
-    rest: list[Plain] = [_without("from", "to")(each, {}) for each in items]
+    rest: list[Plain] = [_without("from", "to")(item, {}) for item in items]
     return rest if any(rest) else None
 
 

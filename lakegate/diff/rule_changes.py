@@ -124,7 +124,7 @@ def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
 
 def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozenset[str]:
     """Those of the fields without which a file may be rejected, as the judgement of such a file decides it."""
-    names = {each.name: frozenset(part.name for part in with_parts((each,))) for each in fields}
+    names = {field.name: frozenset(part.name for part in with_parts((field,))) for field in fields}
     return frozenset(name for name, absent in names.items() if any(demands(each.check, absent) for each in found))
 
 
@@ -202,8 +202,12 @@ def _changed(was: Requirement, now: Requirement) -> Iterator[Change]:
 
 def _declared(rule: Rule) -> Hashable:
     """The arguments of a rule; the order of a list of values does not count."""
-    lists = {key: frozenset(map(meaning, each)) for key, each in rule.arguments.items() if isinstance(each, tuple)}
-    return frozenset({key: lists.get(key, meaning(each)) for key, each in rule.arguments.items()}.items())
+    lists = {
+        key: frozenset(map(meaning, argument))
+        for key, argument in rule.arguments.items()
+        if isinstance(argument, tuple)
+    }
+    return frozenset({key: lists.get(key, meaning(argument)) for key, argument in rule.arguments.items()}.items())
 
 
 def _kind(was: Requirement, now: Requirement) -> str | None:

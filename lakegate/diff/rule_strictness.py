@@ -177,7 +177,7 @@ def of_predicates(old: Predicate, new: Predicate) -> Order:
 def implies(first: Predicate, second: Predicate) -> bool:
     """Whether every row that meets the first condition is known to meet the second one."""
     conditions = tuple(_conditions(first))
-    return all(any(_implies(each, wanted) for each in conditions) for wanted in _conditions(second))
+    return all(any(_implies(condition, wanted) for condition in conditions) for wanted in _conditions(second))
 
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:

@@ -70,7 +70,7 @@ def service_levels(contract: Contract) -> list[DeclaredLevel]:
     for dataset in contract.datasets:
         for rule in dataset.rules:
             if rule.kind == KIND:
-                fields = tuple(f"{dataset.name}.{each}" for each in rule.fields)
+                fields = tuple(f"{dataset.name}.{field}" for field in rule.fields)
                 known = found.get(rule.origin.path)
                 found[rule.origin.path] = DeclaredLevel(
                     level_name(rule), (*(known.fields if known else ()), *fields), rule

@@ -155,14 +155,14 @@ def inherited_elements(document: ParentDocument) -> Inherited:
     """The inherited elements of a published document's datasets; empty if it inherits nothing."""
     contract = resolve(document.text, document.parents).examined.contract
     datasets = () if contract is None or contract.inherits is None else contract.datasets
-    return {each.name: list(_elements(contract, each)) for each in datasets if contract is not None}
+    return {dataset.name: list(_elements(contract, dataset)) for dataset in datasets if contract is not None}
 
 
 def _elements(contract: Contract, dataset: Dataset) -> Iterator[dict[str, str]]:
     from lakegate.inheritance.inherited_parts import source_of  # noqa: PLC0415 - likewise
 
-    fields = [(f"field {each.name}", each.origin) for each in with_parts(dataset.fields)]
-    rules = [(f"rule {each.id}", each.origin) for each in dataset.rules]
+    fields = [(f"field {part.name}", part.origin) for part in with_parts(dataset.fields)]
+    rules = [(f"rule {rule.id}", rule.origin) for rule in dataset.rules]
     for element, origin in (*fields, *rules):
         source = source_of(contract, origin)
         if source is not None:

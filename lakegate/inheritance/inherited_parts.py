@@ -64,9 +64,9 @@ def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
 
 def inherited(parent: Contract, child: Contract) -> Contract:
     """The child with everything that it inherits; what it declares itself is kept, whether weaker or not."""
-    names = {each.name for each in child.all_datasets}
-    missing = (_moved(parent, each, child) for each in parent.all_datasets if each.name not in names)
-    own = [_with_templates(parent, child, each) for each in child.all_datasets]
+    names = {dataset.name for dataset in child.all_datasets}
+    missing = (_moved(parent, dataset, child) for dataset in parent.all_datasets if dataset.name not in names)
+    own = [_with_templates(parent, child, dataset) for dataset in child.all_datasets]
     merged = {each.name: each for each in (*own, *missing)}
     common = merged.pop(COMMON, None)
     return replace(
@@ -88,8 +88,8 @@ def _moved(parent: Contract, dataset: Dataset, child: Contract) -> Dataset:
     return replace(
         dataset,
         origin=inherited_origin(parent, dataset.origin, child),
-        fields=tuple(_moved_field(parent, each, child) for each in dataset.fields),
-        rules=tuple(replace(each, origin=inherited_origin(parent, each.origin, child)) for each in dataset.rules),
+        fields=tuple(_moved_field(parent, field, child) for field in dataset.fields),
+        rules=tuple(replace(rule, origin=inherited_origin(parent, rule.origin, child)) for rule in dataset.rules),
     )
 
 
@@ -97,13 +97,13 @@ def _moved_field(parent: Contract, field: Field, child: Contract) -> Field:
     return replace(
         field,
         origin=inherited_origin(parent, field.origin, child),
-        parts=tuple(_moved_field(parent, each, child) for each in field.parts),
+        parts=tuple(_moved_field(parent, part, child) for part in field.parts),
         examples=(),
     )
 
 
 def _merged(parent: Contract, template: Dataset, child: Contract, own: Dataset) -> Dataset:
-    known = {each.name for each in with_parts(own.fields)}
+    known = {part.name for part in with_parts(own.fields)}
     own = replace(own, fields=_merged_fields(template.fields, own.fields))
     settings = {
         part: replace(
@@ -127,9 +127,9 @@ def _merged(parent: Contract, template: Dataset, child: Contract, own: Dataset) 
 
 def _merged_fields(inherited_fields: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
     """The own fields with what they leave open, then the fields that are missing."""
-    given = {each.name: each for each in inherited_fields}
+    given = {field.name: field for field in inherited_fields}
     names = {each.name for each in own}
-    missing = (each for each in inherited_fields if each.name not in names)
+    missing = (field for field in inherited_fields if field.name not in names)
     return (*(_filled(given[each.name], each) if each.name in given else each for each in own), *missing)
 
 
@@ -151,9 +151,9 @@ def _missing_rules(
     declared = requirements(child, own)
     ids = {each.own_id for each in declared} - {None}
     measures = {_measure(each) for each in declared}
-    needed = {id(each.rule): False for each in requirements(parent, template)}
-    for each in requirements(parent, template):
-        needed[id(each.rule)] |= each.own_id not in ids and _measure(each) not in measures
+    needed = {id(requirement.rule): False for requirement in requirements(parent, template)}
+    for requirement in requirements(parent, template):
+        needed[id(requirement.rule)] |= requirement.own_id not in ids and _measure(requirement) not in measures
     for rule in template.rules:
         if rule.kind == SERVICE_LEVEL:
             if level_name(rule) not in levels:
@@ -233,7 +233,7 @@ def _view(template: Dataset, dataset: Dataset) -> Dataset:
 
 def _without_ids(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """The fields without their ids, which are those of another contract."""
-    return tuple(replace(each, stable_id=None, parts=_without_ids(each.parts)) for each in fields)
+    return tuple(replace(field, stable_id=None, parts=_without_ids(field.parts)) for field in fields)
 
 
 def _level_views(rule: Rule, dataset: Dataset) -> Iterator[Rule]:
@@ -274,11 +274,11 @@ def _places(child: ContractVersion) -> dict[str, Origin]:
             path, place = f"{dataset.name}.{field.name}", child.document.at(field.origin.path)
             found.setdefault(path, field.origin)
             found.setdefault(f"{path}.classification", place["classification"].origin)
-        for each in requirements(child.contract, dataset):
-            found.setdefault(each.path, each.rule.origin)
-            found.setdefault(each.rule_path, each.rule.origin)
+        for requirement in requirements(child.contract, dataset):
+            found.setdefault(requirement.path, requirement.rule.origin)
+            found.setdefault(requirement.rule_path, requirement.rule.origin)
         found |= {f"{dataset.name}.lakegate.{key}": origin for key, origin in _settings(child.document, dataset)}
-    return found | {each.path: each.origin for each in service_levels(child.contract)}
+    return found | {level.path: level.origin for level in service_levels(child.contract)}
 
 
 def _settings(document: Document, dataset: Dataset) -> Iterator[tuple[str, Origin]]:

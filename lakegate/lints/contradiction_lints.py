@@ -92,8 +92,8 @@ class _Row(NamedTuple):
 def _rows(example: Place, known: Collection[str]) -> list[_Row]:
     """The rows of an example of a model: a record, records, or a text as CSV with a header. None of any other text."""
     if not example.text:
-        records = [example] if example.entries else [each for each in example.items if each.entries]
-        return [_row_of_record(each.entries) for each in records[:MAX_JUDGED]]
+        records = [example] if example.entries else [item for item in example.items if item.entries]
+        return [_row_of_record(record.entries) for record in records[:MAX_JUDGED]]
     if example.text.lstrip().startswith(("{", "[")):
         return []
     reader = csv.DictReader(StringIO(example.text), skipinitialspace=True, restval="")
@@ -109,8 +109,10 @@ def _rows(example: Place, known: Collection[str]) -> list[_Row]:
 
 
 def _row_of_record(entries: Mapping[str, Place]) -> _Row:
-    values = {name: each.written for name, each in entries.items() if each.scalar is not None}
-    return _Row(values, {*values, *(name for name, each in entries.items() if each.entries or each.is_list)}, entries)
+    values = {name: entry.written for name, entry in entries.items() if entry.scalar is not None}
+    return _Row(
+        values, {*values, *(name for name, entry in entries.items() if entry.entries or entry.is_list)}, entries
+    )
 
 
 def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterable[Check]]) -> Iterator[str]:
@@ -134,7 +136,7 @@ def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterabl
                 yield f"two rows have the same {' and '.join(map(shown, names))}, which is unique"
     is_open = dataset.policy.additional_fields is FieldTreatment.ALLOW and "additional_fields" in dataset.declared
     others = dict.fromkeys(name for row in rows for name in row.names if name not in fields)
-    yield from (f"{shown(each)} is no field of the model" for each in others if not is_open)
+    yield from (f"{shown(other)} is no field of the model" for other in others if not is_open)
 
 
 def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -212,7 +214,7 @@ def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
 
 def _listed(rule: Rule) -> list[str]:
     values = rule.arguments.get(LISTS.get(rule.kind, ""))
-    return [str(each) for each in values if each is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
+    return [str(value) for value in values if value is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
 
 
 SIDES = (

@@ -42,7 +42,7 @@ def unread_extension(_contract: Contract, document: Document) -> Iterator[Findin
     """The extension is read at the contract and at its datasets, under its own name: elsewhere no setting has an effect."""
     read = {place.path for place in extensions_of(document)}
     for owner in document.named(*OWNERS):
-        custom = ((each["property"].text or "", each["value"]) for each in owner.items)
+        custom = ((item["property"].text or "", item["value"]) for item in owner.items)
         for name, place in (*custom, *owner.entries.items()):
             first = "".join(filter(str.isalpha, name.partition(".")[0].casefold()))
             if place.path in read or closest(first, [EXTENSION], ALIKE) is None:
@@ -57,14 +57,14 @@ def unread_extension(_contract: Contract, document: Document) -> Iterator[Findin
 def idle_share(contract: Contract, document: Document) -> Iterator[Finding]:
     """A largest share of refused rows matters only where rows are refused one by one."""
     for place, datasets in settings_of(contract, document, "maxRejectedShare"):
-        if all(each.policy.on_reject.value != "rows" for each in datasets):
+        if all(dataset.policy.on_reject.value != "rows" for dataset in datasets):
             yield place.path, "Whole files are refused, so no share counts: add `onReject: rows`."
 
 
 def rewritten_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Accepted and rejected rows are written to new files in UTF-8, so consumers would decode them wrongly."""
     for place, datasets in settings_of(contract, document, "csv", "encoding"):
-        apart = {each.csv.encoding for each in datasets if each.policy.on_reject.value == "rows"}
+        apart = {dataset.csv.encoding for dataset in datasets if dataset.policy.on_reject.value == "rows"}
         if not apart <= {"utf-8", "us-ascii"}:
             yield place.path, "Rows refused one by one are written in UTF-8: declare that, or refuse whole files."
 
@@ -97,14 +97,14 @@ def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
 def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
     """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
     for place, datasets in settings_of(contract, document, "compression"):
-        if any(not each.storage.format.is_text and _is_packed(each) for each in datasets):
+        if any(not dataset.storage.format.is_text and _is_packed(dataset) for dataset in datasets):
             yield place.path, "Parquet, ORC and Avro have internal compression: remove `compression`."
 
 
 def unsplittable_rows(contract: Contract, document: Document) -> Iterator[Finding]:
     """Single rows are rejected only in formats whose rows can be written to separate files."""
     for place, datasets in settings_of(contract, document, "onReject"):
-        if any(each.policy.on_reject is OnReject.ROWS and not each.storage.splits_rows for each in datasets):
+        if any(dataset.policy.on_reject is OnReject.ROWS and not dataset.storage.splits_rows for dataset in datasets):
             words = "Rows of a JSON array, or of a file packed with zstd, cannot be split"
             yield place.path, f"{words}: deliver `jsonl`, pack with `gzip`, or refuse whole files."
 
@@ -113,7 +113,7 @@ def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Fi
     """Times of deliveries of parts are used only with the `delivery` that they belong to."""
     for key, used in DELIVERY_TIMES.items():
         for place, datasets in settings_of(contract, document, key):
-            if not used & {each.policy.delivery for each in datasets}:
+            if not used & {dataset.policy.delivery for dataset in datasets}:
                 wanted = listed(f"`delivery: {each.value}`" for each in sorted(used, key=lambda each: each.value))
                 yield place.path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
 

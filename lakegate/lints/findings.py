@@ -68,9 +68,9 @@ def extensions_of(document: Document) -> Iterator[Place]:
     for owner in (top, *top["models"].entries.values()):
         yield owner["config"][EXTENSION]
     for owner in (top, *top["schema"].items):
-        for each in owner["customProperties"].items:
-            if each["property"].text == EXTENSION:
-                yield each["value"]
+        for item in owner["customProperties"].items:
+            if item["property"].text == EXTENSION:
+                yield item["value"]
 
 
 def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[tuple[Place, tuple[Dataset, ...]]]:
@@ -80,17 +80,17 @@ def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[
     """
     places = [place for each in extensions_of(document) if (place := _below(each, keys)).present]
     own = {
-        place.path: tuple(each for each in contract.datasets if place.path.startswith(f"{each.origin.path}."))
+        place.path: tuple(dataset for dataset in contract.datasets if place.path.startswith(f"{dataset.origin.path}."))
         for place in places
     }
-    apart = {each.name for datasets in own.values() for each in datasets}
-    others = tuple(each for each in contract.datasets if each.name not in apart)
+    apart = {dataset.name for datasets in own.values() for dataset in datasets}
+    others = tuple(dataset for dataset in contract.datasets if dataset.name not in apart)
     return ((place, found) for place in places if (found := own[place.path] or others))
 
 
 def _below(place: Place, keys: tuple[str, ...]) -> Place:
-    for each in keys:
-        place = place[each]
+    for key in keys:
+        place = place[key]
     return place
 
 

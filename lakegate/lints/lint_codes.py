@@ -304,6 +304,6 @@ CODES: dict[str, Code] = {
     **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
     **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
     **{code: Code("reading", *entry) for code, entry in READING.items()},
-    **{code: Code("meaning", each.level, _first_sentence(each.find.__doc__)) for code, each in LINTS.items()},
+    **{code: Code("meaning", lint.level, _first_sentence(lint.find.__doc__)) for code, lint in LINTS.items()},
     **{code: Code("measuring", _level(code), words) for code, words in MEASURING.items()},
 }

@@ -107,9 +107,9 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
     notes.errors.extend(_outside(parts, errors))
     notes.errors.extend(_outside(parts, _unblamed(notes.errors, refused)))
-    never_measured = [each for each in notes.warnings if each.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
+    never_measured = [warning for warning in notes.warnings if warning.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
-    wrong, lacking = {problem.path for problem in notes.errors}, {each[:-1] for each in parts}
+    wrong, lacking = {problem.path for problem in notes.errors}, {part[:-1] for part in parts}
     notes.warnings[:] = [
         each
         for each in _outside(parts, notes.warnings)
@@ -120,12 +120,12 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
 
 def _refused_parts(document: Document, errors: Iterable[Problem]) -> Iterator[tuple[Step, ...]]:
     """The places of values of a wrong type, and of fields and datasets without a name that can be read."""
-    for each in errors:
-        steps = steps_of(each.path)
-        owner = steps[:-1] if each.code == WRONG_TYPE and steps[-1:] == (NAME,) else steps
-        if each.code == WRONG_TYPE:
+    for error in errors:
+        steps = steps_of(error.path)
+        owner = steps[:-1] if error.code == WRONG_TYPE and steps[-1:] == (NAME,) else steps
+        if error.code == WRONG_TYPE:
             yield steps
-        is_of_name = each.code in {WRONG_TYPE, MISSING_KEY} and document.at(each.path)[NAME].text is None
+        is_of_name = error.code in {WRONG_TYPE, MISSING_KEY} and document.at(error.path)[NAME].text is None
         if is_of_name and len(owner) > 1 and owner[-2] in NAMED_PARTS:
             yield owner
 
@@ -135,7 +135,7 @@ def _outside(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> l
     if not parts:
         return list(found)
     steps = ((each, steps_of(each.path)) for each in found)
-    return [each for each, own in steps if not any(own[:length] in parts for length in range(1, len(own) + 1))]
+    return [step for step, own in steps if not any(own[:length] in parts for length in range(1, len(own) + 1))]
 
 
 def _is_refused_rule(place: Place, notes: Notes) -> bool:
@@ -144,8 +144,8 @@ def _is_refused_rule(place: Place, notes: Notes) -> bool:
 
 
 def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
-    for code, each in LINTS.items():
-        for path, message in islice(each.find(contract, document), MAX_FINDINGS):
+    for code, lint in LINTS.items():
+        for path, message in islice(lint.find(contract, document), MAX_FINDINGS):
             yield code, _located(document, code, path, message)
 
 
@@ -162,7 +162,7 @@ def _located(document: Document, code: str, path: str, message: str) -> Problem:
 def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
     """The problems without another problem at their path or below it: the compiler reports whole rules."""
     steps = [steps_of(problem.path) for problem in known]
-    blamed = {each[:length] for each in steps for length in range(len(each) + 1)}
+    blamed = {step[:length] for step in steps for length in range(len(step) + 1)}
     return [problem for problem in found if steps_of(problem.path) not in blamed]
 
 
@@ -178,8 +178,8 @@ def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], li
             compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
             refused += compiled.refused
             named += () if compiled.refused else _named(rule, compiled)
-    return [_as_sentence(document, each) for each in dict.fromkeys(refused)], [
-        _as_sentence(document, each) for each in dict.fromkeys(named)
+    return [_as_sentence(document, problem) for problem in dict.fromkeys(refused)], [
+        _as_sentence(document, problem) for problem in dict.fromkeys(named)
     ]
 
 
@@ -237,7 +237,7 @@ class Examined:
     @property
     def unmeasured(self) -> tuple[Problem, ...]:
         """The warnings about rules that can never be measured: their checks are always skipped."""
-        return tuple(each for each in self.warnings if each.code in NEVER_MEASURED)
+        return tuple(warning for warning in self.warnings if warning.code in NEVER_MEASURED)
 
 
 Complete = Callable[[Contract, Document, Notes], Contract]

@@ -91,11 +91,11 @@ def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
     with without_hints():
         compiled = list(checks_by_rule(contract, own))
     for rule, checks in compiled:
-        for each in checks:
-            tier = each.tolerate or each.accept
-            if each.skip is None and not tier.interval.outside and not each.metric.is_external:
-                for key, span in _bounds(each, tier):
-                    found.setdefault(key, []).append(MeasureBound(rule, each, span))
+        for check in checks:
+            tier = check.tolerate or check.accept
+            if check.skip is None and not tier.interval.outside and not check.metric.is_external:
+                for key, span in _bounds(check, tier):
+                    found.setdefault(key, []).append(MeasureBound(rule, check, span))
     return found
 
 
@@ -131,16 +131,16 @@ def _key(check: Check, predicate: Predicate | None) -> Hashable:
 def _of_one_measure(measures: Measures) -> Iterator[tuple[Rule, str]]:
     for bounds in measures.values():
         least, greatest, span = bounds[0], bounds[0], bounds[0].span
-        for each in bounds[1:]:
-            common = span.within(each.span)
+        for bound in bounds[1:]:
+            common = span.within(bound.span)
             if not common.is_empty:
-                least = each if (common.low, common.low_open) != (span.low, span.low_open) else least
-                greatest = each if (common.high, common.high_open) != (span.high, span.high_open) else greatest
+                least = bound if (common.low, common.low_open) != (span.low, span.low_open) else least
+                greatest = bound if (common.high, common.high_open) != (span.high, span.high_open) else greatest
                 span = common
                 continue
-            other = least if Span(span.low, None, span.low_open).within(each.span).is_empty else greatest
-            if {other.rule.kind, each.rule.kind}.isdisjoint(OF_PRESENCE):
-                yield each.rule, _words(each.check, other.check)
+            other = least if Span(span.low, None, span.low_open).within(bound.span).is_empty else greatest
+            if {other.rule.kind, bound.rule.kind}.isdisjoint(OF_PRESENCE):
+                yield bound.rule, _words(bound.check, other.check)
 
 
 def _words(check: Check, other: Check) -> str:
@@ -168,31 +168,31 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
     bounds = [each for found in measures.values() for each in found]
     rows = Span(Fraction(0))
     counting: Check | None = None
-    for each in bounds:
-        if each.check.metric is Metric.ROW_COUNT and each.check.row_filter is None:
-            rows, counting = rows.within(each.span), each.check
-    required = {name for each in bounds if each.rule.kind in OF_PRESENCE for name in each.check.fields}
+    for bound in bounds:
+        if bound.check.metric is Metric.ROW_COUNT and bound.check.row_filter is None:
+            rows, counting = rows.within(bound.span), bound.check
+    required = {name for bound in bounds if bound.rule.kind in OF_PRESENCE for name in bound.check.fields}
     of_fields: dict[str, list[MeasureBound]] = {}
-    for each in bounds:
-        if len(each.check.fields) == 1 and not each.check.of_elements:
-            of_fields.setdefault(each.check.fields[0], []).append(each)
+    for bound in bounds:
+        if len(bound.check.fields) == 1 and not bound.check.of_elements:
+            of_fields.setdefault(bound.check.fields[0], []).append(bound)
     for name, own in of_fields.items():
         yield from _of_field(own, _values(own, rows), counting, is_required=name in required)
 
 
 def _values(bounds: list[MeasureBound], rows: Span) -> _Values:
     span, lengths, listed, source = Span(), Span(), None, None
-    for each in bounds:
-        predicate = (each.check.tolerate or each.check.accept).predicate
-        if each.check.metric is not Metric.FAILING_ROWS or each.span.high != 0 or each.check.row_filter is not None:
+    for bound in bounds:
+        predicate = (bound.check.tolerate or bound.check.accept).predicate
+        if bound.check.metric is not Metric.FAILING_ROWS or bound.span.high != 0 or bound.check.row_filter is not None:
             continue
         match predicate:
             case Within(_, low, high, low_open, high_open):
-                span, source = span.within(Span(_number(low), _number(high), low_open, high_open)), each.check
+                span, source = span.within(Span(_number(low), _number(high), low_open, high_open)), bound.check
             case Length(_, low, high):
-                lengths, source = lengths.within(Span(_exact(low), _exact(high))), each.check
+                lengths, source = lengths.within(Span(_exact(low), _exact(high))), bound.check
             case OneOf(_, values):
-                listed, source = min(len(values), listed if listed is not None else len(values)), each.check
+                listed, source = min(len(values), listed if listed is not None else len(values)), bound.check
     return _Values(span, lengths, listed, rows, source)
 
 
@@ -208,15 +208,15 @@ def _number(end: str | None) -> Fraction | None:
 def _of_field(
     bounds: list[MeasureBound], values: _Values, counting: Check | None, *, is_required: bool
 ) -> Iterator[tuple[Rule, str]]:
-    for each in bounds:
-        if each.check.row_filter is not None or each.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
+    for bound in bounds:
+        if bound.check.row_filter is not None or bound.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
             continue
-        possible, other = _possible(each.check, values, counting, is_required=is_required)
-        if other is not None and possible.within(each.span).is_empty:
-            yield each.rule, _words(each.check, other)
-        reached = _reached(each)
+        possible, other = _possible(bound.check, values, counting, is_required=is_required)
+        if other is not None and possible.within(bound.span).is_empty:
+            yield bound.rule, _words(bound.check, other)
+        reached = _reached(bound)
         if reached is not None and values.source is not None and reached.within(values.span).is_empty:
-            yield each.rule, _words(each.check, values.source)
+            yield bound.rule, _words(bound.check, values.source)
 
 
 def _possible(check: Check, values: _Values, counting: Check | None, *, is_required: bool) -> tuple[Span, Check | None]:

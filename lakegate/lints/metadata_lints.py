@@ -31,7 +31,7 @@ CURRENCY = re.compile(r"[A-Z]{3}")
 
 def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A link has a scheme."""
-    links = (each for place in document.named("links") for each in place.entries.values())
+    links = (entry for place in document.named("links") for entry in place.entries.values())
     for place in (*document.named(*LINK_KEYS), *links):
         if place.text and not LINK.fullmatch(place.text.strip()):
             yield place.path, f"{shown(place.text)} is not a link: write its scheme, e.g. `https://`."
@@ -65,10 +65,10 @@ def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A tag is written once in its list."""
     for place in document.named("tags"):
         seen: set[str] = set()
-        for each in place.items:
-            if each.text and each.text.casefold() in seen:
-                yield each.path, f"The tag {shown(each.text)} is there already: remove it."
-            seen.add((each.text or "").casefold())
+        for item in place.items:
+            if item.text and item.text.casefold() in seen:
+                yield item.path, f"The tag {shown(item.text)} is there already: remove it."
+            seen.add((item.text or "").casefold())
 
 
 def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -104,21 +104,21 @@ def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]
     """A replacement of a team member is a member of the team."""
     team = document.top["team"]
     members = team["members"].items or team.items
-    names = {each["username"].text for each in members}
-    for each in members:
-        follower = each["replacedByUsername"].text
+    names = {member["username"].text for member in members}
+    for member in members:
+        follower = member["replacedByUsername"].text
         if follower and follower not in names:
             hint = did_you_mean(follower, [name for name in names if name])
-            yield f"{each.path}.replacedByUsername", f"{shown(follower)} is not a member of the team.{hint}"
+            yield f"{member.path}.replacedByUsername", f"{shown(follower)} is not a member of the team.{hint}"
 
 
 def reversed_membership(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A member leaves after coming."""
     team = document.top["team"]
-    for each in team["members"].items or team.items:
-        came, left = each["dateIn"].text, each["dateOut"].text
+    for item in team["members"].items or team.items:
+        came, left = item["dateIn"].text, item["dateOut"].text
         if came and left and len(came) == len(left) and left < came:
-            yield f"{each.path}.dateOut", "The member would leave before coming: correct one of the dates."
+            yield f"{item.path}.dateOut", "The member would leave before coming: correct one of the dates."
 
 
 def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def repeated_position(_contract: Contract, document: Document) -> Iterator[Findi
     """No two parts of a key stand at one position of it."""
     for siblings in properties_of(document):
         for key, flag in POSITIONS.items():
-            flagged = [each[key] for each in siblings if each[flag].flag]
+            flagged = [sibling[key] for sibling in siblings if sibling[flag].flag]
             yield from (
                 (place.path, "Another part of the key has this position.") for place in _repeated_places(flagged)
             )
@@ -34,11 +34,11 @@ def repeated_position(_contract: Contract, document: Document) -> Iterator[Findi
 def idle_position(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A position in a key is that of a part of the key."""
     for siblings in properties_of(document):
-        for each in siblings:
+        for sibling in siblings:
             for key, flag in POSITIONS.items():
-                if (each[key].number or 0) > 0 and not each[flag].flag:
+                if (sibling[key].number or 0) > 0 and not sibling[flag].flag:
                     message = f"The property is not part of the key: add `{flag}: true`, or remove the position."
-                    yield each[key].path, message
+                    yield sibling[key].path, message
 
 
 def optional_key(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -79,8 +79,8 @@ def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
 def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
     """No two properties of an object are one column of the table behind it."""
     for siblings in properties_of(document):
-        for each in _repeated_places([item["physicalName"] for item in siblings]):
-            yield each.path, f"Another property is the column {shown(each.written)} too."
+        for place in _repeated_places([item["physicalName"] for item in siblings]):
+            yield place.path, f"Another property is the column {shown(place.written)} too."
 
 
 def _repeated_places(places: list[Place]) -> list[Place]:
@@ -137,8 +137,8 @@ def no_id(_contract: Contract, document: Document) -> Iterator[Finding]:
 
 def no_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract has a dataset."""
-    if all(each.is_whole_document for each in contract.datasets):
-        if contract.require or any(each.rules or each.declared for each in contract.datasets):
+    if all(dataset.is_whole_document for dataset in contract.datasets):
+        if contract.require or any(dataset.rules or dataset.declared for dataset in contract.datasets):
             yield "$", f"{NO_DATASET}. What it requires holds for every dataset of the contracts that inherit from it."
         else:
             yield "$", f"{NO_DATASET}: describe one."
@@ -153,14 +153,14 @@ def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of datasets are unique, ignoring case: they are paths in the lake."""
-    for name, origin in _repeated((each.name, each.origin) for each in contract.datasets):
+    for name, origin in _repeated((dataset.name, dataset.origin) for dataset in contract.datasets):
         yield origin.path, f"The dataset {shown(name)} is described twice: give each its own name."
 
 
 def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of a dataset's fields are unique, ignoring case: engines do not distinguish them."""
     for siblings in _siblings(contract):
-        for name, origin in _repeated((each.name, each.origin) for each in siblings):
+        for name, origin in _repeated((sibling.name, sibling.origin) for sibling in siblings):
             yield origin.path, f"The field {shown(name)} is described twice: keep one."
 
 
@@ -177,7 +177,7 @@ def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]
 def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A name is not blank, and has no surrounding space and no invisible character."""
     for dataset in contract.datasets:
-        named = [(dataset.name, dataset.origin), *((each.own_name, each.origin) for each in dataset.fields)]
+        named = [(dataset.name, dataset.origin), *((field.own_name, field.origin) for field in dataset.fields)]
         for name, origin in named:
             if name and (name != name.strip() or not name.isprintable()):
                 yield f"{origin.path}.name", "The name begins or ends with a space, or holds what nobody sees."
@@ -186,7 +186,7 @@ def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
 def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
     """A key, and every rule of DCM, names only fields that its dataset has."""
     for dataset in contract.datasets:
-        names = {each.name: None for each in with_parts(dataset.fields)}
+        names = {part.name: None for part in with_parts(dataset.fields)}
         for rule in (each for each in dataset.rules if not names_by_arguments(each)):
             for index, name in enumerate(rule.fields):
                 if name not in names:

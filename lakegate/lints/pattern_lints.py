@@ -91,7 +91,7 @@ def _alike(body: Items) -> bool:
             ordered = sorted(ranges)
             return any(one[1] >= other[0] for one, other in pairwise(ordered))
         case (Choice(alternatives),):
-            firsts: list[Ranges] = [_first(each) for each in alternatives]
+            firsts: list[Ranges] = [_first(alternative) for alternative in alternatives]
         case _:
             return False
     return any(overlap(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :])
@@ -186,4 +186,4 @@ def _patterns(contract: Contract) -> Iterator[tuple[Rule, str]]:
     for rule in rules_of(contract):
         called = rule.arguments.get("args")
         candidates = (rule.arguments.get("pattern"), called.get("regex") if isinstance(called, Mapping) else None)
-        yield from ((rule, each) for each in candidates if isinstance(each, str))
+        yield from ((rule, candidate) for candidate in candidates if isinstance(candidate, str))

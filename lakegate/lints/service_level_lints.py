@@ -32,9 +32,9 @@ from lakegate.lints.relationship_lints import MAX_KNOWN, fields_by_path
 
 def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]:
     """A service level refers to an existing dataset or field."""
-    known = {each.name: None for each in contract.datasets} | fields_by_path(contract)
+    known = {dataset.name: None for dataset in contract.datasets} | fields_by_path(contract)
     for place, written in _elements(document):
-        name = qualified_element(written, [each.name for each in contract.datasets])
+        name = qualified_element(written, [dataset.name for dataset in contract.datasets])
         if written not in known and name not in known:
             message = f"{shown(written)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
             yield place.path, message
@@ -52,7 +52,7 @@ def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
 def _elements(document: Document) -> Iterator[tuple[Place, str]]:
     for place in (
         document.top["slaDefaultElement"],
-        *(each["element"] for each in document.top["slaProperties"].items),
+        *(item["element"] for item in document.top["slaProperties"].items),
     ):
         yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
     yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)

@@ -22,7 +22,7 @@ NEVER_NEGATIVE = ("size", "stdev")
 def percent(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A percentage lies between 0 and 100."""
     for comparison, path in _comparisons(contract):
-        if comparison.percent and not all(0 <= each <= HUNDRED for each in comparison.operands):
+        if comparison.percent and not all(0 <= operand <= HUNDRED for operand in comparison.operands):
             yield path, "A percentage lies between 0 and 100: correct the number."
 
 
@@ -110,7 +110,7 @@ def tolerance_of_zero(contract: Contract, _document: Document) -> Iterator[Findi
         if (
             rule.kind in RELATIVE
             and rule.arguments.get("parameter") == 0
-            and any(each for _, each in _tolerances(rule))
+            and any(tolerance for _, tolerance in _tolerances(rule))
         ):
             yield f"{rule.origin.path}.severity", "The tolerance is a share of the parameter, which is 0: remove it."
 

@@ -123,7 +123,7 @@ def judge_delivery(
     Temporary files are written to the folder.
     """
     delivery = replace(delivery, files=complete(delivery.files, plan.policy.delivery))
-    others = [load(each, delivery.parents) for each in delivery.reference_contracts]
+    others = [load(contract, delivery.parents) for contract in delivery.reference_contracts]
     references = accepted(document, plan, delivery.references, others)
     report = _report(delivery, plan, references, folder, show)
     return report, tuple(_advice(delivery, report, references))
@@ -132,26 +132,26 @@ def judge_delivery(
 def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path, show: ShowProgress) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
     samples = check_result.SAMPLES if delivery.failures is None else failing_rows_file.MOST
-    pins = {each.name: each.pin for each in delivery.files if each.pin is not None}
+    pins = {file.name: file.pin for file in delivery.files if file.pin is not None}
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=referred(references, folder), slices=delivery.slices)
     result = measure(delivery.engine, request, shown, folder, samples, pins, show)
-    return Report(plan, judge(plan, result), result, tuple(each.shown for each in delivery.files))
+    return Report(plan, judge(plan, result), result, tuple(file.shown for file in delivery.files))
 
 
 def _unmasked(plan: Plan) -> Plan:
     """The plan with every field public: its results show values as they are."""
-    fields = tuple(replace(each, classification="public") for each in plan.fields)
+    fields = tuple(replace(field, classification="public") for field in plan.fields)
     return replace(plan, fields=fields, policy=replace(plan.policy, samples=True))
 
 
 def _advice(delivery: LocalDelivery, report: Report, references: References) -> Iterator[str]:
-    skipped = {each.id for each in report.judgement.outcomes if each.status is Status.SKIP}
-    lines = referred_datasets(each for each in report.plan.checks if each.id in skipped)
-    lacking = [each for each in lines if each not in references]
+    skipped = {outcome.id for outcome in report.judgement.outcomes if outcome.status is Status.SKIP}
+    lines = referred_datasets(check for check in report.plan.checks if check.id in skipped)
+    lacking = [line for line in lines if line not in references]
     if report.result.unreadable is None:
         yield from (f"To compare with accepted data: --reference {each}=FILE" for each in lacking)
-    if any(each.samples for each in report.judgement.reasons):
+    if any(reason.samples for reason in report.judgement.reasons):
         values = "--mask hides the values" if delivery.show_values else "--show-values shows the values"
         yield f"{values}, --failures FILE writes the failing rows."
 

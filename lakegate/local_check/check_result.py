@@ -59,7 +59,7 @@ def _of_file(path: Path) -> Earlier:
         document = json.loads(path.read_text(encoding="utf-8"))
         checks, verdict = document["checks"], document["verdict"]
         findings = {
-            str(each["id"]): CheckFinding(Status(each["status"]), _rows(each["failing_rows"])) for each in checks
+            str(check["id"]): CheckFinding(Status(check["status"]), _rows(check["failing_rows"])) for check in checks
         }
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
@@ -87,9 +87,9 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     row = one.delivery.row
     if one.measured is not None:
         outcomes = one.measured.judgement.outcomes
-        findings = {each.id: CheckFinding(each.status, each.failing_rows) for each in outcomes}
+        findings = {outcome.id: CheckFinding(outcome.status, outcome.failing_rows) for outcome in outcomes}
     elif row is not None and row.decision is not None:
-        findings = {code_of(each): CheckFinding(Status.FAIL) for each in row.decision.reasons}
+        findings = {code_of(reason): CheckFinding(Status.FAIL) for reason in row.decision.reasons}
     else:
         raise InputError(f"--against {name}: {one.delivery.key} was not judged yet")
     return Earlier(f"{one.delivery.key} (workload {one.delivery.id[:12]})", one.verdict or "undecided", findings)
@@ -333,9 +333,9 @@ def judged_tables(inputs: Inputs, reports: Sequence[Report]) -> CheckDocument | 
     """The document of one dataset; of several, one with the documents of all."""
     if len(reports) == 1:
         return judged(inputs, reports[0])
-    files = {each.shown: each for each in inputs.files}
-    tables = tuple(judged(replace(inputs, files=[files[name] for name in each.files]), each) for each in reports)
-    verdict = worst(each.judgement.verdict for each in reports)
+    files = {file.shown: file for file in inputs.files}
+    tables = tuple(judged(replace(inputs, files=[files[name] for name in report.files]), report) for report in reports)
+    verdict = worst(report.judgement.verdict for report in reports)
     return CheckTablesDocument(TABLES_VERSION, verdict, tables)
 
 
@@ -348,20 +348,22 @@ def refused(inputs: Inputs, error: LakegateError) -> CheckDocument:
 
 def _reasons(report: Report) -> tuple[CheckReason, ...]:
     """Causes with the checks that they explain, and the checks that no cause explains."""
-    explains = {each.as_outcome(): tuple(each.explains) for each in report.judgement.causes}
+    explains = {cause.as_outcome(): tuple(cause.explains) for cause in report.judgement.causes}
     reasons = report.judgement.reasons
-    return tuple(CheckReason(each.id, report.message(each), explains.get(each, ())) for each in reasons)
+    return tuple(CheckReason(reason.id, report.message(reason), explains.get(reason, ())) for reason in reasons)
 
 
 def checks(report: Report) -> list[dict[str, object]]:
     """Every check with what was wanted, what was measured, and the first failing rows."""
-    return [encode(each) for each in _checks(report)]
+    return [encode(check) for check in _checks(report)]
 
 
 def _checks(report: Report) -> tuple[CheckDetails, ...]:
-    metrics = {each.id: each.metric.value for each in report.plan.checks if each.skip is None}
+    metrics = {check.id: check.metric.value for check in report.plan.checks if check.skip is None}
     by = technologies(report.plan, report.judgement, report.result)
-    return tuple(_check(report, each, metrics.get(each.id), by.get(each.id)) for each in report.judgement.outcomes)
+    return tuple(
+        _check(report, outcome, metrics.get(outcome.id), by.get(outcome.id)) for outcome in report.judgement.outcomes
+    )
 
 
 def _document(inputs: Inputs) -> CheckDocument:
@@ -395,6 +397,6 @@ def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Measur
         version=by.version if by else None,
         failing_rows=outcome.failing_rows,
         message=report.message(outcome),
-        samples=tuple(sample_of(report, each) for each in outcome.samples[:SAMPLES]),
+        samples=tuple(sample_of(report, sample) for sample in outcome.samples[:SAMPLES]),
         good_shapes=tuple(outcome.good),
     )

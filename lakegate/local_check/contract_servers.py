@@ -61,7 +61,7 @@ def without_files(contract: Contract) -> InputError:
     """The refusal of a check that names neither files nor a server."""
     if not contract.about.servers:
         return InputError("name the files of a delivery")
-    known = ", ".join(f"{each.name or '(no name)'} ({each.type})" for each in contract.about.servers)
+    known = ", ".join(f"{server.name or '(no name)'} ({server.type})" for server in contract.about.servers)
     return InputError(
         f"name the files of a delivery, or with --server one of the contract's "
         f"{counted(len(contract.about.servers), 'server')}, which is then asked for its data: {known}"
@@ -69,9 +69,9 @@ def without_files(contract: Contract) -> InputError:
 
 
 def _named(contract: Contract, name: str) -> Server:
-    found = [each for each in contract.about.servers if each.name == name]
+    found = [server for server in contract.about.servers if server.name == name]
     if len(found) != 1:
-        known = listed([each.name for each in contract.about.servers if each.name]) or "it names none"
+        known = listed([server.name for server in contract.about.servers if server.name]) or "it names none"
         problem = f"has several servers {name}" if found else f"has no server {name}"
         raise InputError(f"--server {name}: the contract {problem} ({known})")
     return found[0]

@@ -92,7 +92,7 @@ def _named(file: str, names: Mapping[str, str]) -> str | None:
     *folders, last = file.casefold().split("/")
     stem = last.partition(".")[0]
     begun = [name for name in names if re.match(rf"{re.escape(name)}($|[^0-9a-z])", stem)]
-    found = max(begun, key=len) if begun else next((each for each in reversed(folders) if each in names), None)
+    found = max(begun, key=len) if begun else next((folder for folder in reversed(folders) if folder in names), None)
     return None if found is None else names[found]
 
 
@@ -145,7 +145,7 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
 
     InputError where the gate would reject the delivery as incomplete, and for files of several folders, each a delivery.
     """
-    local = [each for each in files if each.pin is None]
+    local = [file for file in files if file.pin is None]
     folders = {Path(each.name).parent for each in local}
     if unit is DeliveryUnit.OBJECT or not local:
         return files
@@ -162,7 +162,7 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
     chosen = completed_by_manifest(there, body, may_arrive=False)
     if chosen.problems:
         raise InputError(f"the gate would reject this delivery: {chosen.problems[0]}")
-    listed = {each.name for each in chosen.parts}
+    listed = {part.name for part in chosen.parts}
     return [each for each in local if Path(each.name).name in listed]
 
 
@@ -214,7 +214,7 @@ def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[
 def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
     """The lines that checks refer to: `CONTRACT/DATASET_vN`."""
     queries = (check.query for check in checks if check.query is not None)
-    return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))
+    return tuple(sorted({relation.line for query in queries for relation in query.relations if relation.line}))
 
 
 def _line(contract: Contract, plan: Plan, name: str) -> str:
@@ -237,10 +237,10 @@ def _names(line: str) -> set[str]:
 
 
 def _plan(line: str, contracts: Iterable[Contract]) -> Plan:
-    for each in contracts:
-        for dataset in each.datasets:
-            if full_dataset_name(each.id, dataset.name, major(each.version)) == line:
-                return plan_of(each, dataset.name)
+    for contract in contracts:
+        for dataset in contract.datasets:
+            if full_dataset_name(contract.id, dataset.name, major(contract.version)) == line:
+                return plan_of(contract, dataset.name)
     raise InputError(
         f"--reference: {line} is a dataset of another contract: give its document with --reference-contract FILE"
     )
@@ -258,7 +258,7 @@ def _reference(line: str, plan: Plan, files: list[Path], folder: Path) -> Refere
     address = folder / "plan.json"
     address.write_bytes(plan.to_bytes())
     uri, digest = address.as_uri(), plan.digest
-    return Reference(line, 0, tuple(AcceptedPart(each.as_uri(), each.stat().st_size, uri, digest) for each in parts))
+    return Reference(line, 0, tuple(AcceptedPart(part.as_uri(), part.stat().st_size, uri, digest) for part in parts))
 
 
 def linked(path: Path, folder: Path, number: int) -> Path:

@@ -102,7 +102,7 @@ def refusals(flags: list[str]) -> str:
     """The suffix of the pattern: a text whose flags contradict the calendar does not match."""
 
     def any_of(name: str) -> str:
-        return "(?:" + "|".join(f"\\{at}" for at, each in enumerate(flags, start=1) if each == name) + ")"
+        return "(?:" + "|".join(f"\\{at}" for at, flag in enumerate(flags, start=1) if flag == name) + ")"
 
     refused = ["".join(map(any_of, each)) for each in _REFUSED if set(each) <= set(flags)]
     if {"29th", "february"} <= set(flags):

@@ -113,7 +113,7 @@ def _lean(node: Node) -> Node:
         case Repeat(body, low, high):
             return Repeat(tuple(map(_lean, body)), low, high)
         case Choice(alternatives):
-            return Choice(tuple(tuple(map(_lean, each)) for each in alternatives))
+            return Choice(tuple(tuple(map(_lean, alternative)) for alternative in alternatives))
         case _:
             return node
 
@@ -135,7 +135,7 @@ def _before(node: Node, then: _Tail) -> _Tail:
         case Chars(ranges):
             return _Tail(ONE + then.cost, ranges, 1)
         case Choice(alternatives):
-            return _either([_tail(each, then) for each in alternatives])
+            return _either([_tail(alternative, then) for alternative in alternatives])
         case Repeat((Chars() as one,), low, high):
             return _run(one, low, high, then)
         case Repeat(body, low, high):

@@ -47,7 +47,7 @@ def others(ranges: Ranges) -> Ranges:
 def union(*sets: Ranges) -> Ranges:
     """The union of sets, in as few ranges as possible."""
     merged: list[tuple[int, int]] = []
-    for low, high in sorted({each for ranges in sets for each in ranges}):
+    for low, high in sorted({range_ for ranges in sets for range_ in ranges}):
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
@@ -191,7 +191,7 @@ def bodies(node: Node) -> tuple[Items, ...]:
 
 def width_of(items: Items) -> int | None:
     """The number of characters that a sequence matches; None if it varies."""
-    found = [_width(each) for each in items]
+    found = [_width(item) for item in items]
     return None if None in found else sum(each for each in found if each is not None)
 
 
@@ -203,7 +203,7 @@ def _width(node: Node) -> int | None:
             one = width_of(body)
             return one * low if low == high and one is not None else None
         case Choice(alternatives):
-            widths = {width_of(each) for each in alternatives}
+            widths = {width_of(alternative) for alternative in alternatives}
             return widths.pop() if len(widths) == 1 else None
         case _:
             return 0
@@ -225,7 +225,9 @@ def _look(arguments: Any, *, wanted: bool) -> Node:  # noqa: ANN401 -- as above
 
 def _members(arguments: Any) -> Ranges:  # noqa: ANN401 -- as above
     ranges = tuple(
-        each[1] if each[0] is op.RANGE else (each[1], each[1]) for each in arguments if each[0] is not op.NEGATE
+        argument[1] if argument[0] is op.RANGE else (argument[1], argument[1])
+        for argument in arguments
+        if argument[0] is not op.NEGATE
     )
     return others(ranges) if arguments[0][0] is op.NEGATE else ranges
 
@@ -282,7 +284,7 @@ def _spelt(node: Node, dialect: RegexDialect) -> str:
         case Repeat(body, low, high):
             return f"(?:{render(body, dialect)}){{{low},{'' if high is None else high}}}"
         case Choice(alternatives):
-            return f"(?:{'|'.join(render(each, dialect) for each in alternatives)})"
+            return f"(?:{'|'.join(render(alternative, dialect) for alternative in alternatives)})"
         case Lookahead(body, wanted, ahead):
             return f"(?{'' if ahead else '<'}{'=' if wanted else '!'}{render(body, dialect)})"
         case Edge():

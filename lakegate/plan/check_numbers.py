@@ -81,7 +81,7 @@ def _truths(predicate: Predicate, absent: Collection[str]) -> Truths:
     """Possible values of a predicate for a row without a value in the absent fields."""
     match predicate:
         case Not(inner):
-            return frozenset(None if each is None else not each for each in _truths(inner, absent))
+            return frozenset(None if truth is None else not truth for truth in _truths(inner, absent))
         case All(inner):
             return reduce(_both, (_truths(each, absent) for each in inner))
         case Present(field):

@@ -151,27 +151,29 @@ class Plan(VersionedDocument):
     @property
     def columns(self) -> tuple[PlanField, ...]:
         """The declared columns, without nested fields."""
-        return tuple(each for each in self.fields if each.is_column)
+        return tuple(field for field in self.fields if field.is_column)
 
     @property
     def physical_names(self) -> dict[str, str]:
         """The physical names of columns that have one, by their paths."""
-        return {each.name: column_path(each.physical) for each in self.columns if each.physical}
+        return {column.name: column_path(column.physical) for column in self.columns if column.physical}
 
     @property
     def columns_by_path(self) -> dict[str, PlanField]:
         """The columns by their paths, which plans of before do not have, and by the names in this plan."""
-        return {each.name: each for each in self.columns} | {path_of(each.place): each for each in self.columns}
+        return {column.name: column for column in self.columns} | {
+            path_of(column.place): column for column in self.columns
+        }
 
     def named(self, text: str) -> tuple[PlanField, ...]:
         """The fields that a person can mean: by path, or the column of that name; two where one is also the other."""
         return tuple(
-            each for each in self.fields if text in ((each.name, each.column) if each.is_column else (each.name,))
+            field for field in self.fields if text in ((field.name, field.column) if field.is_column else (field.name,))
         )
 
     def paths_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """The columns of a file by their paths: of declared ones as the plan names them."""
-        declared = {each.column: each.name for each in self.columns}
+        declared = {column.column: column.name for column in self.columns}
         return tuple(declared.get(name, column_path(name)) for name in names)
 
     def field(self, name: str) -> PlanField:
@@ -180,9 +182,9 @@ class Plan(VersionedDocument):
 
     def read_as(self, kind: type[Predicate]) -> frozenset[str]:
         """Aliases of the fields that predicates of one kind read."""
-        found = (each for one in predicates_of(self.checks) for each in leaves(one) if isinstance(each, kind))
-        return frozenset(self.field(name).alias for each in found for name in fields_of(each))
+        read = (leaf for whole in predicates_of(self.checks) for leaf in leaves(whole) if isinstance(leaf, kind))
+        return frozenset(self.field(name).alias for leaf in read for name in fields_of(leaf))
 
     @cached_property
     def _by_name(self) -> dict[str, PlanField]:
-        return {each.name: each for each in self.fields}
+        return {field.name: field for field in self.fields}

@@ -102,12 +102,16 @@ class DatasetHistory:
 
     def counted(self, verdict: Verdict) -> int:
         """Deliveries with a verdict."""
-        return sum(each.verdict is verdict for each in self.deliveries)
+        return sum(delivery.verdict is verdict for delivery in self.deliveries)
 
     @property
     def ages(self) -> list[tuple[ReportedDelivery, float]]:
         """The latest deliveries with event times, the oldest first, and the seconds from the youngest row to the verdict."""
-        aged = [(each, (each.at - each.youngest).total_seconds()) for each in self.deliveries if each.youngest]
+        aged = [
+            (delivery, (delivery.at - delivery.youngest).total_seconds())
+            for delivery in self.deliveries
+            if delivery.youngest
+        ]
         return aged[-MAX_BARS:]
 
 
@@ -120,7 +124,7 @@ def history_of(
 ) -> DatasetHistory:
     """Add up deliveries, the oldest first. `rules`: all that the dataset's plan measures."""
     found = DatasetHistory(line, *period, tuple(deliveries), freshness_limit)
-    measured = [each for each in deliveries if each.rows is not None and each.rules is not None]
+    measured = [delivery for delivery in deliveries if delivery.rows is not None and delivery.rules is not None]
     by_rule = {rule: RuleHistory(rule) for rule in rules}
     for each in measured:
         for broken in each.rules or ():
@@ -132,10 +136,10 @@ def history_of(
         of_rule.measured = len(measured)
     if measured:
         found.rules = sorted(by_rule.values(), key=lambda each: (each.share, each.rule))
-    times: Counter[str] = Counter(broken.rule for each in deliveries for broken in each.rules or ())
+    times: Counter[str] = Counter(broken.rule for delivery in deliveries for broken in delivery.rules or ())
     rows: Counter[str] = Counter()
-    for each in deliveries:
-        rows.update({broken.rule: broken.rows or 0 for broken in each.rules or ()})
+    for delivery in deliveries:
+        rows.update({broken.rule: broken.rows or 0 for broken in delivery.rules or ()})
     found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MAX_REASONS_OF_LINE)]
     return found
 
@@ -146,9 +150,9 @@ def last_times(found: DatasetHistory) -> list[str]:
     return [
         f"Last accepted: {last}",
         *(
-            f"{each.name}: {'missed since' if each.missed else 'the next delivery has to be accepted by'}"
-            f" {each.until:%Y-%m-%d %H:%M} UTC"
-            for each in found.deadlines
+            f"{deadline.name}: {'missed since' if deadline.missed else 'the next delivery has to be accepted by'}"
+            f" {deadline.until:%Y-%m-%d %H:%M} UTC"
+            for deadline in found.deadlines
         ),
     ]
 
@@ -161,7 +165,7 @@ def columns(found: DatasetHistory) -> list[DeliveryDays]:
     for begin in range(0, days, width):
         first = found.since.date() + timedelta(days=begin)
         last = min(first + timedelta(days=width - 1), found.until.date())
-        inside = [each for each in found.deliveries if first <= each.at.date() <= last]
+        inside = [delivery for delivery in found.deliveries if first <= delivery.at.date() <= last]
         made.append(DeliveryDays(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
     return made
 

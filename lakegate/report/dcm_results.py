@@ -33,8 +33,8 @@ def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, 
 
 
 def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, MeasuringTechnology]]:
-    measured = {each.id for each in judgement.outcomes if each.numbers is not None}
-    measurements = {each.check: each for each in result.measurements}
+    measured = {outcome.id for outcome in judgement.outcomes if outcome.numbers is not None}
+    measurements = {measurement.check: measurement for measurement in result.measurements}
     external = {each.check: each.technology for each in plan.external}
     for check in plan.checks:
         if check.id in measured and check.id in external:
@@ -61,7 +61,7 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
     outcomes = {each.id: each for each in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
-    measurements = {each.check: each.accept for each in found.result.measurements}
+    measurements = {measurement.check: measurement.accept for measurement in found.result.measurements}
     for check in found.plan.checks:
         outcome = outcomes[check.id]
         technology = measured_by.get(check.id)
@@ -91,19 +91,19 @@ def metric_of(
     seen, bounds = outcome.observed, check.accept.predicate
     if check.metric.is_external and outcome.numbers is not None and measurement is not None:
         if seen is not None and seen.values:
-            return [_plain(float(each)) for each in seen.values], "values"
+            return [_plain(float(value)) for value in seen.values], "values"
         is_kept = measurement.number is not None and not reads_classified(plan, check)
         return (_plain(measurement.number or 0), "value") if is_kept else (outcome.numbers.value, outcome.numbers.unit)
     if seen is None or check.metric.is_external:
         return (outcome.numbers.value, outcome.numbers.unit) if outcome.numbers else (None, None)
     if not isinstance(bounds, Within):
         is_text = not plan.field(check.fields[0]).type.numeric
-        own: list[object] = list(seen.values) if is_text else [_plain(float(each)) for each in seen.values]
+        own: list[object] = list(seen.values) if is_text else [_plain(float(value)) for value in seen.values]
         is_shown = plan.field(check.fields[0]).public
-        others = dict.fromkeys(each.shapes[0] for each in outcome.samples if is_shown and len(each.shapes) == 1)
+        others = dict.fromkeys(sample.shapes[0] for sample in outcome.samples if is_shown and len(sample.shapes) == 1)
         return [*own, *others], "values"
     ends = [end for end, bound in ((seen.least, bounds.low), (seen.greatest, bounds.high)) if bound is not None]
-    numbers = [_plain(each) for each in ends if each is not None]
+    numbers = [_plain(end) for end in ends if end is not None]
     return (numbers[0] if len(numbers) == 1 else numbers), "value"
 
 

@@ -246,10 +246,10 @@ def render(
 
 def render_tables(reports: Sequence[Report]) -> str:
     """One page with a section for each table of a contract."""
-    verdict = worst(each.judgement.verdict for each in reports)
-    count = sum(each.judgement.verdict is verdict for each in reports)
+    verdict = worst(report.judgement.verdict for report in reports)
+    count = sum(report.judgement.verdict is verdict for report in reports)
     return _page(
-        f"{TITLES[verdict]}: {count} of {counted(len(reports), 'table')}", [_section(each) for each in reports]
+        f"{TITLES[verdict]}: {count} of {counted(len(reports), 'table')}", [_section(report) for report in reports]
     )
 
 
@@ -285,7 +285,7 @@ def render_unmeasured(
     `rows`: how many there are, in words. `reasons`: texts `<check or code>: <message>`.
     """
     status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
-    shown = [_reason_of_gate(status, each) for each in reasons[:MAX_REASONS_OF_PAGE]]
+    shown = [_reason_of_gate(status, reason) for reason in reasons[:MAX_REASONS_OF_PAGE]]
     return _page(
         TITLES[verdict], [_section_of(verdict, rows, shown, facts, history, unlisted=len(reasons) - len(shown))]
     )
@@ -305,7 +305,7 @@ def _section_of(  # noqa: PLR0913 - a section has these parts
         verdict,
         TITLES[verdict],
         rows,
-        next((each for each in reasons if each.id != WHOLE), None),
+        next((reason for reason in reasons if reason.id != WHOLE), None),
         len(reasons) - 1 + unlisted,
         unlisted,
         facts,
@@ -340,7 +340,7 @@ def _bars(history: Sequence[PastDelivery]) -> list[tuple[PastDelivery, float]]:
 
 
 def _reason(report: Report, outcome: CheckOutcome) -> Reason:
-    rows = tuple(FailingRow(report.place(each), tuple(_cells(each))) for each in outcome.samples[:MAX_ROWS])
+    rows = tuple(FailingRow(report.place(sample), tuple(_cells(sample))) for sample in outcome.samples[:MAX_ROWS])
     fields = ", ".join(outcome.fields)
     message = report.message(outcome).removeprefix(f"{fields}: ")
     return Reason(outcome.id, outcome.status, outcome.rule, fields, message, " or ".join(outcome.good), rows)
@@ -411,7 +411,7 @@ class Progress:
 
 def progress(before: Mapping[str, CheckFinding], outcomes: Iterable[CheckOutcome]) -> Progress:
     """Compare by the ids of checks. What was skipped counts as not measured."""
-    found = {each.id: CheckFinding(each.status, each.failing_rows) for each in outcomes}
+    found = {outcome.id: CheckFinding(outcome.status, outcome.failing_rows) for outcome in outcomes}
     fixed: list[CheckChange] = []
     still: list[CheckChange] = []
     newly: list[CheckChange] = []

@@ -59,7 +59,7 @@ NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 def write(option: str, path: Path, reports: Sequence[Report]) -> str:
     """Write the failing rows; what was written, in words. InputError where the file cannot be written."""
     broken = {Status.FAIL, Status.WARN}
-    bad = [(report, each) for report in reports for each in report.judgement.outcomes if each.status in broken]
+    bad = [(report, outcome) for report in reports for outcome in report.judgement.outcomes if outcome.status in broken]
     rows = [_row(report, outcome, sample) for report, outcome in bad for sample in outcome.samples]
     try:
         with path.open("w", encoding="utf-8", newline="") as file:

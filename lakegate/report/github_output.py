@@ -47,27 +47,27 @@ def _escaped(text: str, escapes: Mapping[str, str]) -> str:
 
 def github(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """One workflow command for each reason, at its first failing row."""
-    return (line for each in deliveries for line in _commands(each))
+    return (line for delivery in deliveries for line in _commands(delivery))
 
 
 def _commands(delivery: CheckedDelivery) -> Iterator[str]:
     if delivery.report is None:
         yield workflow_command("error", {"title": "lakegate check"}, str(delivery.error))
         return
-    for each in delivery.report.judgement.reasons:
-        sample = each.samples[0] if each.samples else None
+    for reason in delivery.report.judgement.reasons:
+        sample = reason.samples[0] if reason.samples else None
         file = delivery.report.files[sample.part if sample else 0]
         line = {"line": str(sample.row)} if sample and delivery.report.plan.storage.format.is_text else {}
-        properties = {"file": file, **line, "title": f"lakegate {each.rule}"}
-        yield workflow_command(LEVELS.get(each.status, "notice"), properties, delivery.report.message(each))
+        properties = {"file": file, **line, "title": f"lakegate {reason.rule}"}
+        yield workflow_command(LEVELS.get(reason.status, "notice"), properties, delivery.report.message(reason))
 
 
 def summary(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """The verdict of each table and its reasons as Markdown, for the summary of a workflow or a comment."""
-    for at, each in enumerate(deliveries):
+    for at, delivery in enumerate(deliveries):
         if at:
             yield ""
-        yield from _summary(each)
+        yield from _summary(delivery)
 
 
 def _summary(delivery: CheckedDelivery) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _summary(delivery: CheckedDelivery) -> Iterator[str]:
     if report.judgement.reasons:
         yield "\n| status | rule | field | finding | first row |"
         yield "| --- | --- | --- | --- | --- |"
-    for each in report.judgement.reasons:
-        place = report.place(each.samples[0]) if each.samples else ""
-        cells = (each.status.value, each.rule, ", ".join(each.fields), report.message(each), place)
+    for reason in report.judgement.reasons:
+        place = report.place(reason.samples[0]) if reason.samples else ""
+        cells = (reason.status.value, reason.rule, ", ".join(reason.fields), report.message(reason), place)
         yield f"| {' | '.join(map(markdown, cells))} |"

@@ -20,8 +20,8 @@ def junit(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """
     root = ET.Element("testsuites", name="lakegate")
     total: Counter[str] = Counter()
-    for each in deliveries:
-        total.update(_suite(root, each))
+    for delivery in deliveries:
+        total.update(_suite(root, delivery))
     for name, count in total.items():
         root.set(name, str(count))
     ET.indent(root)
@@ -38,9 +38,9 @@ def _suite(root: ET.Element, delivery: CheckedDelivery) -> dict[str, int]:
         counts |= {"tests": 1, "errors": 1}
     else:
         outcomes = (*delivery.report.judgement.reasons, *_others(delivery.report))
-        for each in outcomes:
-            _test_case(suite, delivery.report, each)
-        statuses = [each.status for each in outcomes]
+        for outcome in outcomes:
+            _test_case(suite, delivery.report, outcome)
+        statuses = [outcome.status for outcome in outcomes]
         numbers = (len(statuses), *(statuses.count(each) for each in (Status.FAIL, Status.ERROR, Status.SKIP)))
         counts = dict(zip(counts, numbers, strict=True))
         suite.set("time", f"{sum(delivery.report.result.timings.values()):.3f}")
@@ -50,15 +50,15 @@ def _suite(root: ET.Element, delivery: CheckedDelivery) -> dict[str, int]:
 
 
 def _others(report: Report) -> Iterator[CheckOutcome]:
-    reasons = {each.id for each in report.judgement.reasons}
-    return (each for each in report.judgement.outcomes if each.id not in reasons)
+    reasons = {reason.id for reason in report.judgement.reasons}
+    return (outcome for outcome in report.judgement.outcomes if outcome.id not in reasons)
 
 
 def _test_case(suite: ET.Element, report: Report, outcome: CheckOutcome) -> None:
     case = ET.SubElement(suite, "testcase", classname=escaped(report.plan.dataset), name=escaped(outcome.id))
     element = {Status.FAIL: "failure", Status.ERROR: "error", Status.SKIP: "skipped"}.get(outcome.status)
     message = escaped(report.message(outcome))
-    rows = "\n".join(escaped(report.place(each)) for each in outcome.samples[:SHOWN])
+    rows = "\n".join(escaped(report.place(sample)) for sample in outcome.samples[:SHOWN])
     if element is not None:
         ET.SubElement(case, element, message=message).text = rows or None
     elif outcome.status is Status.WARN:

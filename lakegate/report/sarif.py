@@ -26,8 +26,8 @@ PROBLEM_LEVELS = {LintLevel.ERROR: "error", LintLevel.WARNING: "warning"}
 def problems_of(judged: Mapping[str, Examined]) -> Iterator[tuple[str, LintLevel, Problem]]:
     """Every problem with its document and its level, in order of documents and lines."""
     for name, examined in judged.items():
-        found = [(LintLevel.ERROR, each) for each in examined.errors] + [
-            (LintLevel.WARNING, each) for each in examined.warnings
+        found = [(LintLevel.ERROR, error) for error in examined.errors] + [
+            (LintLevel.WARNING, warning) for warning in examined.warnings
         ]
         yield from (
             (name, level, each) for level, each in sorted(found, key=lambda one: (one[1].line or 0, one[1].path))
@@ -102,12 +102,16 @@ SHOWN: Final = 20
 def sarif(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
     """A log of SARIF 2.1.0: one result for each reason, at its first failing row; further rows are related locations."""
     driver: dict[str, Any] = {"name": "lakegate", "version": version("lakegate"), "rules": []}
-    notes = [{"level": "error", "message": {"text": str(each.error)}} for each in deliveries if each.report is None]
+    notes = [
+        {"level": "error", "message": {"text": str(delivery.error)}}
+        for delivery in deliveries
+        if delivery.report is None
+    ]
     found = [
-        (each.report, reason)
-        for each in deliveries
-        if each.report is not None
-        for reason in each.report.judgement.reasons
+        (delivery.report, reason)
+        for delivery in deliveries
+        if delivery.report is not None
+        for reason in delivery.report.judgement.reasons
         if reason.status in LEVELS
     ]
     rules = {reason.id: reason.rule for _, reason in found}
@@ -117,7 +121,7 @@ def sarif(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
 
 
 def _result(report: Report, outcome: CheckOutcome, index: int) -> dict[str, Any]:
-    rows = [_location(report, each) for each in outcome.samples[:SHOWN]]
+    rows = [_location(report, sample) for sample in outcome.samples[:SHOWN]]
     first = rows[0] if rows else _whole(report.files[0])
     logical = [{"fullyQualifiedName": ", ".join(outcome.fields) or report.plan.dataset}]
     more = {"relatedLocations": rows[1:]} if rows[1:] else {}

@@ -91,7 +91,7 @@ def _print_block(console: Console, entry: Entry) -> None:
 
 def _print_row(console: Console, entry: Entry, widths: tuple[int, ...]) -> None:
     status, *ids, finding, rows = entry.cells
-    cells = [*([each] for each in ids), _wrapped(finding, widths[-2]), _wrapped(rows, widths[-1])]
+    cells = [*([id_] for id_ in ids), _wrapped(finding, widths[-2]), _wrapped(rows, widths[-1])]
     for number, line in enumerate(zip_longest(*cells, fillvalue="")):
         console.print(f"{'' if number else status:<{widths[0]}}", style=entry.colour, end="")
         console.print(GAP + _line(line, widths[1:]), markup=False, soft_wrap=True)
@@ -111,7 +111,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _widths(entries: Sequence[Entry], width: int) -> tuple[int, ...] | None:
     """The widths of a table's columns; None where it would be too narrow to read."""
-    columns = list(zip(HEADINGS, *(each.cells for each in entries), strict=True))
+    columns = list(zip(HEADINGS, *(entry.cells for entry in entries), strict=True))
     *ids, finding, rows = (max(map(cell_len, column)) for column in columns)
     words = [max(cell_len(word) for cell in column for word in cell.split()) for column in columns[-2:]]
     least = [max(min(own, enough), word) for own, enough, word in zip((finding, rows), READABLE, words, strict=True)]
@@ -149,11 +149,11 @@ SHOWN = 2
 
 def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN) -> None:
     """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
-    unmeasured = list(dict.fromkeys(each.rule for each in report.plan.checks if each.is_unmeasured))
+    unmeasured = list(dict.fromkeys(check.rule for check in report.plan.checks if check.is_unmeasured))
     if unmeasured:
         were = counted(len(unmeasured), "rule was", "rules were")
         print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
-    entries = [_entry(report, each, rows) for each in report.judgement.reasons]
+    entries = [_entry(report, reason, rows) for reason in report.judgement.reasons]
     entries += _others(report, rows) if show_all else [*_not_measured(report), *_notes(report)]
     print_entries(console, entries)
     colour, words = WORDS[report.judgement.verdict]
@@ -164,7 +164,7 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
     contract = f"{plan.dataset}, contract {plan.contract} {plan.contract_version}"
     print_wrapped(console, f"{_first(report.files, 'files')} as {contract}, in {seconds:.1f} s")
     console.print(f"Checks: {counts.checks_in_words}", soft_wrap=True)
-    explained = report.judgement.explained - {each.id for each in report.judgement.reasons}
+    explained = report.judgement.explained - {reason.id for reason in report.judgement.reasons}
     if explained and not show_all:
         one, many = (
             "more finding has the same cause; --all shows it.",
@@ -197,15 +197,19 @@ def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN) -> Entry:
 
 def _others(report: Report, rows: int) -> list[Entry]:
     """Every check that is no reason: explained by one, passed, or not measured."""
-    reasons = {each.id for each in report.judgement.reasons}
-    others = [each for each in report.judgement.outcomes if each.id not in reasons]
-    return [_entry(report, each, rows) for status in Status for each in others if each.status is status]
+    reasons = {reason.id for reason in report.judgement.reasons}
+    others = [outcome for outcome in report.judgement.outcomes if outcome.id not in reasons]
+    return [_entry(report, other, rows) for status in Status for other in others if other.status is status]
 
 
 def _not_measured(report: Report) -> list[Entry]:
     """Skipped checks, one entry for each reason; not what a cause explains."""
     judgement = report.judgement
-    skipped = [each for each in judgement.outcomes if each.status is Status.SKIP and each.id not in judgement.explained]
+    skipped = [
+        outcome
+        for outcome in judgement.outcomes
+        if outcome.status is Status.SKIP and outcome.id not in judgement.explained
+    ]
     by_reason = {
         reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}
     }
@@ -214,7 +218,7 @@ def _not_measured(report: Report) -> list[Entry]:
 
 def _notes(report: Report) -> list[Entry]:
     """Notes that are no faults."""
-    found = [each for each in report.judgement.outcomes if each.id in NOTES]
+    found = [outcome for outcome in report.judgement.outcomes if outcome.id in NOTES]
     return [Entry("note", COLOURS[Status.SKIP], "the file", "", each.message, "") for each in found]
 
 
@@ -243,7 +247,7 @@ def _values(sample: Sample) -> Iterator[str]:
 
 
 def _legend(report: Report, rows: int) -> Iterator[str]:
-    samples = [sample for each in report.judgement.reasons for sample in each.samples[:rows]]
-    has_good = any(each.good for each in report.judgement.reasons)
-    if has_good or any(value.startswith(SHAPE) for each in samples for value in _values(each)):
+    samples = [sample for reason in report.judgement.reasons for sample in reason.samples[:rows]]
+    has_good = any(reason.good for reason in report.judgement.reasons)
+    if has_good or any(value.startswith(SHAPE) for sample in samples for value in _values(sample)):
         yield "A shape stands for a value: 9 is a digit, a is a letter, A is a capital."

@@ -320,8 +320,8 @@ def listed(values: Iterable[object]) -> str:
 def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predicate:
     """The predicate of listed values: compared as values if they are of the field's type, else as texts."""
     pairs = [(text_of(value), literal(field.type, value, field.scale)) for value in values]
-    typed = tuple(each for _, each in pairs if each is not None)
-    foreign = [text for text, each in pairs if each is None]
+    typed = tuple(pair for _, pair in pairs if pair is not None)
+    foreign = [text for text, pair in pairs if pair is None]
     if any(len(text) > LONGEST for text in foreign):
         refuse(
             rule,

@@ -75,8 +75,8 @@ def quantiles(rule: Rule, fields: Fields, arguments: Arguments) -> tuple[Check, 
     quantile_ranges = argument_of(rule, arguments, "quantile_ranges")
     if not isinstance(quantile_ranges, Mapping):
         refuse(rule, "not-a-list", "quantile_ranges holds quantiles and value_ranges")
-    shares = [number(rule, each) for each in items(rule, quantile_ranges.get("quantiles"))]
-    ranges = [items(rule, each) for each in items(rule, quantile_ranges.get("value_ranges"))]
+    shares = [number(rule, item) for item in items(rule, quantile_ranges.get("quantiles"))]
+    ranges = [items(rule, item) for item in items(rule, quantile_ranges.get("value_ranges"))]
     if len(shares) != len(ranges):
         refuse(rule, "share", "each quantile has a range of its own")
     return tuple(_quantile(rule, fields[0], *each) for each in zip(shares, ranges, strict=True))
@@ -145,7 +145,7 @@ def column_exists(rule: Rule, _: Fields, arguments: Arguments) -> Check:
 
 def columns_in_set(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The file has these columns, and (unless `exact_match` is false) no others."""
-    names = tuple(str(each) for each in items(rule, argument_of(rule, arguments, "column_set")))
+    names = tuple(str(item) for item in items(rule, argument_of(rule, arguments, "column_set")))
     closed = arguments.get("exact_match") is not False
     return of_header(rule, HeaderRequirement(names, closed=closed), f"the columns {brief(', '.join(names))}")
 

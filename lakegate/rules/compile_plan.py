@@ -158,18 +158,20 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
         contract=contract.id,
         contract_version=contract.version,
         dataset=dataset.name,
-        fields=tuple(replace(each, zone=zones.get(each.name)) for each in compiled.fields),
-        checks=tuple(with_delivery(each, schedule) for each, schedule in checks),
+        fields=tuple(replace(field, zone=zones.get(field.name)) for field in compiled.fields),
+        checks=tuple(with_delivery(check, schedule) for check, schedule in checks),
         policy=dataset.policy,
         csv=dataset.csv,
         storage=dataset.storage,
         service_levels=service_levels_of(dataset.rules),
         lineage=tuple(_lineage(dataset.fields)),
-        scheduled=tuple(ScheduledCheck(schedule, each) for each, schedule in checks if schedule and each.skip is None),
+        scheduled=tuple(
+            ScheduledCheck(schedule, check) for check, schedule in checks if schedule and check.skip is None
+        ),
     )
     of_features: Iterator[PlanData] = registered("plan data")
-    for each in of_features:
-        plan = each(contract, dataset, plan)
+    for feature in of_features:
+        plan = feature(contract, dataset, plan)
     return plan
 
 
@@ -186,10 +188,10 @@ def with_delivery(check: Check, schedule: str) -> Check:
 
 
 def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:
-    for each in fields:
-        if each.sources:
-            yield FieldLineage(each.name, each.sources)
-        yield from _lineage(each.parts)
+    for field in fields:
+        if field.sources:
+            yield FieldLineage(field.name, field.sources)
+        yield from _lineage(field.parts)
 
 
 def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
@@ -199,8 +201,8 @@ def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     compiled = tuple(_each_rule(contract, dataset, planned_fields, problems))
     checks = tuple(check for _, of_rule in compiled for check in of_rule)
     schedules = tuple(rule.schedule for rule, of_rule in compiled for _ in of_rule)
-    refused = tuple(dict.fromkeys(each for each in problems if each.code not in NEVER_MEASURED))
-    unmeasured = tuple(dict.fromkeys(each for each in problems if each.code in NEVER_MEASURED))
+    refused = tuple(dict.fromkeys(problem for problem in problems if problem.code not in NEVER_MEASURED))
+    unmeasured = tuple(dict.fromkeys(problem for problem in problems if problem.code in NEVER_MEASURED))
     return Compiled(planned_fields, checks, refused, unmeasured, schedules)
 
 
@@ -243,7 +245,7 @@ def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
     unknown += [name for name in dict.fromkeys(required) if called[name] is None]
     if unknown:
         is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
-        hints = "".join(did_you_mean(name, [each.name for each in dataset.fields]) for name in unknown[:MAX_HINTS])
+        hints = "".join(did_you_mean(name, [field.name for field in dataset.fields]) for name in unknown[:MAX_HINTS])
         message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
@@ -255,7 +257,7 @@ def _named(dataset: Dataset, rule: Rule, text: str) -> Field | None:
     """The field that a call names; ContractError where that may be one of two."""
     fields = dataset.named(text)
     if len(fields) > 1:
-        message = ambiguous(text, (each.name for each in fields))
+        message = ambiguous(text, (field.name for field in fields))
         raise ContractError((Problem(AMBIGUOUS, rule.origin.path, rule.origin.line, message),))
     return fields[0] if fields else None
 

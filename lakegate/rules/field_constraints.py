@@ -141,7 +141,7 @@ def no_repeats(rule: Rule, field: Field) -> Check:
 def required_member(rule: Rule, field: Field) -> Check:
     """Every object has a value in one of its members."""
     written = str(argument(rule, "member"))
-    member = next((each for each in field.parts if each.name == f"{field.name}.{written}"), None)
+    member = next((part for part in field.parts if part.name == f"{field.name}.{written}"), None)
     if member is None:
         return skipped(rule, (field,), f"{field.name} declares no {brief(written)}")
     predicate = Not(All((Present(field.name), Not(Present(member.name)))))

@@ -51,7 +51,7 @@ def missing_values(rule: Rule, field: Field) -> Check:
     """Rows whose value is in a list of missing values; null is included if the list contains null or the empty text."""
     written = rule.arguments.get("missingValues")
     values = (None,) if written is None else items(rule, written)
-    listed = [each for each in values if each is not None]
+    listed = [value for value in values if value is not None]
     parts: tuple[Predicate, ...] = (Not(one_as_written(rule, field, listed)),) if listed else ()
     if None in values or "" in values:
         parts = (Present(field.name), *parts)
@@ -124,7 +124,7 @@ def interval_of(rule: Rule) -> tuple[Interval, bool]:
     operands = comparison.operands
     if len(operands) != (2 if comparison.operator in BETWEEN else 1) or list(operands) != sorted(operands):
         refuse(rule, "operands", f"{comparison.operator} needs one number, or for between two with the smaller first")
-    if comparison.percent and not all(0 <= each <= _HUNDRED for each in operands):
+    if comparison.percent and not all(0 <= operand <= _HUNDRED for operand in operands):
         refuse(rule, "percent", "a percentage lies between 0 and 100")
     return OPERATORS[comparison.operator](*operands), comparison.percent
 

@@ -95,8 +95,8 @@ def columns_of(rule: Rule) -> tuple[str, ...]:
     if technology is None:
         return ()
     is_sql = technology.is_sql or arguments.get("condition_parser") == "spark"
-    conditions = [each for name in technology.conditions if isinstance(each := arguments.get(name), str)]
-    read = [name for each in conditions for name in row_conditions.columns_of(each, is_sql=is_sql)]
+    conditions = [condition for name in technology.conditions if isinstance(condition := arguments.get(name), str)]
+    read = [name for condition in conditions for name in row_conditions.columns_of(condition, is_sql=is_sql)]
     return (*technology.subjects(_call(rule), arguments), *read)
 
 
@@ -120,7 +120,7 @@ def unmeasured(reason: str) -> Compile:
 def _technology(rule: Rule) -> Technology | None:
     named = "".join(filter(str.isalnum, str(rule.arguments.get("engine", "")).lower()))
     technologies: Iterator[Technology] = registered("rule technologies")
-    return next((each for each in technologies if named in each.names), None)
+    return next((technology for technology in technologies if named in technology.names), None)
 
 
 def _call(rule: Rule) -> str:
@@ -165,7 +165,7 @@ def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, .
             wanted=f"an answer of {interval}",
             query=query,
         )
-        for interval in [interval_of(replace(rule, comparison=each))[0] for each in _comparisons(rule)]
+        for interval in [interval_of(replace(rule, comparison=comparison))[0] for comparison in _comparisons(rule)]
     )
 
 
@@ -180,7 +180,7 @@ def _comparisons(rule: Rule) -> list[Comparison | None]:
 def _comparison(name: str, operand: object) -> Comparison | None:
     operands = operand if isinstance(operand, list | tuple) else [operand]
     numbers = [Decimal(each) if isinstance(each, bool) else number_of(each) for each in operands]
-    return Comparison(name, tuple(each for each in numbers if each is not None)) if None not in numbers else None
+    return Comparison(name, tuple(number for number in numbers if number is not None)) if None not in numbers else None
 
 
 # ---- The table of rules: to add a kind, add a function and a row ----

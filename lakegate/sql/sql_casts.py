@@ -122,7 +122,7 @@ def _to_double(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
 def _to_decimal(_t: Translator, sql: TypedSql, node: exp.Cast) -> TypedSql:
     """Rounds if the type has a scale."""
     inner = _read(sql, SqlKind.DECIMAL, node) if sql.kind is SqlKind.TEXT else exact(sql)
-    sizes = [each.this for each in node.to.expressions]
+    sizes = [expression.this for expression in node.to.expressions]
     if not sizes:
         return inner
     scale = whole(sizes[1]) if len(sizes) > 1 else 0

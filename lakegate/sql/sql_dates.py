@@ -288,7 +288,7 @@ def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
         months = [
             fill("((year({0}) * 12) + (month({0}) - 1))", typed_null(each, "TIMESTAMP")) for each in (later, earlier)
         ]
-        counted = [fill(f"({{}} div {MONTHS[unit]})", each, duckdb=f"({{}} // {MONTHS[unit]})") for each in months]
+        counted = [fill(f"({{}} div {MONTHS[unit]})", month, duckdb=f"({{}} // {MONTHS[unit]})") for month in months]
     elif unit in MICROS:
         counted = [_floored(micros(each), MICROS[unit]) for each in (later, earlier)]
     else:

@@ -133,14 +133,14 @@ def _joined(t: Translator, node: exp.DPipe, scope: Scope) -> TypedSql:
 
 def _concat(t: Translator, node: exp.Concat, scope: Scope) -> TypedSql:
     """A null operand is an empty text in some dialects; in the others the result is null, as in Redshift, too."""
-    parts = [text(t, each, scope) for each in node.expressions]
+    parts = [text(t, expression, scope) for expression in node.expressions]
     is_empty = node.args.get("coalesce") and t.dialect != "redshift"
-    return _concatenated([fill("coalesce({}, '')", each) for each in parts] if is_empty else parts, parts)
+    return _concatenated([fill("coalesce({}, '')", part) for part in parts] if is_empty else parts, parts)
 
 
 def _concatenated(texts: Sequence[Texts | TypedSql], parts: list[TypedSql]) -> TypedSql:
     text = Texts(f"concat({join(', ', texts).spark})", f"({join(' || ', texts).duckdb})")
-    return combine(text, SqlKind.TEXT, *parts, growth=sum(each.growth for each in parts))
+    return combine(text, SqlKind.TEXT, *parts, growth=sum(part.growth for part in parts))
 
 
 def _replaced(t: Translator, node: exp.Replace, scope: Scope) -> TypedSql:
@@ -430,15 +430,15 @@ AGGREGATES: dict[type, NodeForm] = {
 def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:
     subject = node.args.get("this")
     conditions: list[TypedSql] = []
-    for each in node.args["ifs"]:
+    for arg in node.args["ifs"]:
         if subject is None:
-            conditions.append(expect_kind(t.translate(each.this, scope), SqlKind.BOOLEAN))
+            conditions.append(expect_kind(t.translate(arg.this, scope), SqlKind.BOOLEAN))
         else:
-            left, right = comparable(t, t.translate(subject, scope), t.translate(each.this, scope))
+            left, right = comparable(t, t.translate(subject, scope), t.translate(arg.this, scope))
             conditions.append(combine("({} = {})", SqlKind.BOOLEAN, left, right))
     default = node.args.get("default")
     other = t.translate(default, scope) if default is not None else TypedSql(same("NULL"), SqlKind.NULL)
-    return _chosen(conditions, [t.translate(each.args["true"], scope) for each in node.args["ifs"]], other)
+    return _chosen(conditions, [t.translate(arg.args["true"], scope) for arg in node.args["ifs"]], other)
 
 
 def _if(t: Translator, node: exp.If, scope: Scope) -> TypedSql:
@@ -471,7 +471,7 @@ def _extreme_of_several(name: str) -> Callable[[Translator, exp.Func, Scope], Ty
         found = _same_kind(name, parts)
         if node.args.get("ignore_nulls") or len(parts) == 1:
             return found
-        is_null = join(" OR ", (fill("({} IS NULL)", each) for each in parts))
+        is_null = join(" OR ", (fill("({} IS NULL)", part) for part in parts))
         return combine(fill("(CASE WHEN ({}) THEN NULL ELSE {} END)", is_null, found), found.kind, found)
 
     return translate

@@ -86,8 +86,10 @@ class QueryNames:
         """The field that an identifier refers to, by its name or its physical name; None if there is none."""
         known = self._fields.get(dataset.name)
         if known is None:
-            known = {each.own_name: each for each in dataset.fields}
-            known |= {each.physical: each for each in dataset.fields if each.physical and each.physical not in known}
+            known = {field.own_name: field for field in dataset.fields}
+            known |= {
+                field.physical: field for field in dataset.fields if field.physical and field.physical not in known
+            }
             self._fields[dataset.name] = known
         return find_by_name(known, name)
 
@@ -114,9 +116,11 @@ class QueryNames:
         stands_for = placeholder(name)
         if stands_for in OF_DATASET:
             return self.dataset
-        known = {each.name: each for each in self.contract.datasets}
+        known = {dataset.name: dataset for dataset in self.contract.datasets}
         known |= {
-            each.physical: each for each in self.contract.datasets if each.physical and each.physical not in known
+            dataset.physical: dataset
+            for dataset in self.contract.datasets
+            if dataset.physical and dataset.physical not in known
         }
         found = find_by_name(known, name)
         if found is None:
@@ -256,11 +260,11 @@ class Scope:
         found: list[tuple[str, TypedSql]] = []
         for source in sources:
             if source.dataset is None:
-                found += [(each.name, _output(source, at)) for at, each in enumerate(source.columns)]
+                found += [(column.name, _output(source, at)) for at, column in enumerate(source.columns)]
             else:
                 fields = source.dataset.fields
                 found += [
-                    (each.own_name, self._of_field(source, source.dataset, each)) for each in fields[:MAX_COLUMNS]
+                    (field.own_name, self._of_field(source, source.dataset, field)) for field in fields[:MAX_COLUMNS]
                 ]
             if len(found) >= MAX_COLUMNS:
                 message = f"A SELECT has fewer than {MAX_COLUMNS:,} columns: name those that it needs."
@@ -271,14 +275,16 @@ class Scope:
         if table is None:
             return list(self.sources.values())
         if placeholder(table) in OF_DATASET:
-            return [each for each in self.sources.values() if each.dataset is self.names.dataset]
+            return [source for source in self.sources.values() if source.dataset is self.names.dataset]
         found = find_by_name(self.sources, table)
         return [] if found is None else [found]
 
     def _in(self, source: FromItem, name: str) -> TypedSql | None:
         if source.dataset is not None:
             return self._of_dataset(source, source.dataset, name)
-        at = find_by_name({each.name: number for number, each in enumerate(source.columns)}, self.names.in_full(name))
+        at = find_by_name(
+            {column.name: number for number, column in enumerate(source.columns)}, self.names.in_full(name)
+        )
         return None if at is None else _output(source, at)
 
     def _of_dataset(self, source: FromItem, dataset: Dataset, name: str) -> TypedSql | None:
@@ -307,7 +313,9 @@ class Scope:
             return RefusedError("query-unknown-table", f"{shown(table)} names no table of the SELECT.", place)
         if placeholder(name) in OF_FIELD:
             return RefusedError("placeholder-without-field", "The rule stands at no field of this table.", place)
-        known = [each.own_name for source in self.sources.values() if source.dataset for each in source.dataset.fields]
+        known = [
+            field.own_name for source in self.sources.values() if source.dataset for field in source.dataset.fields
+        ]
         hint = did_you_mean(name, known)
         return RefusedError(
             "query-unknown-column", f"{shown(name)} is not a column of the tables that are read.{hint}", place
@@ -382,7 +390,7 @@ class Translator:
 
     def translate_all(self, nodes: list[exp.Expr], scope: Scope) -> list[TypedSql]:
         """Translate several expressions."""
-        return [self.translate(each, scope) for each in nodes]
+        return [self.translate(node, scope) for node in nodes]
 
     def translate_query(self, node: exp.Expr, scope: Scope) -> TypedQuery:
         """Translate a query or subquery."""

@@ -196,17 +196,17 @@ def comparable(t: Translator, *parts: TypedSql, is_ordered: bool = False) -> lis
 
     `is_ordered`: they are compared by their order, not as equal or unequal.
     """
-    if t.dialect in BITS_ARE_TRUTHS and any(each.kind is SqlKind.BOOLEAN for each in parts):
-        parts = tuple(BITS.get(each.text.spark, each) for each in parts)
-    temporal = next((each.kind for each in parts if each.kind.temporal), None)
+    if t.dialect in BITS_ARE_TRUTHS and any(part.kind is SqlKind.BOOLEAN for part in parts):
+        parts = tuple(BITS.get(part.text.spark, part) for part in parts)
+    temporal = next((part.kind for part in parts if part.kind.temporal), None)
     if temporal:
-        parts = tuple(typed_constant(each) if each.constant is not None else each for each in parts)
-    if {SqlKind.DECIMAL, SqlKind.SUM} <= {each.kind for each in parts}:
-        parts = tuple(double(each) if each.kind.numeric else each for each in parts)
-    kinds = {each.kind for each in parts} - {SqlKind.NULL}
+        parts = tuple(typed_constant(part) if part.constant is not None else part for part in parts)
+    if {SqlKind.DECIMAL, SqlKind.SUM} <= {part.kind for part in parts}:
+        parts = tuple(double(part) if part.kind.numeric else part for part in parts)
+    kinds = {part.kind for part in parts} - {SqlKind.NULL}
     if kinds == {SqlKind.TEXT}:
         parts = _by_code_points(t, parts, is_ordered=is_ordered)
-    if kinds and all(each.numeric for each in kinds):
+    if kinds and all(kind.numeric for kind in kinds):
         return list(parts)
     return to_common_kind(*parts)[1]
 
@@ -215,7 +215,7 @@ def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: b
     """Texts as they are compared by code points; UntranslatedError where the dialect compares them otherwise."""
     if t.dialect not in TEXTS_IGNORE_CASE:
         return parts
-    found = {each.collation for each in parts if each.collation}
+    found = {part.collation for part in parts if part.collation}
     collation = found.pop() if len(found) == 1 else None
     if collation is None:
         raise UntranslatedError(
@@ -230,7 +230,7 @@ def _by_code_points(t: Translator, parts: tuple[TypedSql, ...], *, is_ordered: b
             f"order and IN of a query do not count spaces at the end of texts by this collation in {t.dialect}, and always "
             f"here: {exact}, or `dialect: duckdb`"
         )
-    return parts if collation is Collation.EXACT else tuple(_without_padding(t, each) for each in parts)
+    return parts if collation is Collation.EXACT else tuple(_without_padding(t, part) for part in parts)
 
 
 def _without_padding(t: Translator, text: TypedSql) -> TypedSql:
@@ -303,7 +303,7 @@ def _in(t: Translator, node: exp.In, scope: Scope) -> TypedSql:
 
 def _in_query(t: Translator, value: TypedSql, subquery: exp.Expr, scope: Scope) -> TypedSql:
     found = t.translate_query(subquery, scope)
-    if found.outer or [(each.kind, each.scale) for each in found.columns] != [(value.kind, value.scale)]:
+    if found.outer or [(column.kind, column.scale) for column in found.columns] != [(value.kind, value.scale)]:
         raise UntranslatedError("its IN asks for other values than those it compares")
     if value.kind is SqlKind.TEXT:
         _by_code_points(t, (value,), is_ordered=True)

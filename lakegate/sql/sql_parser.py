@@ -227,7 +227,7 @@ def parse(text: str, dialect: str) -> exp.Query:
     _check_comments(text)
     named = HELD.sub(_named, text)
     _check_tokens(_tokens(named, dialect))
-    statements = [each for each in _trees(named, dialect) if each is not None and not isinstance(each, exp.Semicolon)]
+    statements = [tree for tree in _trees(named, dialect) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         found = (
             f"begins with {shown(_first_word(text))}"

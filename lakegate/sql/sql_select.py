@@ -114,7 +114,7 @@ def _named_table(t: Translator, node: exp.Table, scope: Scope) -> tuple[FromItem
         text, subquery = query
         source = _of_query(alias, subquery)
     else:
-        if not all(t.names.may_qualify(each) for each in qualifiers):
+        if not all(t.names.may_qualify(qualifier) for qualifier in qualifiers):
             message = "A query reads the datasets of its own contract, and names them without a place."
             raise RefusedError("query-unknown-table", message, place)
         dataset = t.names.find_dataset(name, place)
@@ -189,9 +189,9 @@ def _on(t: Translator, node: exp.Join, scope: Scope) -> tuple[TypedSql, Equaliti
         return None
     sql = expect_kind(t.translate(on, scope), SqlKind.BOOLEAN)
     pairs = [
-        (t.translate(each.this, scope).bare, t.translate(each.expression, scope).bare)
-        for each in conjuncts(on)
-        if isinstance(each, exp.EQ)
+        (t.translate(conjunct.this, scope).bare, t.translate(conjunct.expression, scope).bare)
+        for conjunct in conjuncts(on)
+        if isinstance(conjunct, exp.EQ)
     ]
     return sql, pairs
 
@@ -214,11 +214,11 @@ def _bound(equalities: Equalities, alias: str) -> frozenset[str]:
 
 
 def _is_of(columns: frozenset[str], alias: str) -> bool:
-    return bool(columns) and all(each.startswith(f"{alias}.") for each in columns)
+    return bool(columns) and all(column.startswith(f"{alias}.") for column in columns)
 
 
 def _is_of_others(columns: frozenset[str], alias: str) -> bool:
-    return bool(columns) and not any(each.startswith(f"{alias}.") for each in columns)
+    return bool(columns) and not any(column.startswith(f"{alias}.") for column in columns)
 
 
 # ---- SELECT, WITH and set operations ----
@@ -282,14 +282,14 @@ def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Texts, Scope]:
             "query-too-large", "A WITH that repeats itself may never end: write it without RECURSIVE.", place_of(part)
         )
     only(part, frozenset({"expressions"}))
-    for each in part.expressions:
-        only(each, frozenset({"this", "alias"}))
-        if each.args["alias"].args.get("columns"):
+    for expression in part.expressions:
+        only(expression, frozenset({"this", "alias"}))
+        if expression.args["alias"].args.get("columns"):
             raise UntranslatedError("its WITH names columns beside its queries")
-        subquery = t.translate_query(each.this, inner)
+        subquery = t.translate_query(expression.this, inner)
         name = t.names.fresh()
         sql.append(fill(f"{name} AS ({{}})", subquery.text))
-        inner.queries[one_word(each.args["alias"].this)] = (name, subquery)
+        inner.queries[one_word(expression.args["alias"].this)] = (name, subquery)
     return fill("WITH {} ", join(", ", sql)), inner
 
 
@@ -298,7 +298,7 @@ def _set_operation(t: Translator, node: exp.SetOperation, scope: Scope) -> Typed
     if node.args.get("limit"):
         raise UntranslatedError("it cuts queries that were put together")
     left, right = t.translate_query(node.this, inner), t.translate_query(node.expression, inner)
-    kinds = [[(each.kind, each.scale) for each in side.columns] for side in (left, right)]
+    kinds = [[(column.kind, column.scale) for column in side.columns] for side in (left, right)]
     if kinds[0] != kinds[1] or left.outer or right.outer:
         raise UntranslatedError("the queries it puts together have columns of other kinds")
     word = {"union": "UNION", "intersect": "INTERSECT", "except": "EXCEPT"}[node.key]
@@ -329,7 +329,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     _check_groups(held, groups, aggregated=aggregated)
     if where is not None and (where.aggregates or where.windows):
         raise UntranslatedError("its WHERE holds an aggregate or a window")
-    if any(each.has_subquery for _, each in columns):
+    if any(column.has_subquery for _, column in columns):
         raise UntranslatedError("it asks in its columns whether something is in another query")
     one_row = (aggregated and not groups and having is None) or not outline.tables
     select_list = join(", ", (fill(f"{{}} AS k{at}", sql) for at, (_, sql) in enumerate(columns)))
@@ -344,7 +344,7 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
     made = tuple(OutputColumn(name, sql.kind, sql.growth, sql.scale) for name, sql in columns)
     outer = outline.outer or any(sql.outer for _, sql in columns)
     texts = [sql.text for _, sql in columns]
-    key = tuple(texts.index(each) for each in groups) if set(groups) <= set(texts) else ()
+    key = tuple(texts.index(group) for group in groups) if set(groups) <= set(texts) else ()
     rows = 1 if one_row else outline.rows
     return TypedQuery(checked(join(" ", parts)), made, one_row, outer, outline.joins, key, rows)
 
@@ -356,9 +356,9 @@ def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedS
     sql = expect_kind(t.translate(node.this, outline.scope), SqlKind.BOOLEAN)
     if sql.outer:
         sides = (
-            (t.translate(each.this, outline.scope), t.translate(each.expression, outline.scope))
-            for each in conjuncts(node.this)
-            if isinstance(each, exp.EQ)
+            (t.translate(conjunct.this, outline.scope), t.translate(conjunct.expression, outline.scope))
+            for conjunct in conjuncts(node.this)
+            if isinstance(conjunct, exp.EQ)
         )
         if not any(
             one.outer and not one.bare and other.bare and not other.outer
@@ -372,15 +372,15 @@ def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedS
 
 def _columns(t: Translator, node: exp.Select, scope: Scope) -> list[tuple[str, TypedSql]]:
     found: list[tuple[str, TypedSql]] = []
-    for each in node.expressions:
-        inner = each.this if isinstance(each, exp.Alias) else each
+    for expression in node.expressions:
+        inner = expression.this if isinstance(expression, exp.Alias) else expression
         if _is_star(inner):
             star = inner if isinstance(inner, exp.Star) else inner.this
             only(star, frozenset())
             table = inner.args.get("table") if isinstance(inner, exp.Column) else None
-            found += scope.every_column(one_word(table) if table else None, place_of(each))
+            found += scope.every_column(one_word(table) if table else None, place_of(expression))
         else:
-            name = one_word(each.args["alias"]) if isinstance(each, exp.Alias) else each.output_name
+            name = one_word(expression.args["alias"]) if isinstance(expression, exp.Alias) else expression.output_name
             found.append((t.names.in_full(name), t.translate(inner, scope)))
     if not found:
         raise UntranslatedError("a SELECT in it has no columns")
@@ -396,7 +396,7 @@ def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, TypedSql]]
     if part is None:
         return []
     only(part, frozenset({"expressions"}))
-    sql = [_key(t, each, columns, scope) for each in part.expressions]
+    sql = [_key(t, expression, columns, scope) for expression in part.expressions]
     if any(each.aggregates or each.windows or each.has_subquery for each in sql):
         raise UntranslatedError("it groups by an aggregate, a window or a query")
     return [each.text for each in sql]
@@ -427,7 +427,7 @@ def _check_groups(held: list[TypedSql], groups: list[Texts], *, aggregated: bool
     """Outside of aggregate functions, a grouped SELECT may read only the columns that it groups by."""
     if not aggregated:
         return
-    keys = frozenset(each.spark for each in groups)
+    keys = frozenset(group.spark for group in groups)
     if any(each.windows for each in held):
         raise UntranslatedError("a window over groups is not translated by this version")
     if any(each.text.spark not in keys and each.bare - keys for each in held):
@@ -457,12 +457,12 @@ def _cut(
     if order is None or is_grouped or _is_distinct(node):
         raise UntranslatedError("its LIMIT takes rows that depend on the order in which they lie")
     keys = []
-    for each in order.expressions:
-        sql = _key(t, each.this, columns, scope)
+    for expression in order.expressions:
+        sql = _key(t, expression.this, columns, scope)
         if not sql.bare and not sql.windows:
             raise UntranslatedError("it sorts by a constant")
-        nulls = "FIRST" if each.args.get("nulls_first") else "LAST"
-        keys.append(fill(f"{{}} {'DESC' if each.args.get('desc') else 'ASC'} NULLS {nulls}", sql))
+        nulls = "FIRST" if expression.args.get("nulls_first") else "LAST"
+        keys.append(fill(f"{{}} {'DESC' if expression.args.get('desc') else 'ASC'} NULLS {nulls}", sql))
     return [fill("ORDER BY {}", join(", ", keys)), same(f"LIMIT {int(limit.expression.this)}")]
 
 
@@ -507,7 +507,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # the parser builds trees without parts that a node must have, or with others, from hostile texts
         raise UntranslatedError("a part of it has a form that is not known") from None
-    kinds = [each.kind for each in subquery.columns]
+    kinds = [column.kind for column in subquery.columns]
     if kinds == [SqlKind.BOOLEAN]:
         alias = names.fresh()
         truth = f"CASE WHEN {alias}.k0 THEN {{}} WHEN (NOT {alias}.k0) THEN {{}} ELSE NULL END"

@@ -132,16 +132,16 @@ def floating(number: float) -> Texts:
 
 def fill(template: str, *parts: Texts | TypedSql, duckdb: str | None = None) -> Texts:
     """A template with these parts in both dialects; `duckdb` is another one for DuckDB."""
-    texts = [each.text if isinstance(each, TypedSql) else each for each in parts]
+    texts = [part.text if isinstance(part, TypedSql) else part for part in parts]
     return Texts(
-        template.format(*(each.spark for each in texts)), (duckdb or template).format(*(each.duckdb for each in texts))
+        template.format(*(text.spark for text in texts)), (duckdb or template).format(*(text.duckdb for text in texts))
     )
 
 
 def join(separator: str, parts: Iterable[Texts | TypedSql]) -> Texts:
     """Parts one after the other."""
-    texts = [each.text if isinstance(each, TypedSql) else each for each in parts]
-    return Texts(separator.join(each.spark for each in texts), separator.join(each.duckdb for each in texts))
+    texts = [part.text if isinstance(part, TypedSql) else part for part in parts]
+    return Texts(separator.join(text.spark for text in texts), separator.join(text.duckdb for text in texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +175,19 @@ def combine(
     A text is a template for the parts; `duckdb` is another one for DuckDB.
     """
     made = fill(text, *parts, duckdb=duckdb) if isinstance(text, str) else text
-    size = max((each.growth for each in parts), default=1) if growth is None else growth
+    size = max((part.growth for part in parts), default=1) if growth is None else growth
     if size > MAX_GROWTH or max(map(len, made)) > MAX_DUCKDB_LENGTH or len(made.spark) > MAX_TEXT_LENGTH:
         raise RefusedError("query-too-large", GROWS)
-    scale = next((each.scale for each in parts if each.kind is SqlKind.WIDE), SCALE) if kind is SqlKind.WIDE else SCALE
+    scale = next((part.scale for part in parts if part.kind is SqlKind.WIDE), SCALE) if kind is SqlKind.WIDE else SCALE
     return TypedSql(
         made,
         kind,
-        frozenset().union(*(each.bare for each in parts)),
+        frozenset().union(*(part.bare for part in parts)),
         size,
-        any(each.aggregates for each in parts),
-        any(each.windows for each in parts),
-        any(each.has_subquery for each in parts),
-        any(each.outer for each in parts),
+        any(part.aggregates for part in parts),
+        any(part.windows for part in parts),
+        any(part.has_subquery for part in parts),
+        any(part.outer for part in parts),
         scale=scale,
     )
 
@@ -265,16 +265,16 @@ def typed_null(sql: TypedSql, duckdb_type: str) -> TypedSql:
 
 def to_common_kind(*parts: TypedSql) -> tuple[SqlKind, list[TypedSql]]:
     """The common kind of the expressions, and the expressions converted to it; null fits any kind."""
-    kinds = {each.kind for each in parts} - {SqlKind.NULL}
+    kinds = {part.kind for part in parts} - {SqlKind.NULL}
     if SqlKind.WIDE in kinds and kinds <= {SqlKind.WIDE, *NUMBERS}:
-        scale = next(each.scale for each in parts if each.kind is SqlKind.WIDE)
-        return SqlKind.WIDE, [each if each.kind is SqlKind.NULL else _wide(each, scale) for each in parts]
+        scale = next(part.scale for part in parts if part.kind is SqlKind.WIDE)
+        return SqlKind.WIDE, [part if part.kind is SqlKind.NULL else _wide(part, scale) for part in parts]
     if len(kinds) <= 1:
         return next(iter(kinds), SqlKind.NULL), list(parts)
     for common, family, turn in _FAMILIES:
         if kinds <= family:
-            return common, [each if each.kind is SqlKind.NULL else turn(each) for each in parts]
-    words = " with ".join(sorted(each.value for each in kinds))
+            return common, [part if part.kind is SqlKind.NULL else turn(part) for part in parts]
+    words = " with ".join(sorted(kind.value for kind in kinds))
     raise UntranslatedError(f"it mixes {words}")
 
 

@@ -139,11 +139,11 @@ def fetched(
 ) -> tuple[bool, ...]:
     """Bring a delivery into the folder, whole; which of its files had to be fetched. Raises DiffersError, InputError."""
     with _writing(folder):
-        missing = [each for each in delivery.files if not _is_there(folder, each)]
+        missing = [file for file in delivery.files if not _is_there(folder, file)]
         parts = [(_part(dependencies, folder, each, arrived), folder / each.place) for each in missing]
         for part, place in parts:
             part.replace(place)
-    return tuple(each in missing for each in delivery.files)
+    return tuple(file in missing for file in delivery.files)
 
 
 @contextmanager
@@ -276,7 +276,7 @@ def foreign_entries(folder: Path, parts: Collection[str]) -> list[str]:
     A link is never a part, and not followed: what it leads to changes while the folder does not. InputError where a folder
     cannot be read.
     """
-    within = {above.as_posix() for each in parts for above in PurePosixPath(each).parents}
+    within = {above.as_posix() for part in parts for above in PurePosixPath(part).parents}
     found: list[str] = []
     try:
         for root, folders, files in os.walk(folder, onerror=_raised):
@@ -318,7 +318,7 @@ def _damage(
 def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     """Whether a file is the slice that a block describes, as far as features know it."""
     comparisons: Iterator[SliceComparison] = registered("slice comparisons")
-    return all(each(path, stated) for each in comparisons)
+    return all(comparison(path, stated) for comparison in comparisons)
 
 
 @dataclass(slots=True)

@@ -63,7 +63,7 @@ def destination(files: list[Path], to: str, name: str | None) -> Destination:
         path, name = f"{folders}/" if folders else "", last
     if name is not None and len(files) > 1:
         raise InputError(f"--as names one file, and there are {len(files)}")
-    keys = tuple(_key(path, name or _name(each)) for each in files)
+    keys = tuple(_key(path, name or _name(file)) for file in files)
     key, count = Counter(keys).most_common(1)[0]
     if count > 1:
         raise InputError(f"{count} of the files would get the key {key}: upload them one by one, with --as")

@@ -40,7 +40,7 @@ def _breaking(wanted: HeaderRequirement, found: tuple[str, ...]) -> int:
     absent = sum(name not in known for name in wanted.required)
     beside = sum(name not in required for name in found) if wanted.closed else 0
     patterns = [each.split("*") for each in wanted.forbidden]
-    forbidden = sum(any(matches_pieces(name, each) for each in patterns) for name in found)
+    forbidden = sum(any(matches_pieces(name, pattern) for pattern in patterns) for name in found)
     places = zip(wanted.required, found, strict=False) if wanted.ordered else ()
     displaced = sum(name != there and name in known for name, there in places)
     return absent + beside + forbidden + displaced

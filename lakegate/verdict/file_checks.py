@@ -148,7 +148,7 @@ def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
     samples = [
         sample for each in result.malformed for sample in each.samples or (Sample(each.first_row, (), each.part),)
     ]
-    ordered = tuple(sorted(samples, key=lambda each: (each.part, each.row)))
+    ordered = tuple(sorted(samples, key=lambda sample: (sample.part, sample.row)))
     return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=ordered)
 
 
@@ -215,10 +215,10 @@ def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
     treatment = plan.policy.missing_fields or FieldTreatment.WARN
     if treatment is FieldTreatment.FORBID and plan.storage.format.is_json:
         treatment = FieldTreatment.WARN
-    absent = {each.place: each.name for each in plan.fields if each.name in columns.absent}
+    absent = {field.place: field.name for field in plan.fields if field.name in columns.absent}
     names = [name for place, name in absent.items() if not any(place[:at] in absent for at in range(len(place)))]
     if treatment is FieldTreatment.WARN:
-        read = {name for each in plan.checks for name in each.reads}
+        read = {name for check in plan.checks for name in check.reads}
         names = [name for name in names if name not in read]
     if names and treatment is not FieldTreatment.ALLOW:
         message = f"the file does not have {'a field' if len(names) == 1 else 'fields'} of the contract: {named(names)}"

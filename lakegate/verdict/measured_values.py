@@ -50,7 +50,7 @@ def seconds_each(queries: int) -> float:
 
 def lacking(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
     """The message if these lines have no accepted data to compare with, else None."""
-    parts = {each.line: each.parts for each in references}
+    parts = {reference.line: reference.parts for reference in references}
     for line in lines:
         if line not in parts:
             return f"no accepted data of {line} was given to compare with"
@@ -61,7 +61,7 @@ def lacking(references: Iterable[Reference], lines: Iterable[str]) -> str | None
 
 def lines_compared(query: Query) -> list[str]:
     """The lines whose accepted data a query needs."""
-    return [each.line for each in query.relations if each.line and not each.delivered]
+    return [relation.line for relation in query.relations if relation.line and not relation.delivered]
 
 
 ALL_DIGITS = Context(prec=1000)
@@ -113,11 +113,11 @@ def shows_values(plan: Plan, check: Check) -> bool:
 def reads_classified(plan: Plan, check: Check) -> bool:
     """Whether a check reads a field with a classification other than `public`, or one of another dataset."""
     relations = check.query.relations if check.query is not None else ()
-    own = {column.field for each in relations if each.dataset == plan.dataset for column in each.columns}
-    known = {each.name: each for each in plan.fields}
+    own = {column.field for relation in relations if relation.dataset == plan.dataset for column in relation.columns}
+    known = {field.name: field for field in plan.fields}
     read = [known[name] for name in check.reads | own if name in known]
     # of another dataset, the plan does not know what is classified
-    return any(each.dataset != plan.dataset for each in relations) or any(
+    return any(relation.dataset != plan.dataset for relation in relations) or any(
         each.classification is not None and not each.public for each in read
     )
 
@@ -132,7 +132,9 @@ def concealed(check: Check, found: Measurement) -> Measurement:
     if found.accept is None or number_of(check, found.accept) is None:
         return found
     holds = _holds(check, found.accept)
-    number = next(each for each in _candidates(check) if _holds(check, _with(found.accept, each)) == holds)
+    number = next(
+        candidate for candidate in _candidates(check) if _holds(check, _with(found.accept, candidate)) == holds
+    )
     return replace(found, accept=_with(found.accept, number), tolerate=found.tolerate and _with(found.tolerate, number))
 
 

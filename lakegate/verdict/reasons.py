@@ -34,7 +34,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
         whole = (MISSING,) if absent and set(absent) <= set(pairs) else ()
         yield "column-names", words, (), (*_reading(readers, pairs), *extra, *whole)
     lacks = [name for name in absent if name not in pairs]
-    failing = {own for each, own in readers.items() if each in bad and bad[each].status is Status.FAIL}
+    failing = {own for reader, own in readers.items() if reader in bad and bad[reader].status is Status.FAIL}
     is_forbidden = MISSING in bad and bad[MISSING].status is Status.FAIL
     demanded = [name for name in lacks if is_forbidden or frozenset({name}) in failing]
     optional = [name for name in lacks if name not in demanded]
@@ -66,7 +66,7 @@ def _readers(plan: Plan, columns: Columns, bad: dict[str, CheckOutcome]) -> dict
 def _reading(readers: dict[str, frozenset[str]], names: Iterable[str]) -> tuple[str, ...]:
     """The outcomes that are bad because one of the columns, or its nested field, is missing."""
     own = frozenset(names)
-    return tuple(each for each, lacking in readers.items() if lacking <= own)
+    return tuple(reader for reader, lacking in readers.items() if lacking <= own)
 
 
 STORED_TYPES = ("type", "offset", "timezone")
@@ -124,29 +124,29 @@ def explained(
 ) -> tuple[tuple[Cause, ...], tuple[CheckOutcome, ...]]:
     """The causes, and the outcomes; a cause that explains only one outcome is added to its message instead."""
     if result.unreadable is not None:
-        skipped = tuple(each.id for each in outcomes)
+        skipped = tuple(outcome.id for outcome in outcomes)
         return (Cause("unreadable", result.unreadable.message, Status.FAIL, skipped),), outcomes
     causes: list[Cause] = []
     hints: dict[str, str] = {}
-    bad = {each.id: each for each in outcomes if each.status in {Status.FAIL, Status.WARN}}
+    bad = {outcome.id: outcome for outcome in outcomes if outcome.status in {Status.FAIL, Status.WARN}}
     for found in _causes(plan, result, bad):
-        ids = [each for each in found.explains if each in bad]
+        ids = [id_ for id_ in found.explains if id_ in bad]
         if len(ids) > 1:
-            worst = Status.FAIL if any(bad[each].status is Status.FAIL for each in ids) else Status.WARN
+            worst = Status.FAIL if any(bad[id_].status is Status.FAIL for id_ in ids) else Status.WARN
             causes.append(replace(found, explains=tuple(ids), status=worst))
         elif ids and found.code not in IN_MESSAGE:
             hints[ids[0]] = found.message
-        for each in ids:
-            del bad[each]
-    return tuple(causes), tuple(_hinted(each, hints.get(each.id)) for each in outcomes)
+        for id_ in ids:
+            del bad[id_]
+    return tuple(causes), tuple(_hinted(outcome, hints.get(outcome.id)) for outcome in outcomes)
 
 
 def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> tuple[CheckOutcome, ...]:
     """The reasons of a verdict, worst first: causes, and the outcomes that no cause explains."""
     order = (Status.ERROR, Status.FAIL, Status.WARN)
     causes = tuple(causes)
-    known = {each for cause in causes for each in cause.explains}
-    found = (*(cause.as_outcome() for cause in causes), *(each for each in outcomes if each.id not in known))
+    known = {id_ for cause in causes for id_ in cause.explains}
+    found = (*(cause.as_outcome() for cause in causes), *(outcome for outcome in outcomes if outcome.id not in known))
     return tuple(each for status in order for each in found if each.status is status)
 
 
@@ -158,7 +158,7 @@ def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterato
     """All possible causes; an outcome belongs to the first cause that explains it."""
     for code, message, fields, ids in column_causes(plan, result, bad):
         yield Cause(code, message, Status.FAIL, ids, fields)
-    measurements = [each for each in result.measurements if each.check in bad]
+    measurements = [measurement for measurement in result.measurements if measurement.check in bad]
     yield from _of_records(measurements)
     yield from _of_forms(plan, measurements)
 
@@ -166,7 +166,11 @@ def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterato
 def _of_records(measurements: list[Measurement]) -> Iterator[Cause]:
     """Rows without data explain the outcomes that fail only in them."""
     for record, (code, words) in RECORD_MISTAKES.items():
-        there = [each for each in measurements if each.samples and all(it.record == record for it in each.samples)]
+        there = [
+            measurement
+            for measurement in measurements
+            if measurement.samples and all(it.record == record for it in measurement.samples)
+        ]
         if record == TOTAL:
             there = [each for each in there if each.accept and each.accept.failing == 1]
         if there:
@@ -181,9 +185,9 @@ def _of_forms(plan: Plan, measurements: list[Measurement]) -> Iterator[Cause]:
     """Known spellings of values that are not of their type."""
     fields = {check.id: check.fields for check in plan.checks if check.kind in OF_TYPES or len(check.fields) == 1}
     groups: dict[tuple[str, str], list[Measurement]] = {}
-    for each in measurements:
-        if each.form is not None and each.check in fields:
-            groups.setdefault((each.form.code, each.form.word), []).append(each)
+    for measurement in measurements:
+        if measurement.form is not None and measurement.check in fields:
+            groups.setdefault((measurement.form.code, measurement.form.word), []).append(measurement)
     for (code, _), group in groups.items():
         form = group[0].form
         assert form is not None

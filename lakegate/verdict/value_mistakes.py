@@ -37,7 +37,7 @@ def record_of(line: str, header: str | None, csv: Csv) -> str | None:
     if seen and not seen.strip(f"{csv.delimiter}{csv.quote} \t\xa0"):
         return BLANK
     cells = (each.strip(f"{csv.quote} \t\xa0:").casefold().replace(" ", "\xa0") for each in seen.split(csv.delimiter))
-    return TOTAL if any(each in _TOTALS for each in cells) else None
+    return TOTAL if any(cell in _TOTALS for cell in cells) else None
 
 
 def values_in(line: str, csv: Csv) -> int | None:
@@ -212,7 +212,7 @@ MISTAKES: dict[str, Mistake] = {
         "times in another form: write HH:MM:SS of 24 hours, with two digits each",
     ),
 }
-_CODES = {kind: [code for code, each in MISTAKES.items() if kind in each.types] for kind in LogicalType}
+_CODES = {kind: [code for code, mistake in MISTAKES.items() if kind in mistake.types] for kind in LogicalType}
 
 _SHARED = {
     BLANKS: "values with blanks around them: write them without",
@@ -316,7 +316,7 @@ def _separators(texts: Iterable[str]) -> str:
     decimals, thousands = set[str](), set[str]()
     for text in texts:
         digits = text.strip().lstrip("-+")
-        marks = [each for each in digits if not each.isdigit()]
+        marks = [digit for digit in digits if not digit.isdigit()]
         if not marks or _SEPARATED.fullmatch(digits) is None:
             continue
         whole, fraction = digits.rsplit(marks[-1], 1)
@@ -350,7 +350,7 @@ def _mistake(field_type: LogicalType, text: str, csv: Csv, *, is_json: bool, of_
 
 def _known(field_type: LogicalType, text: str) -> str:
     """The first known mistake that a text shows; empty for none."""
-    return next((each for each in _CODES[field_type] if re.fullmatch(MISTAKES[each].pattern, text)), "")
+    return next((code for code in _CODES[field_type] if re.fullmatch(MISTAKES[code].pattern, text)), "")
 
 
 def _of_value(field_type: LogicalType, text: str, *, is_json: bool) -> str:

@@ -140,7 +140,7 @@ class Judgement:
         def share(reason: CheckOutcome) -> Fraction:
             return max(self._share(outcomes[each]) for each in explains.get(reason, (reason.id,)))
 
-        return tuple(sorted(self.reasons, key=lambda each: (worst[each.status], -share(each))))
+        return tuple(sorted(self.reasons, key=lambda reason: (worst[reason.status], -share(reason))))
 
     def _share(self, outcome: CheckOutcome) -> Fraction:
         """The share of rows that fail; 1 where no rows are counted."""
@@ -152,7 +152,7 @@ class Judgement:
     @property
     def explained(self) -> frozenset[str]:
         """Ids of the outcomes that a cause explains."""
-        return frozenset(each for cause in self.causes for each in cause.explains)
+        return frozenset(explain for cause in self.causes for explain in cause.explains)
 
 
 @limited_hints()
@@ -178,7 +178,7 @@ def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> Ch
     if plan.policy.on_reject is not OnReject.ROWS or _unmeasured(plan, result):
         return None
     by_rows = {check.id for check in row_rules(plan, result)} | {RECORDS}
-    others = [each.id for each in outcomes if each.status is Status.FAIL and each.id not in by_rows]
+    others = [outcome.id for outcome in outcomes if outcome.status is Status.FAIL and outcome.id not in by_rows]
     bad, most = result.rejected_rows, plan.policy.max_rejected_share
     if others:
         because = f"{named(others)} {'rejects' if len(others) == 1 else 'reject'} the file, and no single rows"
@@ -205,7 +205,7 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
         Verdict.REJECTED: (0, judgement.rows),
         Verdict.UNDECIDED: (0, 0),
     }[judgement.verdict]
-    statuses = [each.status for each in judgement.outcomes]
+    statuses = [outcome.status for outcome in judgement.outcomes]
     checks = {status.value: statuses.count(status) for status in Status}
     return Counts(judgement.rows, published, rejected, checks)
 
@@ -213,17 +213,17 @@ def counts_of(plan: Plan, judgement: Judgement) -> Counts:
 def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
     """The rules that outcomes break, failures first, then by failing rows; bounded in number and length."""
     found: dict[str, BrokenRule] = {}
-    for each in outcomes:
-        if each.status in {Status.FAIL, Status.WARN}:
-            rule = (each.id if each.kind == "file" else each.rule)[:LONGEST_RULE]
-            one = BrokenRule(rule, each.status.value, each.failing_rows)
+    for outcome in outcomes:
+        if outcome.status in {Status.FAIL, Status.WARN}:
+            rule = (outcome.id if outcome.kind == "file" else outcome.rule)[:LONGEST_RULE]
+            one = BrokenRule(rule, outcome.status.value, outcome.failing_rows)
             found[rule] = min(found.get(rule, one), one, key=_worst_first)
     return tuple(sorted(found.values(), key=_worst_first)[:MAX_RULES])
 
 
 def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     """The reasons as texts `<check>: <message>`, bounded in number and length; masked as the messages are."""
-    return tuple(f"{each.id}: {each.message}"[:LONGEST_REASON] for each in outcomes[:MAX_REASONS_OF_DELIVERY])
+    return tuple(f"{outcome.id}: {outcome.message}"[:LONGEST_REASON] for outcome in outcomes[:MAX_REASONS_OF_DELIVERY])
 
 
 def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
@@ -238,21 +238,23 @@ def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     `seen` has columns, the number of rows, and measurements that can only be worse. The policy decides what rejects: nothing that
     rules say with `mode: observe`, and with `onReject: rows` neither rules of single rows nor the header.
     """
-    measured = {each.check for each in seen.measurements}
+    measured = {measurement.check for measurement in seen.measurements}
     of_file = tuple(file_outcomes(plan, seen))
     if _unmeasured(plan, seen):
         return tuple(each for each in of_file if each.status is Status.FAIL)
     if plan.policy.mode is Mode.OBSERVE:
         return ()
     if plan.policy.on_reject is OnReject.ROWS:
-        of_file, known = (), [each for each in plan.checks if each.id in measured and not blames_rows(each)]
+        of_file, known = (), [check for check in plan.checks if check.id in measured and not blames_rows(check)]
     else:
         absent = _absent(seen)
-        known = [each for each in plan.checks if each.reads & absent or each.metric.of_header or each.id in measured]
-    measurements = {each.check: each for each in seen.measurements}
+        known = [
+            check for check in plan.checks if check.reads & absent or check.metric.of_header or check.id in measured
+        ]
+    measurements = {measurement.check: measurement for measurement in seen.measurements}
     outcomes = (*of_file, *(check_outcome(plan, each, seen, measurements.get(each.id)) for each in known))
     causes, outcomes = explained(plan, seen, outcomes)
-    return tuple(each for each in reasons(causes, outcomes) if each.status is Status.FAIL)
+    return tuple(reason for reason in reasons(causes, outcomes) if reason.status is Status.FAIL)
 
 
 def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
@@ -274,7 +276,7 @@ def _verdict(
         return Verdict.UNDECIDED
     if _unmeasured(plan, result):
         return Verdict.REJECTED
-    if all(each.status is Status.SKIP for each in of_checks):
+    if all(check.status is Status.SKIP for check in of_checks):
         return Verdict.UNDECIDED
     failed = {each.id for each in of_file + of_checks if each.status is Status.FAIL}
     if failed and not _let_through(plan, result, failed):
@@ -300,7 +302,7 @@ def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
 
 
 def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
-    measurements = {each.check: each for each in result.measurements}
+    measurements = {measurement.check: measurement for measurement in result.measurements}
     return tuple(check_outcome(plan, check, result, measurements.get(check.id)) for check in plan.checks)
 
 

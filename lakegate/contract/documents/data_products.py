@@ -78,7 +78,7 @@ def named_contracts(text: bytes) -> tuple[tuple[NamedContract, ...], tuple[Named
     """The contracts that the input ports of a product rely on, and those that its output ports have. Raises ContractError."""
     top = parse(text).top
     outputs = _first(top, PORTS).items
-    inputs = [*_first(top, INPUTS).items, *(each for port in outputs for each in port[INPUT_CONTRACTS].items)]
+    inputs = [*_first(top, INPUTS).items, *(item for port in outputs for item in port[INPUT_CONTRACTS].items)]
     return tuple(filter(None, map(_named, inputs))), tuple(filter(None, map(_named, outputs)))
 
 
@@ -92,7 +92,7 @@ def _named(port: Place) -> NamedContract | None:
 def has_ports_to_generate(text: bytes) -> bool:
     """Whether a product has an output port that does not only name its contract, or none at all. Raises ContractError."""
     ports = _first(parse(text).top, PORTS).items
-    return not ports or any(_is_described(each) for each in ports)
+    return not ports or any(_is_described(port) for port in ports)
 
 
 def _is_described(port: Place) -> bool:

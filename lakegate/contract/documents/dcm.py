@@ -118,7 +118,7 @@ def _dataset(top: Place, notes: Notes) -> Dataset:
     columns = place["schema"].items
     fields = tuple(_field(column, column_path(_name(column)), notes) for column in columns)
     named = Dataset(place["name"].text or "", fields, (), place.origin)
-    rules = [*_column_rules(columns), *(_quality_rule(each) for each in top["quality"].items)]
+    rules = [*_column_rules(columns), *(_quality_rule(item) for item in top["quality"].items)]
     rules += key_rules(top["serviceLevelAgreements"])
     return Dataset(
         name=named.name,
@@ -149,10 +149,10 @@ def _file_names(access: Place, notes: Notes) -> FileNames | None:
         message = "The token is not used, and everybody who reads the contract reads it: callers are known by IAM or their JWT."
         notes.warning("access-unused", token, message)
     pattern = access["accessConfiguration"]["pattern"]
-    for key, each in access["accessConfiguration"].entries.items():
+    for key, entry in access["accessConfiguration"].entries.items():
         if key != "pattern":
             notes.warning(
-                "access-unused", each, f"{shown(key)} has no effect: files are recognised by their `pattern`."
+                "access-unused", entry, f"{shown(key)} has no effect: files are recognised by their `pattern`."
             )
     if not pattern.text:
         return None
@@ -183,7 +183,7 @@ def _field(column: Place, path: FieldPath, notes: Notes) -> Field:
         )
         notes.warning(UNNAMED_TARGET, key, message)
     items = column["arrayDataType"]
-    children = [_field(each, member_path(path, _name(each)), notes) for each in column["children"].items]
+    children = [_field(item, member_path(path, _name(item)), notes) for item in column["children"].items]
     if items.text:
         logical = TYPES.get(items.text.lower(), LogicalType.STRING)
         children.append(Field(element_path(path), logical, items.origin, declared=items.text))
@@ -274,7 +274,7 @@ def _quality_rule(place: Place) -> Rule:
         id=place["id"].text or "",
         kind=KINDS.get(rule_type, rule_type),
         origin=place.origin,
-        fields=written_names(each.text or "" for each in place["columns"].items),
+        fields=written_names(item.text or "" for item in place["columns"].items),
         arguments=_arguments(rule_type, place),
         tolerance=Tolerance(severity["warn"]["tolerance"].number, severity["fail"]["tolerance"].number),
         name=place["name"].text,
@@ -292,7 +292,7 @@ def _is_sql(place: Place) -> bool:
 def _arguments(rule_type: str, place: Place) -> dict[str, object]:
     match rule_type:
         case "sql":
-            given = {key: exact(each) for key, each in place["args"].entries.items()}
+            given = {key: exact(entry) for key, entry in place["args"].entries.items()}
             return {"query": place["call"].text or "", **given}
         case "custom":
             engine, call = place["technology"].text or "", place["call"].text or place["id"].text or ""

@@ -109,14 +109,14 @@ def read_field(
 
 
 def _sources(inputs: Place) -> Iterator[FieldSource]:
-    for each in inputs.items:
+    for item in inputs.items:
         steps = (
             Transformation(
                 step["type"].text or "", step["subtype"].text, step["description"].text, step["masking"].flag
             )
-            for step in each["transformations"].items
+            for step in item["transformations"].items
         )
-        yield FieldSource(each["namespace"].text or "", each["name"].text or "", each["field"].text or "", tuple(steps))
+        yield FieldSource(item["namespace"].text or "", item["name"].text or "", item["field"].text or "", tuple(steps))
 
 
 def _logical(layers: Layers) -> LogicalType | None:
@@ -176,7 +176,7 @@ def _warn_idle(layers: Layers, logical: LogicalType | None, notes: Notes) -> Non
     """Name the keys that have no meaning for the type of their field (DCS 1.1.0, "Only applies to"): their rules are skipped."""
     if logical is None and layers["type"].text not in NESTED:
         return
-    for key, types in {**{key: each.types for key, each in OF_DCS.items()}, FORMAT: TEXTS | MOMENTS}.items():
+    for key, types in {**{key: known.types for key, known in OF_DCS.items()}, FORMAT: TEXTS | MOMENTS}.items():
         if layers[key].present and logical not in types:
             declared, words = shown(layers["type"].text or ""), "texts" if LogicalType.STRING in types else "numbers"
             message = f"`{key}` is for {words}, and has no effect on the type {declared}: remove it."
@@ -232,7 +232,7 @@ def _bounds(precision: Place, after: Decimal, most: Decimal | int) -> Iterator[t
 def _inner(layers: Layers, path: FieldPath, definitions: Definitions) -> Iterator[tuple[FieldPath, Layers]]:
     """The nested fields: of a record, of an array's items, of a map's keys and values."""
     own = {"items": element_path(path), "keys": member_path(path, KEY), "values": member_path(path, VALUE)}
-    parts = [(member_path(path, name), each) for name, each in layers["fields"].entries.items()]
+    parts = [(member_path(path, name), entry) for name, entry in layers["fields"].entries.items()]
     parts += [(inner, layers[key]) for key, inner in own.items() if layers[key].entries]
     for name, place in parts:
         inner = definitions.layers(place, layers)
@@ -289,9 +289,9 @@ def _checks(specification: Place, engine: str, notes: Notes) -> Iterator[tuple[s
         yield EVERY_MODEL, specification, {"engine": engine, "call": "", "args": {}}
     for name, place in inner.entries.items():
         checks = _read(place, notes)
-        for each in checks.items or [checks]:
-            at = each if specification.text is None and place.text is None else specification
-            yield name.removeprefix(CHECKS_FOR), at, implementation_of(engine, each)
+        for item in checks.items or [checks]:
+            at = item if specification.text is None and place.text is None else specification
+            yield name.removeprefix(CHECKS_FOR), at, implementation_of(engine, item)
 
 
 def _read(place: Place, notes: Notes) -> Place:
@@ -371,7 +371,7 @@ def _dataset(name: str, place: Place, definitions: Definitions, older: Mapping[s
     places = [top["config"][EXTENSION], place["config"][EXTENSION]]
     extension = Extension(places, definitions.notes, served(top["servers"]), delimiter_of(top["servers"]))
     notice_days = None if "notice_days" in extension.declared else notice_of(top["terms"]["noticePeriod"])
-    layered = {column_path(key): definitions.layers(each) for key, each in place["fields"].entries.items()}
+    layered = {column_path(key): definitions.layers(entry) for key, entry in place["fields"].entries.items()}
     found = {path: layers for path, layers in layered.items() if layers is not None}
     fields = [read_field(layers, path, definitions, ordinals) for path, layers in found.items()]
     named = Dataset(name, tuple(field for field, _ in fields), (), place.origin)

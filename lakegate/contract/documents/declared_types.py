@@ -107,11 +107,11 @@ def is_usual(each: Field, found: DeclaredType) -> bool:
 
 def unexpressed(fields: tuple[Field, ...], requirements: ExpressedRequirements, words: str) -> Iterator[str]:
     """The fields, nested ones included, whose declared type a target does not have, where it has logical types alone."""
-    for each in fields:
-        found = declared_type(each, requirements)
-        if not (found.is_plain or found.is_rule or is_usual(each, found)):
-            yield lost_type(each, words)
-        yield from unexpressed(each.parts, requirements, words)
+    for field in fields:
+        found = declared_type(field, requirements)
+        if not (found.is_plain or found.is_rule or is_usual(field, found)):
+            yield lost_type(field, words)
+        yield from unexpressed(field.parts, requirements, words)
 
 
 def lost_type(each: Field, written: str) -> str:

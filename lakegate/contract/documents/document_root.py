@@ -23,7 +23,7 @@ def about(top: Place, notes: Notes, read_keys: Collection[str], family: Family) 
     sections = {key: exact(place) for key, place in top.entries.items() if key not in {*read_keys, *COMMON_KEYS}}
     return About(
         **texts_at(top, ABOUT, family),
-        tags=(*texts(top["tags"]), *(tag for each in top["tags"].items if (tag := each["tagFQN"].text))),
+        tags=(*texts(top["tags"]), *(tag for item in top["tags"].items if (tag := item["tagFQN"].text))),
         servers=tuple(_servers(top["servers"])),
         deprecation=_deprecation(top[DEPRECATION], notes),
         sections=sections,
@@ -32,14 +32,14 @@ def about(top: Place, notes: Notes, read_keys: Collection[str], family: Family) 
 
 def _servers(place: Place) -> Iterator[Server]:
     """The servers of a list (ODCS) or of a mapping by name (DCS)."""
-    for each in place.items:
-        yield _server(each, each["server"].text or "")
-    for name, each in place.entries.items():
-        yield _server(each, name)
+    for item in place.items:
+        yield _server(item, item["server"].text or "")
+    for name, entry in place.entries.items():
+        yield _server(entry, name)
 
 
 def _server(place: Place, name: str) -> Server:
-    settings = {key: exact(each) for key, each in place.entries.items() if key not in {"server", "type"}}
+    settings = {key: exact(entry) for key, entry in place.entries.items() if key not in {"server", "type"}}
     return Server(name, place["type"].text or "", settings, place.origin)
 
 
@@ -47,12 +47,12 @@ def _deprecation(place: Place, notes: Notes) -> Deprecation | None:
     """The `deprecation` block of ADR-0029. ODCS has no schema for it, so its keys are checked here."""
     if not place.present:
         return None
-    for key, each in place.entries.items():
+    for key, entry in place.entries.items():
         if key not in DEPRECATION_KEYS:
             hint = did_you_mean(key, DEPRECATION_KEYS) or f" Known are {listed(DEPRECATION_KEYS)}."
-            notes.error("deprecation-key", each, f"The key {shown(key)} is unknown in `deprecation`.{hint}")
-        elif each.text is None:
-            notes.error("deprecation-value", each, f"`{key}` is a text: write it in quotes.")
+            notes.error("deprecation-key", entry, f"The key {shown(key)} is unknown in `deprecation`.{hint}")
+        elif entry.text is None:
+            notes.error("deprecation-value", entry, f"`{key}` is a text: write it in quotes.")
     if not place.entries:
         notes.error("deprecation-value", place, f"Write a mapping here, of {listed(DEPRECATION_KEYS)}.")
     return Deprecation(place.origin, **{key: place[key].text for key in DEPRECATION_KEYS})
@@ -72,14 +72,14 @@ _JSON = {"new_line": Format.JSONL, "newline": Format.JSONL, "array": Format.JSON
 def served(servers: Place) -> Format | None:
     """The format that all servers declare; UNKNOWN if two differ or one is not supported; None if none declares one."""
     places = (*servers.items, *servers.entries.values())
-    named = {_format(each) for each in places if each["format"].present}
+    named = {_format(place) for place in places if place["format"].present}
     return named.pop() if len(named) == 1 else Format.UNKNOWN if named else None
 
 
 def delimiter_of(servers: Place) -> str | None:
     """The delimiter that all servers of CSV declare; None if two differ, or one declares none of a single character."""
     places = [each for each in (*servers.items, *servers.entries.values()) if _format(each) is Format.CSV]
-    named = {_CHARACTERS.get(word.lower(), word) for each in places if (word := each["delimiter"].text)}
+    named = {_CHARACTERS.get(word.lower(), word) for place in places if (word := place["delimiter"].text)}
     (only,) = named if len(named) == 1 else ("",)
     return only if len(only) == 1 and only.isprintable() | (only == "\t") else None
 

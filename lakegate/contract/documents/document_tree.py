@@ -224,10 +224,10 @@ class Document:
 
 def _collect(place: Place, name: str, found: dict[str, list[Place]]) -> None:
     found.setdefault(name, []).append(place)
-    for each in place.items:
-        _collect(each, f"{name}[]", found)
-    for key, each in place.entries.items():
-        _collect(each, key, found)
+    for item in place.items:
+        _collect(item, f"{name}[]", found)
+    for key, entry in place.entries.items():
+        _collect(entry, key, found)
 
 
 # ---- Errors and warnings ----
@@ -247,7 +247,7 @@ class Notes:
     def blames(self, place: Place) -> bool:
         """Whether a place or a part of it has an error: then no further problem is reported for it."""
         path = place.path
-        return any(each.path == path or each.path.startswith((f"{path}.", f"{path}[")) for each in self.errors)
+        return any(error.path == path or error.path.startswith((f"{path}.", f"{path}[")) for error in self.errors)
 
     def error(self, code: str, place: Place, message: str) -> None:
         """Add an error: the document cannot be used."""
@@ -274,9 +274,9 @@ def exact(place: Place) -> object:
 def _exact(node: Node) -> object:
     match node.content:
         case tuple(items):
-            return tuple(_exact(each) for each in items)
+            return tuple(_exact(item) for item in items)
         case Mapping() as entries:
-            return {key: _exact(each) for key, each in entries.items()}
+            return {key: _exact(entry) for key, entry in entries.items()}
         case int() as number if not isinstance(number, bool):
             return Decimal(number)
         case scalar:
@@ -285,12 +285,12 @@ def _exact(node: Node) -> object:
 
 def texts(place: Place) -> tuple[str, ...]:
     """The items of a list as they are written: `1.10` stays `1.10`."""
-    return tuple(each.written for each in place.items)
+    return tuple(item.written for item in place.items)
 
 
 def examples(*lists: Place) -> tuple[Example, ...]:
     """The scalars of lists of examples, with their places. Lists and mappings are left out."""
-    found = (each for place in lists for each in (place.items or [place]))
+    found = (item for place in lists for item in (place.items or [place]))
     return tuple(
         Example(each.written if each.scalar is not None else None, each.origin) for each in found if _is_scalar(each)
     )

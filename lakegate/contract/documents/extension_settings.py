@@ -159,7 +159,7 @@ def encoding(place: Place) -> str:
 
 def texts(place: Place) -> tuple[str, ...]:
     """A list of texts."""
-    items = tuple(each.text for each in place.items if each.text is not None)
+    items = tuple(item.text for item in place.items if item.text is not None)
     if not items or len(items) < len(place.items):
         raise InvalidValueError("a list of texts, each in quotes")
     return items
@@ -168,10 +168,10 @@ def texts(place: Place) -> tuple[str, ...]:
 def texts_by_column(place: Place) -> tuple[NullWords, ...]:
     """A list of texts for each of some columns; an empty one for no text."""
     found = []
-    for name, each in place.entries.items():
-        items = tuple(item.text for item in each.items if item.text is not None)
-        if not each.is_list or len(items) < len(each.items):
-            raise InvalidValueError("a list of texts for each column, each in quotes", each)
+    for name, entry in place.entries.items():
+        items = tuple(item.text for item in entry.items if item.text is not None)
+        if not entry.is_list or len(items) < len(entry.items):
+            raise InvalidValueError("a list of texts for each column, each in quotes", entry)
         found.append(NullWords(name, items))
     if not found:
         raise InvalidValueError('a list of texts for each column: `{COLUMN: ["NA"]}`')
@@ -229,7 +229,7 @@ def requirements(place: Place) -> tuple[str, ...]:
 def shared_with(place: Place) -> tuple[str, ...]:
     """Contracts of other owners, by patterns of their ids."""
     names = texts(place)
-    if not all(re.fullmatch(r"[^*/\r\n]+\*?|\*", each) for each in names):
+    if not all(re.fullmatch(r"[^*/\r\n]+\*?|\*", name) for name in names):
         raise InvalidValueError(
             'a list of ids of contracts, or of the beginning of ids and a star: `["sales.*", "hr.people"]`'
         )

@@ -85,7 +85,7 @@ class ImportedSchema:
         if not chosen:
             raise InputError(f"{self.name} has no column that a contract can describe")
         known = {name for each in chosen for name in _paths(each)}
-        rules = tuple(each for each in self.rules if set(each.fields) <= known)
+        rules = tuple(rule for rule in self.rules if set(rule.fields) <= known)
         has_parts = any(each.parts for each in chosen)
         form = Format.JSONL if self.storage is Format.CSV and has_parts else self.storage
         return Dataset(
@@ -100,15 +100,15 @@ class ImportedSchema:
 
     def _nameable(self, fields: tuple[Field, ...]) -> Iterable[Field]:
         seen: set[str] = set()
-        for each in fields:
-            own = each.own_name
+        for column in fields:
+            own = column.own_name
             if not own.strip() or own != own.strip() or not own.isprintable() or own.casefold() in seen:
                 self.lose(
-                    each.name, "its name is blank, has invisible characters, or differs from another only in capitals"
+                    column.name, "its name is blank, has invisible characters, or differs from another only in capitals"
                 )
                 continue
             seen.add(own.casefold())
-            yield replace(each, parts=tuple(self._nameable(each.parts)))
+            yield replace(column, parts=tuple(self._nameable(column.parts)))
 
     def _count(self, path: str) -> None:
         self._fields += 1
@@ -164,7 +164,7 @@ class ExpressedRequirements:
     @staticmethod
     def in_contract(contract: Contract, dataset: Dataset) -> ExpressedRequirements:
         """The rules of a dataset of a contract, whose servers say what its physical types mean."""
-        types = {each.type.strip().lower() for each in contract.about.servers}
+        types = {server.type.strip().lower() for server in contract.about.servers}
         return ExpressedRequirements(dataset, not types.isdisjoint(WIDE_INTEGERS))
 
     def of(self, path: str, kind: str) -> Iterator[Rule]:
@@ -192,9 +192,9 @@ class ExpressedRequirements:
 
     def key(self) -> tuple[str, ...]:
         """The fields of the primary key."""
-        rules = [each for each in self.dataset.rules if each.kind == "primaryKey"]
-        self._expressed.update(each.id for each in rules)
-        return tuple(name for each in rules for name in each.fields)
+        rules = [rule for rule in self.dataset.rules if rule.kind == "primaryKey"]
+        self._expressed.update(rule.id for rule in rules)
+        return tuple(name for rule in rules for name in rule.fields)
 
     def words(self, path: str) -> tuple[str, ...] | None:
         """The only texts that a field may have; None where any is allowed."""
@@ -216,8 +216,8 @@ class ExpressedRequirements:
 
     def omitted(self) -> tuple[str, ...]:
         """The ids of all other rules."""
-        rules = (each for each in self.dataset.rules if each.kind not in BY_TYPES)
-        return tuple(each.id for each in rules if each.id not in self._expressed)
+        rules = (rule for rule in self.dataset.rules if rule.kind not in BY_TYPES)
+        return tuple(rule.id for rule in rules if rule.id not in self._expressed)
 
 
 def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
@@ -228,11 +228,11 @@ def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
     separators = {"decimalSeparator": csv.decimal_separator != ".", "thousandsSeparator": bool(csv.thousands_separator)}
     own = {each.column for each in csv.null_values_by_column}
     found = ["csv.nullValues"] if len(csv.null_values) > null_words else []
-    for each in dataset.fields:
-        if each.type.numeric:
-            found += [f"{each.name}: csv.{name}" for name, is_set in separators.items() if is_set]
-        if each.own_name in own:
-            found.append(f"{each.name}: csv.nullValuesByColumn")
+    for column in dataset.fields:
+        if column.type.numeric:
+            found += [f"{column.name}: csv.{name}" for name, is_set in separators.items() if is_set]
+        if column.own_name in own:
+            found.append(f"{column.name}: csv.nullValuesByColumn")
     return tuple(found)
 
 
@@ -250,4 +250,4 @@ def _is_list(rule: Rule) -> bool:
 
 def part(parent: Field, suffix: str) -> Field | None:
     """The items of a list (`[]`), the keys (`.key`) or values (`.value`) of a map; None if they are not described."""
-    return next((each for each in parent.parts if each.name == f"{parent.name}{suffix}"), None)
+    return next((part for part in parent.parts if part.name == f"{parent.name}{suffix}"), None)

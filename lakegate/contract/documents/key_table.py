@@ -104,7 +104,7 @@ NATIVE = (
 
 def native(config: Place) -> dict[str, str]:
     """The types of an element in other systems: of a mapping (DCS) or of custom properties (ODCS)."""
-    properties = ((each["property"].text or "", each["value"]) for each in config.items)
+    properties = ((item["property"].text or "", item["value"]) for item in config.items)
     return {key: each.text for key, each in (*config.entries.items(), *properties) if key in NATIVE and each.text}
 
 
@@ -165,13 +165,13 @@ CONSTRAINTS = {
         ConstraintKey("minLength", TEXTS),
         ConstraintKey("maxLength", TEXTS),
         ConstraintKey(PATTERN, TEXTS, argument=PATTERN),
-        *(ConstraintKey(each, NUMBERS | MOMENTS, exclusive=False) for each in BOUNDS),
-        *(ConstraintKey(exclusive_key(each), NUMBERS | MOMENTS, kind=each, exclusive=True) for each in BOUNDS),
+        *(ConstraintKey(bound, NUMBERS | MOMENTS, exclusive=False) for bound in BOUNDS),
+        *(ConstraintKey(exclusive_key(bound), NUMBERS | MOMENTS, kind=bound, exclusive=True) for bound in BOUNDS),
         ConstraintKey("multipleOf", NUMBERS, in_dcs=False),
     )
 }
 """Constraints of scalar values by their key. Of a `format` the type decides whether it is a rule."""
-OF_DCS = {key: each for key, each in CONSTRAINTS.items() if each.in_dcs}
+OF_DCS = {key: constraint for key, constraint in CONSTRAINTS.items() if constraint.in_dcs}
 
 
 def constraint_of(rule: Rule, logical: LogicalType) -> tuple[str, object] | None:

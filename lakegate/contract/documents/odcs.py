@@ -49,7 +49,7 @@ def qualified(top: Place, text: str) -> str:
     names: list[str] = []
     place, steps = top, text.lstrip(ANCHOR).strip("/").split("/")
     for key, wanted in zip(steps[::2], steps[1::2], strict=False):
-        found = next((each for each in place[key].items if wanted in {each["id"].text, each["name"].text}), None)
+        found = next((item for item in place[key].items if wanted in {item["id"].text, item["name"].text}), None)
         if found is None:
             return ""
         place = found
@@ -100,9 +100,9 @@ class _Resolution:
         """A node with the variables of its texts replaced."""
         match node.content:
             case tuple(items):
-                return replace(node, content=tuple(self.of(place[index], each) for index, each in enumerate(items)))
+                return replace(node, content=tuple(self.of(place[index], item) for index, item in enumerate(items)))
             case Mapping() as entries:
-                return replace(node, content={key: self.of(place[key], each) for key, each in entries.items()})
+                return replace(node, content={key: self.of(place[key], entry) for key, entry in entries.items()})
             case str() as text if "${" in text:
                 replaced = VARIABLE.sub(lambda found: _value(found, place, self.values, self.notes), text)
                 self.characters += len(replaced)
@@ -164,7 +164,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)
-    described = [_dataset(each, each["name"].text or "", top, notes) for each in top["schema"].items]
+    described = [_dataset(item, item["name"].text or "", top, notes) for item in top["schema"].items]
     policies = replace(_dataset(top["schema"], COMMON, top, notes), origin=top.origin) if not described else None
     datasets, common = separated(described) if policies is None else ((), policies)
     return Contract(
@@ -188,20 +188,20 @@ def _dataset(place: Place, name: str, top: Place, notes: Notes) -> Dataset:
     extension = Extension(
         [*_extensions(top), *_extensions(place)], notes, served(top["servers"]), delimiter_of(top["servers"])
     )
-    columns = [each for each in place["properties"].items if is_column(each, notes)]
+    columns = [item for item in place["properties"].items if is_column(item, notes)]
     dates = DATES if (top["apiVersion"].text or "") in WITHOUT_MOMENTS else frozenset()
-    properties = [read_property(each, ordinals, notes, dates) for each in columns]
-    named = Dataset(name, tuple(each.field for each in properties), (), place.origin)
+    properties = [read_property(column, ordinals, notes, dates) for column in columns]
+    named = Dataset(name, tuple(property_.field for property_ in properties), (), place.origin)
     rules = [
-        *(rule for each in properties for rule in each.rules),
+        *(rule for property_ in properties for rule in property_.rules),
         *_primary_key(properties, ordinals),
         *quality_rules(Owner(place, name), ordinals, notes),
-        *(read_relationship(each, ordinals, place["properties"], notes) for each in place["relationships"].items),
+        *(read_relationship(item, ordinals, place["properties"], notes) for item in place["relationships"].items),
         *element_rules(
             top["slaProperties"],
             top["slaDefaultElement"],
             name,
-            [each["name"].text or "" for each in top["schema"].items],
+            [item["name"].text or "" for item in top["schema"].items],
         ),
     ]
     rules = [_by_names(rule, top) for rule in with_paths(rules, named, notes.errors)]
@@ -229,15 +229,16 @@ def _by_names(rule: Rule, top: Place) -> Rule:
 
 
 def _extensions(owner: Place) -> Iterator[Place]:
-    for each in owner["customProperties"].items:
-        if each["property"].text == EXTENSION:
-            yield each["value"]
+    for item in owner["customProperties"].items:
+        if item["property"].text == EXTENSION:
+            yield item["value"]
 
 
 def _primary_key(properties: list[Property], ordinals: Counter[str]) -> Iterator[Rule]:
     """One rule for the whole key, its fields ordered by `primaryKeyPosition`; fields without a position are last."""
     key = sorted(
-        (each for each in properties if each.key_position is not None), key=lambda each: each.key_position or 0
+        (property_ for property_ in properties if property_.key_position is not None),
+        key=lambda each: each.key_position or 0,
     )
     if key:
         names = tuple(each.field.name for each in key)

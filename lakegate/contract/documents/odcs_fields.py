@@ -130,7 +130,7 @@ Dates = frozenset[LogicalType]
 _AS_DECLARED: Dates = frozenset()
 DATES: Dates = frozenset({LogicalType.TIMESTAMP, LogicalType.TIME})
 """The types that a `date` is by its physical type in ODCS 3.0, which has no logical type for moments and times of day."""
-COMPARED = tuple(key for key, each in CONSTRAINTS.items() if each.exclusive is not None)
+COMPARED = tuple(key for key, constraint in CONSTRAINTS.items() if constraint.exclusive is not None)
 COLUMN = "column"
 PERSONAL = "pii"
 LAST = 1 << 30
@@ -226,8 +226,8 @@ def _rules_of_elements(element: str | None, path: FieldPath, origin: Origin, ord
 
 def _personal(place: Place) -> bool | None:
     """Whether a custom property or tag `pii` marks personal data; None without either. ODCS has no key for it."""
-    flags = [each["value"].flag for each in place["customProperties"].items if each["property"].text == PERSONAL]
-    tagged = PERSONAL in {each.casefold() for each in texts(place["tags"])}
+    flags = [item["value"].flag for item in place["customProperties"].items if item["property"].text == PERSONAL]
+    tagged = PERSONAL in {text.casefold() for text in texts(place["tags"])}
     return flags[0] if flags else tagged or None
 
 
@@ -261,10 +261,10 @@ def _rules(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], 
     for at, (kind, arguments) in option_rules(options, _options_type(place, logical)):
         yield rule(kind, at, arguments)
     if place["enum"].items:
-        values = tuple(each["value"].written for each in place["enum"].items if each["value"].present)
+        values = tuple(item["value"].written for item in place["enum"].items if item["value"].present)
         yield rule("enum", place["enum"], {"values": values})
-    for each in place["relationships"].items:
-        yield rule("foreignKey", each, {"to": each["to"].text or ""})
+    for item in place["relationships"].items:
+        yield rule("foreignKey", item, {"to": item["to"].text or ""})
     yield from quality_rules(Owner(place, path, path), ordinals, notes)
     yield from _nested(place, path, dates, ordinals, notes)
     _warn(place, logical, dates, notes)
@@ -292,8 +292,8 @@ def _nested(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str],
 
 def _inner(place: Place, path: FieldPath) -> Iterator[tuple[FieldPath, Place]]:
     """The nested properties: of a record, of an array's items, of a map's keys and values."""
-    for each in place["properties"].items:
-        yield member_path(path, each["name"].text or ""), each
+    for item in place["properties"].items:
+        yield member_path(path, item["name"].text or ""), item
     if place["items"].entries:
         yield element_path(path), place["items"]
     for part in (KEY, VALUE):
@@ -349,9 +349,9 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     """A relationship of an object; its `from` contains names or ids of properties of the object."""
     sources = place["from"].items or [place["from"]]
     targets = place["to"].items or [place["to"]]
-    found = [_resolved(each, properties, notes) for each in sources if each.text]
+    found = [_resolved(source, properties, notes) for source in sources if source.text]
     fields = tuple(name for name in found if name is not None) if None not in found else ()
-    arguments = {"to": ",".join(each.text or "" for each in targets)}
+    arguments = {"to": ",".join(target.text or "" for target in targets)}
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 
 
@@ -359,10 +359,10 @@ def _resolved(place: Place, properties: Place, notes: Notes) -> FieldPath | None
     text = place.text or ""
     last = re.split(r"[./]", text)[-1]
     for wanted in (text, text.partition(".")[2], last):
-        for each in properties.items:
-            if wanted and wanted in {each["name"].text, each["id"].text}:
-                return column_path(each["name"].text or "")
-    known = [name for each in properties.items if (name := each["name"].text)]
+        for item in properties.items:
+            if wanted and wanted in {item["name"].text, item["id"].text}:
+                return column_path(item["name"].text or "")
+    known = [name for item in properties.items if (name := item["name"].text)]
     message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
     notes.warning("dangling-relationship", place, message)
     return None

@@ -182,7 +182,7 @@ def implementations(place: Place) -> list[Place]:
 
 def _unwrapped(place: Place) -> list[Place]:
     if place.items:
-        return [check for each in place.items for check in _unwrapped(each)]
+        return [check for item in place.items for check in _unwrapped(item)]
     held = [name for name in place.entries if _is_wrapper(name)]
     if len(held) != 1 or any(name not in (*held, *AROUND_CHECKS) for name in place.entries):
         return [place]
@@ -201,13 +201,13 @@ def implementation_of(engine: str, place: Place) -> dict[str, object]:
     entries = list(place.entries.items())
     if not call and len(entries) == 1:
         name, arguments = entries[0]
-        return {"engine": engine, "call": name, "args": {key: exact(each) for key, each in arguments.entries.items()}}
+        return {"engine": engine, "call": name, "args": {key: exact(entry) for key, entry in arguments.entries.items()}}
     return {"engine": engine, "call": call, "args": _foreign_arguments(place)}
 
 
 def _foreign_arguments(place: Place) -> Mapping[str, object]:
     """The arguments: beside the check's name, and in Great Expectations also below `kwargs`."""
-    beside = {key: each for key, each in place.entries.items() if key not in (*NOT_ARGUMENTS, "kwargs")}
+    beside = {key: entry for key, entry in place.entries.items() if key not in (*NOT_ARGUMENTS, "kwargs")}
     return {key: exact(each) for key, each in {**beside, **place["kwargs"].entries}.items()}
 
 
@@ -255,20 +255,20 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
 
 def _arguments(place: Place) -> dict[str, object]:
     """The arguments except `properties`; ODCS 3.0 has lists of values beside the rule's name."""
-    arguments = {key: exact(each) for key, each in place["arguments"].entries.items() if key != "properties"}
+    arguments = {key: exact(entry) for key, entry in place["arguments"].entries.items() if key != "properties"}
     lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
     return arguments | {key: _values(each) for key, each in lists.items() if each.present}
 
 
 def _values(place: Place) -> tuple[str | None, ...]:
     """The texts of the items; null is None."""
-    return tuple(None if each.scalar is None else each.written for each in place.items)
+    return tuple(None if item.scalar is None else item.written for item in place.items)
 
 
 def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:
     operator, operand = SPELLINGS[spelled], place[spelled]
     values = operand.items if operator in BETWEEN else [operand]
-    operands = tuple(each.number for each in values if each.number is not None)
+    operands = tuple(value.number for value in values if value.number is not None)
     if len(operands) < len(values):
         if not notes.blames(operand):
             percent = operand.written.strip().endswith("%")

@@ -128,7 +128,7 @@ class UsedDefinitions:
 
     def follow(self, root: Node) -> None:
         """Find all definitions that lead from a node; each is read once, so that circles end."""
-        waiting = [("", each) for each in _references(root)]
+        waiting = [("", reference) for reference in _references(root)]
         while waiting:
             file, text = waiting.pop()
             outside = outside_reference(text, file)
@@ -137,7 +137,7 @@ class UsedDefinitions:
             found = ABOVE if outside.level > self.above else self._definition(outside.file, outside.name)
             self.found[outside.file][outside.name] = found
             if isinstance(found, Node):
-                waiting += [(outside.file, each) for each in _references(found)]
+                waiting += [(outside.file, reference) for reference in _references(found)]
 
     def entry(self, file: str) -> str:
         """A file with its digest and definitions, in the form of JSON."""
@@ -206,14 +206,14 @@ def embedded(document: Document) -> Document:
     nodes: dict[str, Node] = {}
     unread: dict[str, str] = {}
     for number, (file, place) in enumerate(files.entries.items()):
-        for name, each in place[DEFINITIONS].entries.items():
-            if each.entries and each.node is not None:
+        for name, entry in place[DEFINITIONS].entries.items():
+            if entry.entries and entry.node is not None:
                 key = (
                     f"{FILES}/{number}{name.replace(WHOLE, '-whole')}" if WHOLE in name else f"{FILES}/{number}/{name}"
                 )
-                names[OutsideReference(file, name).text], nodes[key] = POINTER + key, each.node
+                names[OutsideReference(file, name).text], nodes[key] = POINTER + key, entry.node
             else:
-                unread[OutsideReference(file, name).text] = each.text or "it is no definition"
+                unread[OutsideReference(file, name).text] = entry.text or "it is no definition"
     mark = next((each.mark for each in document.named(REFERENCE) if _is_among(each, names)), files.mark)
     kept = {key: _renamed(node, names) for key, node in content.items() if key != FILES}
     inner = own.node if own.node is not None else Node(mark, {}, {})
@@ -254,7 +254,7 @@ def _joined(document: Document, bundle: UsedDefinitions) -> bytes:
         before, brace, after = text.rpartition("}")
         made = f'{before.rstrip()}, "{FILES}": {{{", ".join(entries)}}}{brace}{after}'
     else:
-        made = "\n".join([text.removesuffix("\n"), f"{FILES}:", *(f"  {each}" for each in entries), ""])
+        made = "\n".join([text.removesuffix("\n"), f"{FILES}:", *(f"  {entry}" for entry in entries), ""])
     again = document_of(made.encode())
     if not again.top[FILES].present or again.without(FILES).plain() != document.plain():
         reason = "it does not end with its root, to which they are added: remove what follows"
@@ -349,8 +349,8 @@ class Layers:
 
     def __getitem__(self, key: str) -> Place:
         """The value of a key in the first layer that has it."""
-        for each in self.places:
-            found = each[key]
+        for place in self.places:
+            found = place[key]
             if found.present:
                 return found
         return self.places[0][key]
@@ -432,7 +432,7 @@ class Definitions:
 
     def _hint(self, text: str) -> str:
         """A hint at a similar name."""
-        return did_you_mean(text, [DCS_DEFINITIONS + each for each in self.top["definitions"].entries])
+        return did_you_mean(text, [DCS_DEFINITIONS + entry for entry in self.top["definitions"].entries])
 
 
 def _followed(top: Place, pointer: str) -> Place:
@@ -478,9 +478,9 @@ def expanded(document: Document, notes: Notes) -> Document:
     root = expansion.of(replace(top, node=document.without(DEFINITIONS).root), (), 0)
     if expansion.exceeded is not None:
         raise ContractError((expansion.exceeded,))
-    for name, each in top[DEFINITIONS].entries.items():
-        if name not in expansion.used and not is_aliased(each, document):
-            notes.warning("unused-definition", each, "No reference leads to this definition.")
+    for name, entry in top[DEFINITIONS].entries.items():
+        if name not in expansion.used and not is_aliased(entry, document):
+            notes.warning("unused-definition", entry, "No reference leads to this definition.")
     return replace(document, root=root)
 
 
@@ -511,12 +511,12 @@ class Expansion:
         if self.exceeded is not None or self._exceeds(place, level, len(trail)):
             return node
         if isinstance(node.content, tuple):
-            items = tuple(self.of(each, trail, level + 1) for each in place.items)
+            items = tuple(self.of(item, trail, level + 1) for item in place.items)
             return sized(replace(node, content=items), items)
         if not isinstance(node.content, dict):
             self.characters += node.characters
             return node
-        own = {key: self.of(each, trail, level + 1) for key, each in place.entries.items() if key != REFERENCE}
+        own = {key: self.of(entry, trail, level + 1) for key, entry in place.entries.items() if key != REFERENCE}
         merged = replace(node, content=own, keys={key: node.keys[key] for key in own})
         if REFERENCE in node.content:
             base = self._base(place[REFERENCE], trail, level)

@@ -148,7 +148,7 @@ def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
         return
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     kinds = [str(each) for each in wanted if each != "null"] or ["null"]
-    words = " or ".join(WITH_ARTICLES.get(each, each) for each in kinds)
+    words = " or ".join(WITH_ARTICLES.get(kind, kind) for kind in kinds)
     scalar = not isinstance(error.instance, str | list | dict)
     fix = ": put it in quotes" if scalar and "string" in wanted else ""
     if "boolean" in wanted and str(error.instance).lower() in TRUTHS:
@@ -237,7 +237,9 @@ def _choices_of(schema: Any, root: Mapping[str, Any]) -> list[Any]:  # noqa: ANN
         return _choices_of(resolve_reference(root, schema["$ref"]), root)
     choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     return (
-        [one for each in choices for one in _choices_of(each, root)] if choices and "type" not in schema else [schema]
+        [one for choice in choices for one in _choices_of(choice, root)]
+        if choices and "type" not in schema
+        else [schema]
     )
 
 
@@ -259,7 +261,7 @@ def _kinds(schema: Any) -> list[str]:  # noqa: ANN401 -- JSON
 
 def _words(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
     """What alternatives are, in words; null is nothing that anybody writes, and each whole number is a number."""
-    every = [(kind, one) for each in schemas for one in _choices_of(each, root) for kind in _kinds(one)]
+    every = [(kind, one) for schema in schemas for one in _choices_of(schema, root) for kind in _kinds(one)]
     for kind, one in every:
         if kind == "object" and one.get("properties"):
             keys = [*one.get("required", ()), *one["properties"]]
@@ -271,8 +273,8 @@ def _words(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
 
 def _forms(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
     """The forms of texts that alternatives allow, in words."""
-    for each in schemas:
-        for one in _choices_of(each, root):
+    for schema in schemas:
+        for one in _choices_of(schema, root):
             if "string" in _kinds(one):
                 yield _form(one, root) or (listed(one["enum"]) if "enum" in one else "a text")
 
@@ -365,7 +367,7 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
     """All violations of the schema of that name (e.g. `official/odcs-3.1.0`) in a document, in order of lines."""
     root = load(schema)
     plain: Any = document.plain()
-    all_messages = (each for error in _validator(schema).iter_errors(plain) for each in messages(error, root))
+    all_messages = (message for error in _validator(schema).iter_errors(plain) for message in messages(error, root))
     found = list(islice(all_messages, MAX_PROBLEMS))
     blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
     mistyped = {steps for code, steps, _ in found if code == WRONG_TYPE}
@@ -385,13 +387,13 @@ def server_messages(place: Place, schema: str) -> list[Message]:
     """
     root = load(schema)
     choices = root["properties"]["servers"]["additionalProperties"]["allOf"]
-    definitions = {each["if"]["properties"]["type"]["const"]: each["then"] for each in choices}
+    definitions = {choice["if"]["properties"]["type"]["const"]: choice["then"] for choice in choices}
     part = definitions.get(place["type"].text or "")
     if part is None or place.node is None:
         return []
     plain: Any = place.node.plain()
     errors = _judge(schema)(part).iter_errors(plain)
-    return [each for error in errors if error.validator in {"required", "type"} for each in messages(error, root)]
+    return [message for error in errors if error.validator in {"required", "type"} for message in messages(error, root)]
 
 
 def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
@@ -506,7 +508,7 @@ def _unevaluated(
 def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
     """The keys that a schema evaluates, including those of alternatives and conditions that hold."""
     yield from schema.get("properties", ())
-    parts = [*schema.get("allOf", ()), *(each for each in _choices(schema) if holds(each))]
+    parts = [*schema.get("allOf", ()), *(choice for choice in _choices(schema) if holds(choice))]
     if "$ref" in schema:
         parts.append(resolve_reference(root, schema["$ref"]))
     if "if" in schema and holds(schema["if"]):
@@ -538,8 +540,8 @@ def _constants(schema: Schema) -> dict[str, str] | None:
     """The constant texts that a schema requires of keys; None if it has any other requirement."""
     properties = schema.get("properties", {})
     if not schema.keys() <= {"properties", "required"} or not all(
-        each.keys() == {"const"} for each in properties.values()
+        property_.keys() == {"const"} for property_ in properties.values()
     ):
         return None
-    constants = {key: each["const"] for key, each in properties.items()}
+    constants = {key: property_["const"] for key, property_ in properties.items()}
     return constants if all(isinstance(text, str) for text in constants.values()) else None

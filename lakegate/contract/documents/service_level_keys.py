@@ -11,7 +11,7 @@ from lakegate.contract.documents.document_tree import Place, exact
 from lakegate.contract.named_fields import in_dataset, written_names
 from lakegate.contract.service_levels import KIND, KNOWN, duration
 
-_STANDARD = {each.casefold(): each for names in KNOWN.items() for each in names}
+_STANDARD = {name.casefold(): name for names in KNOWN.items() for name in names}
 DAY = 86400
 MOST_DAYS = 3660
 """The longest period of notice."""
@@ -41,7 +41,7 @@ def element_rules(levels: Place, default: Place, dataset: str, known: Collection
     for ordinal, place in enumerate(levels.items, start=1):
         written = (place["element"].text or default.text or "").split(",")
         elements = [qualified_element(each.strip(), known) for each in written]
-        tables = {in_dataset(each, known)[0] for each in elements}
+        tables = {in_dataset(element, known)[0] for element in elements}
         if dataset in tables or tables.isdisjoint(known):
             name = level_of(place["property"].text or "")
             arguments = {"property": name, "value": exact(place["value"]), "unit": place["unit"].text}
@@ -58,7 +58,7 @@ def qualified_element(element: str, datasets: Collection[str]) -> str:
 
 def element_fields(elements: Iterable[str], dataset: str, known: Collection[str]) -> tuple[str, ...]:
     """The fields of a dataset among the elements, in order: `placed_at` for `orders.placed_at`."""
-    parts = (in_dataset(each, known) for each in elements)
+    parts = (in_dataset(element, known) for element in elements)
     return tuple(dict.fromkeys(field for table, field in parts if table == dataset and field))
 
 
@@ -79,7 +79,7 @@ def _in_iso(written: str) -> str:
     found = _DCM_INTERVAL.fullmatch(written)
     if found is None or (written.isascii() and re.fullmatch("[0-9]+[Ydhms]", written)):
         return written
-    days, hours, seconds, milliseconds = (each or "" for each in found.groups())
+    days, hours, seconds, milliseconds = (group or "" for group in found.groups())
     if seconds or milliseconds:
         whole, rest = divmod(int(milliseconds or 0), 1000)
         hours += f"{int(seconds or 0) + whole}.{rest:03}S"
@@ -100,7 +100,7 @@ def named_rules(levels: Place, dataset: str, known: Collection[str]) -> Iterator
     for written, place in levels.entries.items():
         name = level_of(written)
         timestamps = {key: text for key in TIMESTAMPS if (text := place[key].text)}
-        tables = {in_dataset(each, known)[0] for each in timestamps.values()}
+        tables = {in_dataset(timestamp, known)[0] for timestamp in timestamps.values()}
         if dataset in tables or tables.isdisjoint(known):
             main = next((place[key] for key in MAIN.get(name, ()) if place[key].present), place)
             main = place["unlimited"] if name == "retention" and place["unlimited"].flag else main

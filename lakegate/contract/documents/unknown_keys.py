@@ -52,7 +52,7 @@ ARGUMENTS = (
 
 def advised(problems: Iterable[Problem], document: Document) -> Iterator[Problem]:
     """The problems of a schema with advice; problems with one cause are merged."""
-    causes = (each for each in problems if not _follows_from_operator(document, each))
+    causes = (problem for problem in problems if not _follows_from_operator(document, problem))
     merged = merge_by_owner(
         causes, lambda each: _older_rule(document, each), lambda rule: _metric_of(rule["rule"].written)
     )
@@ -208,14 +208,14 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
     """Warn about each key that the schema of that name allows without defining it, or declares deprecated."""
     refused = {problem.path for problem in notes.errors}
     for place, known in _below(document.top, (load(schema),), _Forms(load(schema))):
-        for key, each in place.entries.items():
+        for key, entry in place.entries.items():
             if key in known:
-                _warn_deprecated(each, known[key], notes)
+                _warn_deprecated(entry, known[key], notes)
             elif not place.steps and key in OLDER_ROOT_KEYS and document.top["dataContractSpecification"].present:
-                notes.warning("older-key", each, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
-            elif not _is_read(place, key) and refused.isdisjoint((each.path, place.path, _kind_of(place))):
+                notes.warning("older-key", entry, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
+            elif not _is_read(place, key) and refused.isdisjoint((entry.path, place.path, _kind_of(place))):
                 hint = did_you_mean(key, sorted(known))
-                notes.warning(KEPT, each, f"The key {shown(key)} is kept but has no meaning here.{hint}")
+                notes.warning(KEPT, entry, f"The key {shown(key)} is kept but has no meaning here.{hint}")
 
 
 def _kind_of(place: Place) -> str:
@@ -236,10 +236,10 @@ def _is_read(place: Place, key: str) -> bool:
 
 
 def _warn_deprecated(place: Place, schemas: Iterable[Schema], notes: Notes) -> None:
-    if any(word in each for each in schemas for word in DEPRECATED_KEYS):
+    if any(word in schema for schema in schemas for word in DEPRECATED_KEYS):
         key = str(place.steps[-1])
         advice = next(
-            (str(each[DEPRECATED_KEYS[1]]) for each in schemas if DEPRECATED_KEYS[1] in each),
+            (str(schema[DEPRECATED_KEYS[1]]) for schema in schemas if DEPRECATED_KEYS[1] in schema),
             ADVICE.get(key, DEFAULT_ADVICE),
         )
         notes.warning(
@@ -268,7 +268,7 @@ class _Forms:
     def form(self, schemas: tuple[Schema, ...]) -> _Form:
         key = tuple(map(id, schemas))
         if key not in self.found:
-            self.found[key] = self._form([part for each in schemas for part in self._parts(each)])
+            self.found[key] = self._form([part for schema in schemas for part in self._parts(schema)])
         return self.found[key]
 
     def _form(self, parts: list[Schema]) -> _Form:
@@ -303,9 +303,9 @@ def _below(
     entries = place.entries
     if form.known and entries and not form.others:
         yield place, form.known
-    for key, each in entries.items():
+    for key, entry in entries.items():
         below = form.known.get(key, form.others) if key not in FREE else ()
         if below:
-            yield from _below(each, below, forms)
+            yield from _below(entry, below, forms)
     for each in place.items if form.items else ():
         yield from _below(each, form.items, forms)

@@ -70,9 +70,9 @@ def nodes(node: Node) -> int:
     """The number of nodes (mappings, sequences, keys and scalars) of a value: the limit of a document counts them."""
     match node:
         case Mapping(entries):
-            return 1 + sum(1 + nodes(each.value) for each in entries if isinstance(each, YamlEntry))
+            return 1 + sum(1 + nodes(entry.value) for entry in entries if isinstance(entry, YamlEntry))
         case Items(items):
-            return 1 + sum(nodes(each) for each in items if not isinstance(each, Remark))
+            return 1 + sum(nodes(item) for item in items if not isinstance(item, Remark))
         case Flow(items):
             return 1 + len(items)
         case _:
@@ -112,8 +112,8 @@ def _escaped(character: str) -> str:
 def _lines(node: Mapping | Items, depth: int) -> Iterator[str]:
     indent = "  " * depth
     if isinstance(node, Mapping):
-        for each in node.entries:
-            yield from (f"{indent}{line}" for line in _entry(each))
+        for entry in node.entries:
+            yield from (f"{indent}{line}" for line in _entry(entry))
         return
     for item in node.items:
         if isinstance(item, Remark):
