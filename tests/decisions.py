@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from lakegate.gate.decisions import decide
-from lakegate.gate.delivery.protocol import PersonTransition
+from lakegate.gate.carry_out_decision import decide
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
+from lakegate.gate.person_decisions import WantedApproval, WantedDecline, WantedReplay, WantedWaiver
 
 
 def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
-    return decide(dependencies, PersonTransition.REPLAY, workload, version=version)
+    return decide(dependencies, workload, WantedReplay("replay", version))
 
 
 def approve(dependencies: Dependencies, workload: str) -> Steps[str]:
-    return decide(dependencies, PersonTransition.APPROVE, workload)
+    return decide(dependencies, workload, WantedApproval("approve"))
 
 
 def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
-    return decide(dependencies, PersonTransition.DECLINE, workload, reason=reason)
+    return decide(dependencies, workload, WantedDecline("decline", reason))
 
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:
-    return decide(dependencies, PersonTransition.WAIVE, workload, reason=reason, expires=expires)
+    return decide(dependencies, workload, WantedWaiver("waive", reason, expires))

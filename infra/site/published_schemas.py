@@ -64,7 +64,7 @@ FORMATS: Final[dict[str, Json]] = {
     "notification": NotificationDocument,
     "plan": Plan,
     "record": Record,
-    **{f"record-{kind}": content for kind, content in CONTENTS.items()},
+    **{f"record-{kind}": content.form for kind, content in CONTENTS.items()},
     "request": Request,
     "result": Result,
 }

@@ -26,7 +26,7 @@ def names(point: str) -> tuple[str, ...]:
 
 def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
     """The registration at a point under a name. SetUpError where its feature is not installed."""
-    return _at(place_of(point, name))
+    return attribute_at(place_of(point, name))
 
 
 def place_of(point: str, name: str) -> str:
@@ -40,10 +40,11 @@ def place_of(point: str, name: str) -> str:
 
 def registered(point: str) -> Iterator[Any]:
     """Everything that is registered at a point, in the order of the table."""
-    return (_at(place) for place in _rows(point).values() if _is_there(place))
+    return (attribute_at(place) for place in _rows(point).values() if _is_there(place))
 
 
-def _at(place: str) -> Any:  # noqa: ANN401 - as `loaded`
+def attribute_at(place: str) -> Any:  # noqa: ANN401 - as `loaded`
+    """The attribute of a module, `MODULE:ATTRIBUTE`."""
     module, _, attribute = place.partition(":")
     return getattr(sys.modules.get(module) or import_module(module), attribute)
 

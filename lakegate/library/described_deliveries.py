@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded, names
@@ -455,7 +456,20 @@ class StartedReplay:
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredDelivery:
+class DecidedDelivery(ABC):
+    """The result of a decision other than a replay."""
+
+    left_to_sweep: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
+    """Whether the next sweep carries it out, so that there is no verdict yet."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, row: Workload, *, started: bool) -> Self:
+        """The result: `row` is the workload that goes on now."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredDelivery(DecidedDelivery):
     """A delivery that a person approved or declined."""
 
     workload: str
@@ -463,12 +477,17 @@ class AnsweredDelivery:
     verdict: str | None
     answer: ApprovalAnswer
     reasons: tuple[str, ...]
-    left_to_sweep: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
-    """Whether the next sweep carries it out, so that there is no verdict yet."""
+
+    @classmethod
+    def of(cls, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the answer says it
+        """The result of an answer."""
+        assert row.answer is not None
+        verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
+        return cls(row.id, row.state, verdict, row.answer, tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)
-class WaivedDelivery:
+class WaivedDelivery(DecidedDelivery):
     """The workload by which a rejected delivery is accepted."""
 
     workload: str
@@ -477,8 +496,12 @@ class WaivedDelivery:
     waiver: Waiver
     started: bool
     """False: it was waived before."""
-    left_to_sweep: bool = field(default=False, kw_only=True, metadata=UNWRITTEN)
-    """Whether the next sweep carries it out, so that there is no verdict yet."""
+
+    @classmethod
+    def of(cls, row: Workload, *, started: bool) -> Self:
+        """The result of a waiver."""
+        assert row.waiver is not None
+        return cls(row.id, row.state, row.decision.verdict if row.decision else None, row.waiver, started)
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
@@ -486,16 +509,3 @@ def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
     chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
     of = before if before != row.id else None
     return StartedReplay(row.id, of, row.state, started, chosen, waived=row.waiver is not None)
-
-
-def answer_of(row: Workload) -> AnsweredDelivery:
-    """The result of a decision."""
-    assert row.answer is not None
-    verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
-    return AnsweredDelivery(row.id, row.state, verdict, row.answer, tuple(reasons))
-
-
-def waiver_of(row: Workload, *, started: bool) -> WaivedDelivery:
-    """The result of a waiver."""
-    assert row.waiver is not None
-    return WaivedDelivery(row.id, row.state, row.decision.verdict if row.decision else None, row.waiver, started)

@@ -17,22 +17,20 @@ from lakegate.gate.delivery.delivery_row import (
     replay_id,
 )
 from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
-from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
+from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
+from lakegate.gate.person_decisions import WantedDecision, WantedReplay
 from lakegate.library import published_contracts
 from lakegate.library.described_deliveries import (
     LATEST,
     STATUS_SECTIONS,
-    AnsweredDelivery,
+    DecidedDelivery,
     DeliveryStatus,
     StartedReplay,
-    WaivedDelivery,
-    answer_of,
     delivery_status,
     replay_of,
     sections_of,
-    waiver_of,
 )
 from lakegate.library.published_contracts import (
     Confirm,
@@ -64,6 +62,7 @@ class Ask(Protocol):
 
 
 ResultT = TypeVar("ResultT")
+DecidedT = TypeVar("DecidedT", bound=DecidedDelivery)
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
@@ -109,12 +108,8 @@ class StackFacade(Protocol):
         """Judge a delivery again; by a version, if `contract` is `contract@version`."""
         ...
 
-    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
-        """Approve a delivery, or decline it for a reason."""
-        ...
-
-    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
-        """Accept a rejected delivery as it is."""
+    def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
+        """Make a decision about a delivery; its result in a form."""
         ...
 
     def contracts(
@@ -210,23 +205,15 @@ class AwsStack:
         version = self.whole_version(contract)
         before = named(self.working, name, LATEST)
         already = _already(self.working, before)
-        row = already or self._decided(PersonTransition.REPLAY, before, version=version)
+        row = already or self._decided(before, WantedReplay("replay", version))
         return replay_of(row, before.id, started=already is None)
 
-    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
-        """See `StackFacade`."""
-        _refuse_contract(contract)
-        wanted = PersonTransition.APPROVE if declined is None else PersonTransition.DECLINE
-        given = {} if declined is None else {"reason": declined.strip()}
-        return answer_of(self._decided(wanted, named(self.working, name, LATEST), **given))
-
-    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
+    def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
         """See `StackFacade`."""
         _refuse_contract(contract)
         before = named(self.working, name, LATEST)
         already = row_of(self.working, replay_id(before.id))
-        row = self._decided(PersonTransition.WAIVE, before, reason=reason.strip(), expires=expires)
-        return waiver_of(row, started=already is None)
+        return form.of(self._decided(before, wanted), started=already is None)
 
     def contracts(
         self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
@@ -280,11 +267,10 @@ class AwsStack:
             return f"{found.contract}@{found.version}" if found else written or ""
         return f"{chosen(snapshot_of(self.working.registry, contract), contract).contract}@{version}"
 
-    def _decided(self, wanted: PersonTransition, before: Delivery, **given: str) -> Workload:
-        from lakegate.gate.decisions import decide  # noqa: PLC0415 - the whole gate, for such commands alone
+    def _decided(self, before: Delivery, wanted: WantedDecision) -> Workload:
+        from lakegate.gate.carry_out_decision import decide  # noqa: PLC0415 - the whole gate, for such commands alone
 
-        steps = decide(self.working, wanted, before.id, **given)
-        return self.working.workloads.get(run(steps, self.working.clock))
+        return self.working.workloads.get(run(decide(self.working, before.id, wanted), self.working.clock))
 
 
 def _refuse_contract(contract: str | None) -> None:

@@ -16,8 +16,9 @@ from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
-from lakegate.gate.ledger.blocks import KINDS, AnyBlock, Block, LedgerObject, Record, digest
+from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
+from lakegate.gate.ledger.record_contents import CONTENTS
 
 BLOCKS = 20
 COLUMNS = ("height", "at", "verdict", "version", "rows", "rejected", "workload", "file")
@@ -131,7 +132,7 @@ def _member(value: object) -> str:
 
 def _cells(block: AnyBlock, delivery: Delivery | None) -> tuple[str, ...]:
     if isinstance(block, Record):
-        what = ", ".join(f"{name} {_member(block.content[name])}" for name in KINDS[block.kind])
+        what = ", ".join(f"{name} {_member(block.content[name])}" for name in CONTENTS[block.kind].printed)
         return f"{block.height}", block.system_time[:19], block.kind, "", "", "", "", f"{what}; by {block.actor}"
     assert delivery is not None
     rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))

@@ -18,6 +18,7 @@ from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.gate.dependencies import Dependencies
+from lakegate.gate.person_decisions import WantedApproval, WantedDecline, WantedWaiver
 from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.gate.registry.withdraw_version import Withdrawal
 from lakegate.library.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
@@ -33,10 +34,9 @@ if TYPE_CHECKING:
 
 
 def _answered(
-    there: StackFacade, workload: str, contract: str | None, declined: str | None
+    there: StackFacade, workload: str, contract: str | None, wanted: WantedApproval | WantedDecline
 ) -> CommandResult[AnsweredDelivery]:
-    """Approve, or decline for a reason."""
-    found = there.answer(workload, contract, declined)
+    found = there.decide(AnsweredDelivery, workload, contract, wanted)
     did = "approved" if found.answer.approved else "declined"
     words = (
         f"{found.workload} is {did} by {found.answer.actor}: {STANDING[found.state]}.",
@@ -71,7 +71,7 @@ def decline(
 
     Exit code: 0 rejected, 2 it does not wait for an answer, 3 declined, and not yet moved.
     """
-    return _answered(there, workload, contract, reason)
+    return _answered(there, workload, contract, WantedDecline("decline", reason))
 
 
 # ---- `lakegate approve` ----
@@ -131,7 +131,7 @@ def approve(  # noqa: PLR0913 - a command has these options
         if proposal is not None or yes:
             raise InputError(f"--proposal and --yes are for contract versions, and {shown(name)} is none")
         with open_stack(stack, local=local, api=api) as there:
-            return _answered(there, name, contract, None)
+            return _answered(there, name, contract, WantedApproval("approve"))
     if api or contract is not None:
         raise InputError(
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
@@ -189,7 +189,8 @@ def waive(
 
     Exit code: 0 accepted, 1 rejected again (see its reasons), 2 it cannot be waived, 3 its dataset is paused.
     """
-    found = there.waive(workload, contract, reason, moment(expires.replace(tzinfo=UTC)))
+    wanted = WantedWaiver("waive", reason, moment(expires.replace(tzinfo=UTC)))
+    found = there.decide(WaivedDelivery, workload, contract, wanted)
     waiver = found.waiver
     did = "is waived" if found.started else "was waived before; nothing was started"
     words = (

@@ -19,16 +19,17 @@ from lakegate.cli.command_runner import CommandResult, extended, facade_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
+from lakegate.gate.carry_out_decision import decide
 from lakegate.gate.datasets.dataset_names import datasets_fitting
-from lakegate.gate.decisions import decide
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, named, recent
 from lakegate.gate.delivery.pin_contract import route_of
-from lakegate.gate.delivery.protocol import END_STATES, PersonTransition, State
+from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
+from lakegate.gate.person_decisions import WantedReplay
 from lakegate.library.described_deliveries import (
     SHORT_ID,
     STANDING,
@@ -129,7 +130,7 @@ def replay_many(
         for number, each in enumerate(outcome.selected, 1):
             progress(f"{number} of {len(outcome.selected)}: {each.key}")
             try:
-                steps = decide(dependencies, PersonTransition.REPLAY, each.id, version=contract)
+                steps = decide(dependencies, each.id, WantedReplay("replay", contract))
                 outcome.started[each.id] = run(steps, dependencies.clock)
             except LakegateError as error:
                 outcome.refused[each.id] = str(error)

@@ -20,7 +20,8 @@ from lakegate.aws.https_client import API_SECONDS, OPENER
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.base.json_codec import decode, encode
 from lakegate.contract.semantic_versions import precedence
-from lakegate.library.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+from lakegate.gate.person_decisions import WantedDecision, WantedReplay
+from lakegate.library.described_deliveries import DeliveryStatus, StartedReplay
 from lakegate.library.published_contracts import (
     Confirm,
     ContractDocument,
@@ -32,7 +33,7 @@ from lakegate.library.published_contracts import (
     PublishedVersion,
 )
 from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
-from lakegate.library.stack import Refused, StackOperation, known_form
+from lakegate.library.stack import DecidedT, Refused, StackOperation, known_form
 
 if TYPE_CHECKING:
     from datetime import date
@@ -255,23 +256,18 @@ class Api:
     def replay(self, name: str, contract: str | None) -> StartedReplay:
         """See `StackFacade`. The address is that of the contract, if it is named."""
         own, at, _ = (contract or "").rpartition("@")
-        body = {"transition": "replay"} | ({"contract": str(contract)} if at else {})
-        return self._transition(StartedReplay, name, own if at else contract, body)
+        wanted = WantedReplay("replay", str(contract) if at else "")
+        return self._transition(StartedReplay, name, own if at else contract, wanted)
 
-    def answer(self, name: str, contract: str | None, declined: str | None) -> AnsweredDelivery:
+    def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
         """See `StackFacade`."""
-        body = {"transition": "approve"} if declined is None else {"transition": "decline", "reason": declined}
-        return replace(self._transition(AnsweredDelivery, name, contract, body), left_to_sweep=True)
-
-    def waive(self, name: str, contract: str | None, reason: str, expires: str) -> WaivedDelivery:
-        """See `StackFacade`."""
-        body = {"transition": "waive", "reason": reason, "expires": expires}
-        return replace(self._transition(WaivedDelivery, name, contract, body), left_to_sweep=True)
+        return replace(self._transition(form, name, contract, wanted), left_to_sweep=True)
 
     @known_form()
-    def _transition(self, cls: type[T], workload: str, contract: str | None, body: Mapping[str, str]) -> T:
+    def _transition(self, form: type[T], workload: str, contract: str | None, wanted: WantedDecision) -> T:
         path = f"{workload_path(workload, contract)}/transition"
-        return decode(cls, self.ask("POST", path, body, key=secrets.token_hex(16), query=DETAILS)["details"])
+        body = encode(wanted)
+        return decode(form, self.ask("POST", path, body, key=secrets.token_hex(16), query=DETAILS)["details"])
 
     def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
         """See `RemoteStack`."""

@@ -9,8 +9,11 @@ from typing import Final
 from lakegate.base.extension_points import registered
 from lakegate.features.http_api.contracts_api import contract, contracts, publish, retire
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
-from lakegate.features.http_api.workloads_api import Transition, transition, workload, workloads
+from lakegate.features.http_api.workloads_api import transition, workload, workloads
+from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedDecision
 from lakegate.library.http_messages import OPERATE, PUBLISH, READ, Endpoint, HttpProblem, HttpRequest
+
+*OTHERS, LAST = PERSON_DECISIONS
 
 
 def _of_features() -> dict[str, Endpoint]:
@@ -114,11 +117,11 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         "transitionWorkload",
         transition,
         OPERATE,
-        "Replay, waive, approve or decline a delivery",
+        f"{', '.join(OTHERS)} or {LAST} a delivery".capitalize(),
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         flags=("details",),
-        takes=Transition,
+        takes=WantedDecision,
     ),
     "POST /api/v1/data-contract/{id}/workload/{workload}/transition": Endpoint(
         "transitionWorkloadOfContract",
@@ -128,7 +131,7 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "Workload"},
         (400, 404, 409, 413, 415),
         flags=("details",),
-        takes=Transition,
+        takes=WantedDecision,
     ),
     "GET /api/v1/route": Endpoint(
         "findRoutes",

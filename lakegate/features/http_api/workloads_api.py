@@ -6,20 +6,20 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from lakegate.base.json_codec import OMITTED, Bounds, Pattern, encode
-from lakegate.base.timestamps import instant_of, moment
+from lakegate.base.json_codec import encode
+from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
-from lakegate.gate.delivery.protocol import PersonTransition, State
+from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
+from lakegate.gate.person_decisions import WantedDecision, WantedReplay, WantedWaiver
 from lakegate.library.http_messages import (
     STATUSES,
     HttpProblem,
@@ -35,7 +35,7 @@ from lakegate.library.http_messages import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.library.described_deliveries import AnsweredDelivery, DeliveryStatus, StartedReplay, WaivedDelivery
+    from lakegate.library.described_deliveries import DecidedDelivery, DeliveryStatus, StartedReplay
 
 
 def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -162,118 +162,62 @@ def _announced_id(dependencies: Dependencies, row: Workload) -> str:
 
 
 # ---- Transitions over HTTP ----
-# What the commands `replay`, `waive`, `approve` and `decline` do, by the same use cases. A request has seconds, and copying a
+# What the commands of the same names do, by the same use cases. A request has seconds, and copying a
 # delivery takes longer: here the person is recorded and the workload is due, and the next sweep carries it on.
 
 
-Reason = Annotated[str, Bounds(1, 500)]
-
-
-@dataclass(frozen=True, slots=True)
-class WantedReplay:
-    """A delivery that failed or was rejected is judged again."""
-
-    transition: Literal["replay"]
-    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
-    """CONTRACT@VERSION to judge by; default: the version that is valid."""
-
-
-@dataclass(frozen=True, slots=True)
-class WantedWaiver:
-    """A rejected delivery is accepted as an exception."""
-
-    transition: Literal["waive"]
-    reason: Reason
-    """One line, which every consumer can read."""
-    expires: Annotated[str, Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z")]
-    """When the exception ends (UTC), within 366 days."""
-
-
-@dataclass(frozen=True, slots=True)
-class WantedApproval:
-    """A delivery that waits is published."""
-
-    transition: Literal["approve"]
-
-
-@dataclass(frozen=True, slots=True)
-class WantedDecline:
-    """A delivery that waits is rejected."""
-
-    transition: Literal["decline"]
-    reason: Reason
-    """One line, which every consumer can read."""
-
-
-Transition = WantedReplay | WantedWaiver | WantedApproval | WantedDecline
-
-
 def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
-    """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: replay, waive,
-    approve or decline.
+    """POST /api/v1/workload/{id}/transition, and …/data-contract/{id}/workload/{workload}/transition: a decision
+    of the table.
 
     Answers the workload that is judged or accepted now. A replay of what is being judged changes nothing.
     """
-    from lakegate.gate.decisions import carried_out, kind_of, legal  # noqa: PLC0415 - the engine, for this route alone
+    from lakegate.gate.carry_out_decision import carry_out, kind_of, legal  # noqa: PLC0415 - the engine, for this route alone
 
-    asked: Transition = body_of(request, Transition)
-    wanted = PersonTransition(asked.transition)
+    wanted: WantedDecision = body_of(request, WantedDecision)
     row, announced = found(dependencies, request)
     possible = legal(dependencies, row) if isinstance(row, Workload) else ()
-    if not isinstance(row, Workload) or wanted not in possible:
-        kind, body, refusal = kind_of(wanted), representation(dependencies, row, announced, asked_for(request)), ""
+    if not isinstance(row, Workload) or wanted.transition not in possible:
+        kind, refusal = kind_of(wanted.transition), ""
+        body = representation(dependencies, row, announced, asked_for(request))
         if isinstance(row, Workload) and kind is not None:
             if kind.is_made(row):
                 return HttpResponse(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
             refusal = kind.refusal(row)
         status = body["status"]
-        detail = refusal or f"A workload that is `{status}` has no transition `{wanted}`."
+        detail = refusal or f"A workload that is `{status}` has no transition `{wanted.transition}`."
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
     begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
-    at_once = dependencies.without_lease()
-    steps = carried_out(at_once, wanted, row.id, **_given(dependencies, request, asked))
+    steps = carry_out(dependencies.without_lease(), row.id, _usable(dependencies, request, wanted))
     after = run(steps, dependencies.clock)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
     return HttpResponse(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
 
 
-def _result(
-    wanted: PersonTransition, after: Workload, before: str, *, started: bool
-) -> StartedReplay | AnsweredDelivery | WaivedDelivery:
+def _result(wanted: WantedDecision, after: Workload, before: str, *, started: bool) -> StartedReplay | DecidedDelivery:
     """The output of the command of the transition."""
-    from lakegate.library.described_deliveries import answer_of, replay_of, waiver_of  # noqa: PLC0415 - for this parameter alone
+    from lakegate.library.described_deliveries import AnsweredDelivery, WaivedDelivery, replay_of  # noqa: PLC0415 - for this parameter alone
 
-    if wanted == "replay":
+    if isinstance(wanted, WantedReplay):
         return replay_of(after, before, started=started)
-    return waiver_of(after, started=started) if wanted == "waive" else answer_of(after)
+    form = WaivedDelivery if isinstance(wanted, WantedWaiver) else AnsweredDelivery
+    return form.of(after, started=started)
 
 
-def _given(dependencies: Dependencies, request: HttpRequest, wanted: Transition) -> dict[str, str]:
-    """The arguments of a person's transition. Raises HttpProblem."""
-    match wanted:
-        case WantedReplay(contract=version):
-            whole = contract_named(dependencies, version)
-            version = "@".join(whole) if whole[1] else version
-            if version and not _is_usable(request, version.rpartition("@")[0]):
-                detail = "No contract has this id, or none that the delivery may be judged by."
-                raise HttpProblem(404, "not-found", detail)
-            return {"version": version}
-        case WantedWaiver(reason=reason, expires=end):
-            return {"reason": reason.strip(), "expires": _end(end)}
-        case WantedDecline(reason=reason):
-            return {"reason": reason.strip()}
-        case _:
-            return {}
-
-
-def _is_usable(request: HttpRequest, contract: str) -> bool:
-    """Whether the caller may judge by a contract: the one of the address, if it names one."""
-    return request.allows(contract) and ("workload" not in request.path or contract == request.path["id"])
-
-
-def _end(written: str) -> str:
-    """The end of a waiver as the ledger has it."""
-    try:
-        return moment(instant_of(written))
-    except ValueError:
-        raise HttpProblem(400, "invalid-body", "`expires` is no time that there is.") from None
+def _usable(dependencies: Dependencies, request: HttpRequest, wanted: WantedDecision) -> WantedDecision:
+    """What a person wants, with the whole name of a version. Raises HttpProblem for what its form allows and is not there."""
+    if isinstance(wanted, WantedWaiver):
+        try:
+            moment(wanted.end)
+        except ValueError:
+            raise HttpProblem(400, "invalid-body", "`expires` is no time that there is.") from None
+    if not isinstance(wanted, WantedReplay):
+        return wanted
+    whole = contract_named(dependencies, wanted.contract)
+    version = "@".join(whole) if whole[1] else wanted.contract
+    contract = version.rpartition("@")[0]
+    # the caller may judge by a contract that its rights have, and by no other one than that of the address
+    is_of_address = "workload" not in request.path or contract == request.path["id"]
+    if version and not (request.allows(contract) and is_of_address):
+        raise HttpProblem(404, "not-found", "No contract has this id, or none that the delivery may be judged by.")
+    return WantedReplay("replay", version)

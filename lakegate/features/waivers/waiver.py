@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime
 from typing import Final
 
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.timestamps import instant_of
+from lakegate.base.timestamps import moment
 from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.gate.decisions import DecisionKind
+from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
 from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
@@ -21,6 +21,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
+from lakegate.gate.person_decisions import MAX_WAIVER, WantedWaiver
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 # ---- Waivers ----
@@ -28,8 +29,6 @@ from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 # stay in quarantine until the accepted copy is committed.
 
 
-LONGEST: Final = timedelta(days=366)
-"""The longest waiver: more is a change of the contract."""
 NOT_WAIVED: Final = frozenset(
     {
         "unrouted",
@@ -66,10 +65,10 @@ def unwaivable(row: Workload) -> str:
     return f"A delivery that is rejected as `{code}` cannot be waived." if code else unreplayable(row)
 
 
-def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[Workload]:
+def waive(dependencies: Dependencies, workload: str, wanted: WantedWaiver) -> Steps[Workload]:
     """The workload that is to be accepted in the place of a quarantined one; it is not advanced. Idempotent.
 
-    Who waives is recorded on the chain of the delivery before anything is started. `expires`: RFC 3339, UTC, six decimals.
+    Who waives is recorded on the chain of the delivery before anything is started.
 
     Raises InputError for a delivery that is not rejected, was replayed, or that no waiver is for; for a reason that is empty or
     too long, and for a time that is past or too far ahead.
@@ -77,19 +76,20 @@ def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) 
     row = named_row(dependencies, workload)
     current = row_of(dependencies, replay_id(row.id))
     if current is None:
-        _usable(dependencies, row, reason, expires)
+        reason, expires = wanted.reason.strip(), moment(wanted.end)
+        _usable(dependencies, row, reason, wanted.end)
         current = yield from _created(dependencies, row, reason, expires)
     if current.waiver is None:
         raise InputError(f"it was replayed before: if the replay is rejected, waive that: {current.id}")
     return current
 
 
-def _usable(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> None:
+def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetime) -> None:
     if not (reason and is_one_line(reason)):
         raise InputError(f"the reason of a waiver is one line of at most {LONGEST_REASON} characters")
-    now, end = dependencies.clock.now(), instant_of(expires)
-    if not now < end <= now + LONGEST:
-        raise InputError(f"a waiver expires after now, and within {LONGEST.days} days")
+    now = dependencies.clock.now()
+    if not now < end <= now + MAX_WAIVER:
+        raise InputError(f"a waiver expires after now, and within {MAX_WAIVER.days} days")
     if row.state is not State.QUARANTINED or row.decision is None:
         raise InputError("only a quarantined delivery can be waived")
     if dependencies.terms(row).as_slices:

@@ -13,7 +13,7 @@ from typing import Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
-from lakegate.gate.decisions import DecisionKind
+from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.decide_verdict import decision_of_answer
 from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Workload
@@ -24,17 +24,18 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Steps
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
+from lakegate.gate.person_decisions import WantedApproval, WantedDecline
 from lakegate.verdict.reasons import APPROVAL_EXPIRED
 
 
-def approve(dependencies: Dependencies, workload: str) -> Steps[Workload]:
+def approve(dependencies: Dependencies, workload: str, _wanted: WantedApproval) -> Steps[Workload]:
     """Let a judged delivery be published. Raises as `answered` does."""
     return answered(dependencies, workload)
 
 
-def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[Workload]:
+def decline(dependencies: Dependencies, workload: str, wanted: WantedDecline) -> Steps[Workload]:
     """Reject a judged delivery. Raises as `answered` does."""
-    return answered(dependencies, workload, reason)
+    return answered(dependencies, workload, wanted.reason.strip())
 
 
 def answered(

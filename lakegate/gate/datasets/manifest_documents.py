@@ -9,7 +9,8 @@ from lakegate.base.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, 
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
-from lakegate.gate.ledger.record_contents import Accepted, LifecycleState, StaleRule
+from lakegate.gate.ledger.record_contents import LifecycleState, StaleRule
+from lakegate.gate.person_decisions import Accepted
 
 FORMAT: Final = "lakegate-manifest/3"
 """Part of every head; one of another format is rebuilt from the whole ledger."""

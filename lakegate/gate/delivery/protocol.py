@@ -63,15 +63,6 @@ class Outcome(StrEnum):
     REPLAYED = "replayed"
 
 
-class PersonTransition(StrEnum):
-    """A transition that only a person starts: the commands of these names, and a route of the HTTP API."""
-
-    REPLAY = "replay"
-    WAIVE = "waive"
-    APPROVE = "approve"
-    DECLINE = "decline"
-
-
 class Bound(StrEnum):
     """The condition of a transition beside the observation: it ends a loop, or a wait."""
 

@@ -9,16 +9,18 @@ from lakegate.base.text import counted, listed, shown
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
 from lakegate.gate import lake_layout
+from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery import delivery_objects, delivery_row
 from lakegate.gate.delivery.advance import take
 from lakegate.gate.delivery.delivery_objects import described
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, replay_id
-from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.protocol import END_STATES, Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import append
+from lakegate.gate.person_decisions import WantedReplay
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 
@@ -76,13 +78,13 @@ def unreplayable(row: Workload) -> str:
     return REPLACED if row.state is State.QUARANTINED else ""
 
 
-def judge_again(dependencies: Dependencies, workload: str, version: str = "") -> Steps[Workload]:
+def judge_again(dependencies: Dependencies, workload: str, wanted: WantedReplay) -> Steps[Workload]:
     """The workload that is to be judged; it is not advanced.
 
     FAILED: the same workload, its attempts counted on. QUARANTINED: a new one, its source the quarantined copy.
     Raises InputError for any other state, where the quarantined copy is not there any more, and as `chosen_version` does.
     """
-    turn = DeliveryTurn(dependencies, named_row(dependencies, workload))
+    turn, version = DeliveryTurn(dependencies, named_row(dependencies, workload)), wanted.contract
     if version and turn.row.waiver is not None:
         raise InputError("it is let through by a waiver, which is of the version that rejected it")
     chosen = chosen_version(turn, version) if version else None
@@ -167,3 +169,6 @@ def _record(turn: DeliveryTurn, replayed_by: str, chosen: ChosenVersion | None) 
     under = {"line": chosen.line, "contract_version": chosen.version, "plan": chosen.plan}
     event = event_id("replay-version", turn.row.id, turn.row.attempt, *under.values())
     yield from append(turn.gate, "replay-version", chain, content | under, event)
+
+
+REPLAY: Final = DecisionKind(is_replayable, lambda row: row.state not in END_STATES, unreplayable, judge_again)

@@ -24,7 +24,8 @@ from lakegate.base.json_codec import (
 )
 from lakegate.base.timestamps import Moment
 from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.gate.ledger.record_contents import CONTENTS, Started
+from lakegate.gate.ledger.record_contents import CONTENTS
+from lakegate.gate.person_decisions import Started
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +74,6 @@ FORMAT: Final = "lakegate-block/1"
 CONTRACTS: Final = "_contracts"
 """Chains of contracts begin with this name, which no contract can have."""
 
-KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "publication": ("version", "status"),
-    "replay": ("workload",),
-    "replay-version": ("workload", "contract_version"),
-    "waiver": ("workload", "expires", "reason"),
-    "approval": ("workload", "verdict"),
-    "decline": ("workload", "verdict", "reason"),
-    "lifecycle": ("act", "status"),
-    "erasure": ("workload", "rows", "reason"),
-    "erased": ("workload", "rows"),
-    "restoration": ("workload", "key"),
-    "key": ("key", "replaces"),
-    "revalidation": ("height", "rules", "stale"),
-    "watermark": ("watermark",),
-}
-"""By kind of record: which members of its content `lakegate log` prints."""
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -133,7 +117,7 @@ def document_of(record: Record) -> dict[str, object]:
 def record_from(document: Mapping[str, Any]) -> Record:
     """The record of a document without its format; InputError where it, or its content, does not fit."""
     record = decode_document(Record, "record", document)
-    decode_document(CONTENTS[record.kind], f"record-{record.kind}", record.content)
+    decode_document(CONTENTS[record.kind].form, f"record-{record.kind}", record.content)
     return record
 
 

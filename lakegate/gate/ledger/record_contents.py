@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from lakegate.base.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
+from lakegate.base.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
 from lakegate.base.timestamps import Moment, OptionalMoment
+from lakegate.gate.person_decisions import PERSON_DECISIONS, RecordContent
 
-Started = Annotated[int, Bounds(1, MAX_INTEGER)]
-Accepted = Annotated[str, Permitted(("accepted", "accepted_with_warnings"))]
-Found = Annotated[str, Permitted(("FAILED", "QUARANTINED"))]
 PUBLIC_KEY: Final = "MCowBQYDK2VwAyEA[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 """SubjectPublicKeyInfo of an Ed25519 key (RFC 8410), in Base64."""
 PLANNED: Final = ("active", "deprecated", "sunset", "retired")
@@ -41,60 +40,6 @@ class PublicationContent:
     """Rules that the publisher allowed never to be measured."""
     inherited_from: Moment | None = field(default=None, metadata={OMITTED: True})
     """From when contracts inherit from the version, if that is later than its publication."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayContent:
-    """The content of a record: a delivery is judged again."""
-
-    workload: NotEmpty
-    state: Found
-    """In which it was found."""
-    attempt: Exact
-    """The last one before the replay."""
-    replayed_by: NotEmpty
-    """The workload that is judged: the same one if it FAILED."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayVersionContent(ReplayContent):
-    """The content of a record: a delivery is judged again under a contract version that a person chose."""
-
-    line: NotEmpty
-    contract_version: NotEmpty
-    plan: NotEmpty
-    """Digest of its plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class WaiverContent:
-    """The content of a record: a rejected delivery is let through."""
-
-    workload: NotEmpty
-    """The delivery that was rejected."""
-    waived_by: NotEmpty
-    """The workload that is accepted instead."""
-    reason: NotEmpty
-    expires: NotEmpty
-    """RFC 3339, UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalContent:
-    """The content of a record: a person approves that a judged delivery is published."""
-
-    workload: NotEmpty
-    attempt: Started
-    """The attempt that was judged."""
-    verdict: Accepted
-    """Of the judgement."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeclineContent(ApprovalContent):
-    """The content of a record: a person declines a judged delivery, which is rejected."""
-
-    reason: NotEmpty
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,19 +264,15 @@ class WatermarkContent:
     """The watermark before; empty for none."""
 
 
-CONTENTS: Final[dict[str, type]] = {
-    "publication": PublicationContent,
-    "replay": ReplayContent,
-    "replay-version": ReplayVersionContent,
-    "waiver": WaiverContent,
-    "approval": ApprovalContent,
-    "decline": DeclineContent,
-    "lifecycle": LifecycleContent,
-    "erasure": ErasureContent,
-    "erased": ErasedContent,
-    "restoration": RestorationContent,
-    "key": KeyContent,
-    "revalidation": RevalidationContent,
-    "watermark": WatermarkContent,
+CONTENTS: Final[Mapping[str, RecordContent]] = {
+    "publication": RecordContent(PublicationContent, ("version", "status")),
+    **{kind: record for decision in PERSON_DECISIONS.values() for kind, record in decision.records.items()},
+    "lifecycle": RecordContent(LifecycleContent, ("act", "status")),
+    "erasure": RecordContent(ErasureContent, ("workload", "rows", "reason")),
+    "erased": RecordContent(ErasedContent, ("workload", "rows")),
+    "restoration": RecordContent(RestorationContent, ("workload", "key")),
+    "key": RecordContent(KeyContent, ("key", "replaces")),
+    "revalidation": RecordContent(RevalidationContent, ("height", "rules", "stale")),
+    "watermark": RecordContent(WatermarkContent, ("watermark",)),
 }
-"""By kind of record."""
+"""By kind of record: its content, and which members of it `lakegate log` prints."""

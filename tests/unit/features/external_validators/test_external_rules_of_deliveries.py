@@ -17,7 +17,7 @@ from lakegate.base.json_schemas import load
 from lakegate.features.external_validators.external_rules import LIMIT
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
-from lakegate.gate.decisions import advanced
+from lakegate.gate.carry_out_decision import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
 from lakegate.gate.delivery.attempts import keep
 from lakegate.gate.delivery.delivery_objects import group_of
@@ -28,6 +28,7 @@ from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
+from lakegate.gate.person_decisions import WantedReplay
 from lakegate.gate.ports import Address, names_invocation
 from lakegate.gate.sweep import sweep
 from lakegate.local_check.check_result import checks
@@ -429,6 +430,6 @@ def test_a_person_neither_starts_nor_asks_validators() -> None:
 def test_a_replay_over_http_starts_no_validation() -> None:
     """The workload is only made due; the role of the API has no right to validators, either."""
     line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
-    run(judge_again(line.env.dependencies.without_lease(), line.row.id), line.env.memory.clock)
+    run(judge_again(line.env.dependencies.without_lease(), line.row.id, WantedReplay("replay")), line.env.memory.clock)
 
     assert (line.row.state, len(line.env.memory.validators.started)) == (State.RECEIVED, 3)

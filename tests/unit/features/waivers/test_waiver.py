@@ -10,12 +10,12 @@ import pytest
 
 from lakegate.base.errors import AccessDenied, ConditionFailed, InputError
 from lakegate.base.timestamps import moment
-from lakegate.features.waivers.waiver import LONGEST
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import Record, from_json, to_json
+from lakegate.gate.person_decisions import MAX_WAIVER
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from tests.decisions import replay, waive
@@ -156,7 +156,7 @@ def test_a_replay_that_comes_first_wins() -> None:
         ("two\nlines", 60, "one line"),
         ("x" * 501, 60, "one line"),
         (REASON, 0, "after now"),
-        (REASON, int(LONGEST.total_seconds() // 60) + 1, "within 366 days"),
+        (REASON, int(MAX_WAIVER.total_seconds() // 60) + 1, "within 366 days"),
     ],
 )
 def test_a_waiver_has_a_reason_and_an_end(reason: str, minutes: int, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lakegate.base.extension_points import ROOT
 from lakegate.base.json_schemas import load
-from lakegate.gate.ledger import blocks
+from lakegate.gate.ledger import record_contents
 
 PAGE = ROOT / "docs/ledger.md"
 BEGIN, END = "<!-- kinds -->", "<!-- end -->"
@@ -16,7 +16,7 @@ BEGIN, END = "<!-- kinds -->", "<!-- end -->"
 def kinds() -> tuple[str, ...]:
     """Every kind of block: those of deliveries, then those of records."""
     of_deliveries: Any = load("block")["properties"]
-    return (*of_deliveries["kind"]["enum"], *sorted(blocks.KINDS))
+    return (*of_deliveries["kind"]["enum"], *sorted(record_contents.CONTENTS))
 
 
 def generated(page: str) -> str:
@@ -27,7 +27,7 @@ def generated(page: str) -> str:
 
 
 def _rows() -> Iterator[str]:
-    for kind in sorted(blocks.KINDS):
+    for kind in sorted(record_contents.CONTENTS):
         schema: Any = load(f"record-{kind}")
         required = set(schema["required"])
         members = [f"`{each}`" + ("" if each in required else " (or absent)") for each in sorted(schema["properties"])]

@@ -22,7 +22,6 @@ from lakegate.gate.ledger import verification
 from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
-    KINDS,
     MAX_INTEGER,
     AnyBlock,
     Block,
@@ -36,6 +35,7 @@ from lakegate.gate.ledger.blocks import (
     from_json,
     to_json,
 )
+from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 from tests.unit.gate.ledger import ledger_page
@@ -44,7 +44,9 @@ from tests.unit.gate.ledger.ledger_chain import CHAIN, RECORD, STORED, a_block, 
 ROOT = Path(__file__).parents[4]
 VECTORS = json.loads((ROOT / "tests/unit/gate/ledger/vectors.json").read_text())
 EXAMPLES: list[dict[str, Any]] = json.loads((ROOT / "contracts/examples/blocks.json").read_text())
-CONTENTS: dict[str, Any] = {each["kind"]: each["valid"]["content"] for each in EXAMPLES if "content" in each["valid"]}
+EXAMPLE_CONTENTS: dict[str, Any] = {
+    each["kind"]: each["valid"]["content"] for each in EXAMPLES if "content" in each["valid"]
+}
 """Of a record of each kind."""
 SCHEMA = json.loads((ROOT / "lakegate/schemas/block.json").read_text())
 
@@ -233,7 +235,7 @@ def test_the_guide_tells_of_every_field_and_of_the_first_vector() -> None:
     assert {field.name for field in fields(Record)} | {"format"} == set(
         re.findall(r"^\| `(\w+)`", members, re.MULTILINE)
     )
-    assert sorted(KINDS) == re.findall(r"^\| `([\w-]+)` \|", kinds, re.MULTILINE)
+    assert sorted(CONTENTS) == re.findall(r"^\| `([\w-]+)` \|", kinds, re.MULTILINE)
     assert f"{VECTORS[0]['canonical']}\n{VECTORS[0]['sha3_256']}\n" in guide
 
 
@@ -321,7 +323,7 @@ def test_the_schema_and_the_code_refuse_the_same_blocks(document: dict[str, Any]
 
 def test_no_pattern_of_a_schema_allows_a_line_break_at_the_end() -> None:
     """`$` of Python also stands before a last line feed; of ECMA-262, which schemas follow, it does not."""
-    names = ["block", "record", *(f"record-{kind}" for kind in KINDS)]
+    names = ["block", "record", *(f"record-{kind}" for kind in CONTENTS)]
     schemas = {name: (ROOT / f"lakegate/schemas/{name}.json").read_text() for name in names}
     found = [(name, each) for name, text in schemas.items() for each in re.findall(r'"pattern": "(.+?)"', text)]
 
@@ -337,13 +339,13 @@ def test_the_form_of_a_block_is_the_published_one() -> None:
     assert hashlib.sha3_256(text.encode()).hexdigest() == digest(CHAIN[1])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CONTENTS)
 def test_a_record_survives_its_canonical_form(kind: str) -> None:
     """A record of every kind reads back as the same record, and names what `log` prints of it."""
-    record = replace(RECORD, kind=kind, content=CONTENTS[kind])
+    record = replace(RECORD, kind=kind, content=EXAMPLE_CONTENTS[kind])
 
     assert record == from_json(to_json(record))
-    assert set(KINDS[kind]) <= set(record.content)
+    assert set(CONTENTS[kind].printed) <= set(record.content)
 
 
 def objects_of(schema: object) -> Iterator[dict[str, object]]:
@@ -365,13 +367,13 @@ ABSENT_IF_EMPTY = {"publication": {"inherited_from"}, "lifecycle": {"parents"}}
 )
 def test_a_member_that_may_be_absent_is_not_empty(kind: str, member: str, empty: object) -> None:
     """Two records of one content would have two hashes."""
-    record = replace(RECORD, kind=kind, content={**CONTENTS[kind], member: empty})
+    record = replace(RECORD, kind=kind, content={**EXAMPLE_CONTENTS[kind], member: empty})
 
     with pytest.raises(InputError):
         from_json(to_json(record))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CONTENTS)
 def test_the_content_of_a_record_is_closed_and_canonical(kind: str) -> None:
     """Each member is required and has a name in ASCII, others are refused, and there are no fractions: one form in RFC 8785."""
     text = (ROOT / f"lakegate/schemas/record-{kind}.json").read_text()

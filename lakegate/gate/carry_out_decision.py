@@ -1,4 +1,4 @@
-"""Decisions of people about deliveries: kinds, when each is possible, and how it is carried out.
+"""How the decision of a person about a delivery is carried out.
 
 Every kind has the same steps. 1. Who decides what, when and why is appended to the chain of the delivery, once for each event
 (`lakegate.gate.ledger.commit.append`). 2. One conditional write carries it out: the row as it was read becomes another one, or
@@ -10,24 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakegate.base.errors import InputError, SigningDenied
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import attribute_at, loaded, names
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
-from lakegate.gate.delivery.protocol import END_STATES, PersonTransition
-from lakegate.gate.delivery.replay import is_replayable, judge_again, unreplayable
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
+from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedDecision
 
 DECISIONS: Final = "decisions"
-"""The extension point of decisions that features carry out: a `DecisionKind` by the name of the transition."""
+"""The extension point of decisions that features carry out: a `DecisionKind` by its name in the table."""
 
 
 class DecisionKind(NamedTuple):
-    """A decision that a person may make."""
+    """When a decision of the table is legal, and what carries it out."""
 
     is_legal: Callable[[Dependencies, Workload], bool]
     """Whether it may be made about a delivery now, or repeated."""
@@ -35,48 +34,43 @@ class DecisionKind(NamedTuple):
     """Whether it is not legal any more because it was made."""
     refusal: Callable[[Workload], str]
     """The sentence that says why it is not legal; empty where the state of the delivery says enough."""
-    carry_out: Callable[..., Steps[Workload]]
-    """Called with dependencies, the id of a workload, and what the person gave, by name. Records who decides before anything
-    is started, and returns the workload that is to be advanced. Idempotent; raises InputError where it is not legal."""
+    carry_out: Callable[[Dependencies, str, Any], Steps[Workload]]
+    """Called with the id of a workload and what the person wants, as the table says. Records who decides before anything is
+    started, and returns the workload that is to be advanced. Idempotent; raises InputError where it is not legal."""
 
 
-REPLAY: Final = DecisionKind(is_replayable, lambda row: row.state not in END_STATES, unreplayable, judge_again)
-
-
-def kind_of(wanted: PersonTransition) -> DecisionKind | None:
-    """The kind of a decision; None where its feature is absent."""
-    if wanted is PersonTransition.REPLAY:
-        return REPLAY
-    if wanted not in names(DECISIONS):
+def kind_of(decision: str) -> DecisionKind | None:
+    """The kind of a decision of the table; None where its feature is absent."""
+    place = PERSON_DECISIONS[decision].kind
+    if not place and decision not in names(DECISIONS):
         return None
-    found: DecisionKind = loaded(DECISIONS, wanted)
-    return found
+    kind: DecisionKind = attribute_at(place) if place else loaded(DECISIONS, decision)
+    return kind
 
 
-def legal(dependencies: Dependencies, row: Workload) -> tuple[PersonTransition, ...]:
+def legal(dependencies: Dependencies, row: Workload) -> tuple[str, ...]:
     """The decisions that are legal now; of a delivery with a successor, the one that led to it, which may be repeated."""
-    kinds = ((each, kind_of(each)) for each in PersonTransition)
-    return tuple(each for each, kind in kinds if kind is not None and kind.is_legal(dependencies, row))
+    kinds = ((decision, kind_of(decision)) for decision in PERSON_DECISIONS)
+    return tuple(decision for decision, kind in kinds if kind is not None and kind.is_legal(dependencies, row))
 
 
-def carried_out(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[Workload]:
+def carry_out(dependencies: Dependencies, workload: str, wanted: WantedDecision) -> Steps[Workload]:
     """The workload that is to be advanced; who decides is recorded on the chain of the delivery before anything is started.
 
-    `given`: the `version` of a replay, the `reason` and end (`expires`) of a waiver, the `reason` for declining.
-    Raises InputError where the decision is not legal now, and for what was given.
+    Raises InputError where the decision is not legal now, and for what the person wants.
     """
-    kind = kind_of(wanted)
+    kind = kind_of(wanted.transition)
     if kind is None:
-        raise InputError(f"this installation has no feature to {wanted} deliveries")
-    return kind.carry_out(dependencies, workload, **given)
+        raise InputError(f"this installation has no feature to {wanted.transition} deliveries")
+    return kind.carry_out(dependencies, workload, wanted)
 
 
-def decide(dependencies: Dependencies, wanted: PersonTransition, workload: str, **given: str) -> Steps[str]:
+def decide(dependencies: Dependencies, workload: str, wanted: WantedDecision) -> Steps[str]:
     """Carry out what a person decides, and advance. Returns the id of the workload that is judged, accepted or rejected.
 
-    Raises as `carried_out` does.
+    Raises as `carry_out` does.
     """
-    row = yield from carried_out(dependencies, wanted, workload, **given)
+    row = yield from carry_out(dependencies, workload, wanted)
     return (yield from advanced(dependencies, row))
 
 

@@ -1,0 +1,168 @@
+"""The table of what a person may decide about a delivery.
+
+A row says what a decision takes (the body of the HTTP request, with its bounds) and what the ledger records of it. Its name is
+that of the command and of the transition over HTTP; when it is legal and what carries it out is its `DecisionKind`
+(`lakegate.gate.carry_out_decision`). All rows have the same right: the scope `operate` of the API, `EnginePolicy` in the account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
+
+from lakegate.base.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted
+from lakegate.base.timestamps import instant_of
+
+# ---- What a decision takes ----
+
+
+Reason = Annotated[str, Bounds(1, 500)]
+MAX_WAIVER: Final = timedelta(days=366)
+"""The longest time of a waiver: more is a change of the contract."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedReplay:
+    """A delivery that failed or was rejected is judged again."""
+
+    transition: Literal["replay"]
+    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
+    """CONTRACT@VERSION to judge by; default: the version that is valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedWaiver:
+    """A rejected delivery is accepted as an exception."""
+
+    transition: Literal["waive"]
+    reason: Reason
+    """One line, which every consumer can read."""
+    expires: Annotated[str, Pattern("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z")]
+    """When the exception ends (UTC), within 366 days."""
+
+    @property
+    def end(self) -> datetime:
+        """The time of `expires`. Raises ValueError where there is no such time."""
+        return instant_of(self.expires)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedApproval:
+    """A delivery that waits is published."""
+
+    transition: Literal["approve"]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDecline:
+    """A delivery that waits is rejected."""
+
+    transition: Literal["decline"]
+    reason: Reason
+    """One line, which every consumer can read."""
+
+
+WantedDecision: TypeAlias = WantedReplay | WantedWaiver | WantedApproval | WantedDecline
+
+# ---- What the ledger records of a decision ----
+
+
+Started = Annotated[int, Bounds(1, MAX_INTEGER)]
+Accepted = Annotated[str, Permitted(("accepted", "accepted_with_warnings"))]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayContent:
+    """The content of a record: a delivery is judged again."""
+
+    workload: NotEmpty
+    state: Annotated[str, Permitted(("FAILED", "QUARANTINED"))]
+    """In which it was found."""
+    attempt: Exact
+    """The last one before the replay."""
+    replayed_by: NotEmpty
+    """The workload that is judged: the same one if it FAILED."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayVersionContent(ReplayContent):
+    """The content of a record: a delivery is judged again under a contract version that a person chose."""
+
+    line: NotEmpty
+    contract_version: NotEmpty
+    plan: NotEmpty
+    """Digest of its plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverContent:
+    """The content of a record: a rejected delivery is let through."""
+
+    workload: NotEmpty
+    """The delivery that was rejected."""
+    waived_by: NotEmpty
+    """The workload that is accepted instead."""
+    reason: NotEmpty
+    expires: NotEmpty
+    """RFC 3339, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalContent:
+    """The content of a record: a person approves that a judged delivery is published."""
+
+    workload: NotEmpty
+    attempt: Started
+    """The attempt that was judged."""
+    verdict: Accepted
+    """Of the judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineContent(ApprovalContent):
+    """The content of a record: a person declines a judged delivery, which is rejected."""
+
+    reason: NotEmpty
+
+
+# ---- The table ----
+
+
+class RecordContent(NamedTuple):
+    """The content of a kind of record."""
+
+    form: type
+    """A dataclass."""
+    printed: tuple[str, ...]
+    """The members that `lakegate log` prints."""
+
+
+class PersonDecision(NamedTuple):
+    """A decision that a person may make about a delivery."""
+
+    takes: type[WantedDecision]
+    """What the person gives: the body of the HTTP request, and the argument of what carries it out."""
+    records: Mapping[str, RecordContent]
+    """The records of the ledger, by their kind."""
+    kind: str = ""
+    """Where the core has its `DecisionKind`, `MODULE:ATTRIBUTE`; empty: a feature registers it."""
+
+
+PERSON_DECISIONS: Final[Mapping[str, PersonDecision]] = {
+    "replay": PersonDecision(
+        WantedReplay,
+        {
+            "replay": RecordContent(ReplayContent, ("workload",)),
+            "replay-version": RecordContent(ReplayVersionContent, ("workload", "contract_version")),
+        },
+        "lakegate.gate.delivery.replay:REPLAY",
+    ),
+    "waive": PersonDecision(WantedWaiver, {"waiver": RecordContent(WaiverContent, ("workload", "expires", "reason"))}),
+    "approve": PersonDecision(WantedApproval, {"approval": RecordContent(ApprovalContent, ("workload", "verdict"))}),
+    "decline": PersonDecision(
+        WantedDecline, {"decline": RecordContent(DeclineContent, ("workload", "verdict", "reason"))}
+    ),
+}
+"""By name, in the order in which texts list them."""
