@@ -128,8 +128,7 @@ class Workloads:
             claim = Row(workloads_key("content", content), {"owner": workload.id})
             writes.append(Put(claim, AnyOf(RowAbsent(), Equals("owner", workload.id)), "content"))
         if accepted:  # without a condition: whichever accepted delivery is named, there is one
-            assert workload.pin is not None
-            writes.append(Put(Row(producer_key(workload.pin.chain, workload.pin.prefix), {"owner": workload.id})))
+            writes.append(Put(Row(producer_key(workload.pinned.chain, workload.pinned.prefix), {"owner": workload.id})))
         writes += _pause_writes(workload, expected)
         conditions: Iterator[RowConditions] = registered("row conditions")
         writes += [write for each in conditions for write in each.decided(workload, expected)]

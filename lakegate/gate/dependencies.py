@@ -237,8 +237,7 @@ class Dependencies:
 
     def plan(self, workload: Workload) -> bytes:
         """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""
-        assert workload.pin is not None
-        return self.plan_at(workload.pin.plan, workload.id)
+        return self.plan_at(workload.pinned.plan, workload.id)
 
     def plan_at(self, digest: str, workload: str) -> bytes:
         """The plan of a digest, by which a workload was judged. Raises as `plan` does."""

@@ -73,10 +73,9 @@ def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...])
 
 def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
     """The merge state of the dataset without and with the delivery, by keys of the lake; its own file where it will be."""
-    merge, pin = result.merge, workload.pin
+    merge, pin = result.merge, workload.pinned
     if merge is None:
         return (), ()
-    assert pin is not None
     before, kept = (
         tuple(replace(each, uri=each.uri.partition("://")[2].partition("/")[2]) for each in runs)
         for runs in (merge.before, merge.kept)
@@ -164,8 +163,7 @@ def system_time(now: datetime, before: str) -> str:
 
 def _snapshot(turn: DeliveryTurn, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
     """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
-    pin, time = turn.row.pin, None
-    assert pin is not None
+    pin, time = turn.pin, None
     if terms.snapshot_time:
         time = time_in(terms.snapshot_time, (turn.row.landed or turn.row.source).key)
     known = (
@@ -192,18 +190,16 @@ class SlicePublisher:
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
-        assert workload.pin is not None
         offsets = offsets_of_slices(plan, result)
         if offsets is None:
             return decision
-        marks = (result.watermark, watermark_after(plan, result, workload.pin.judging_time))
+        marks = (result.watermark, watermark_after(plan, result, workload.pinned.judging_time))
         before, runs = merge_states(result, workload)
         return with_slices(decision, DecidedSlices(offsets, marks, before, runs, result.system_time))
 
     def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        pin, decided = turn.row.pin, decided_slices(turn.row)
-        assert pin is not None
+        pin, decided = turn.pin, decided_slices(turn.row)
         assert decided is not None
         return _is_next(turn.gate, pin.chain, decided)
 
@@ -216,8 +212,7 @@ class SlicePublisher:
 
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
         """The slices, and the file of the merge state."""
-        pin, merge = workload.pin, result.merge
-        assert pin is not None
+        pin, merge = workload.pinned, result.merge
         for each in result.slices:
             yield each, _key(workload, each)
         if merge is not None and merge.run is not None:
@@ -242,8 +237,7 @@ def _is_next(dependencies: Dependencies, line: str, decided: DecidedSlices) -> b
 
 
 def _key(workload: Workload, written: WrittenSlice) -> str:
-    assert workload.pin is not None
-    return lake_layout.destination_key("accepted", workload.pin, workload.id, written.uri.rpartition("/")[2])
+    return lake_layout.destination_key("accepted", workload.pinned, workload.id, written.uri.rpartition("/")[2])
 
 
 PUBLISHER: Final = SlicePublisher()

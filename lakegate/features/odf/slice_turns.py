@@ -150,10 +150,9 @@ def next_slice(row: Row) -> NextSlice:
 
 def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
     """The conditions of a decision on the slot of its dataset; none for other writes, and without slices."""
-    decided, pin = decided_slices(workload), workload.pin
+    decided, pin = decided_slices(workload), workload.pinned
     if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
         return []
-    assert pin is not None
     (first, end), (before, after) = decided.offsets, decided.watermarks
     at_offset = Equals("following", first)
     start = at_offset if first else AnyOf(Lacks("following"), at_offset)
@@ -187,10 +186,9 @@ def watermark_set(line: str, before: NextSlice, watermark: str) -> Update:
 
 def turn_ended(workload: Workload) -> list[Write]:
     """The end of the turn of a delivery, for the transaction that commits it."""
-    pin = workload.pin
+    pin = workload.pinned
     if decided_slices(workload) is None:
         return []
-    assert pin is not None
     own = Equals("writer", workload.id)
     return [Update(turn_key(pin.chain), removes=("writer",), if_=own, reason="turn")]
 

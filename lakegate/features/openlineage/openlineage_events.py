@@ -346,18 +346,17 @@ def judged_delivery(dependencies: Dependencies, ended: EndedDelivery) -> JudgedD
 
 
 def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) -> JudgedDelivery:
-    assert row.pin is not None  # it has a line
     landed, decision = row.landed or row.source, row.decision
     counts = decision.counts if decision else None
     report = _report(dependencies, row)
     plan = report.plan if report else _plan(dependencies, row)
-    began = moment(datetime.fromisoformat(row.pin.judging_time))
+    began = moment(datetime.fromisoformat(row.pinned.judging_time))
     return replace(
         bare,
         published=LineageDataset(bare.lake, f"accepted/{bare.line}") if row.state is State.PUBLISHED else None,
         began=min(began, bare.ended),  # clocks of two functions may differ
-        contract=row.pin.contract,
-        version=row.pin.version,
+        contract=row.pinned.contract,
+        version=row.pinned.version,
         landed_version="" if row.parts else landed.version,
         size=(row.parts or landed).size,
         rows=counts.rows if counts else None,
@@ -368,7 +367,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
         engine=engine_of(report.result.engines) if report else None,
         reasons=decision.reasons if decision else tuple(str(each.cause) for each in row.failed[-1:]),
         verdict=str(decision.verdict) if decision else "",
-        status=str(row.pin.status),
+        status=str(row.pinned.status),
     )
 
 

@@ -277,9 +277,10 @@ def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ..
     share = SHARES.get(row.state)
     if share is None:
         return delivery_objects.landed(DeliveryTurn(dependencies, row)).parts
-    assert row.pin is not None
     beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
-    return _listed(dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pin, row.id, beside))
+    return _listed(
+        dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pinned, row.id, beside)
+    )
 
 
 def _of_key(

@@ -55,8 +55,7 @@ def is_waivable(dependencies: Dependencies, row: Workload) -> bool:
 
 def excluded(row: Workload) -> str:
     """The code of the reason for which a rejected delivery has no waiver; empty if it may have one."""
-    assert row.decision is not None
-    return next((code for each in row.decision.reasons if (code := code_of(each)) in NOT_WAIVED), "")
+    return next((code for each in row.decided.reasons if (code := code_of(each)) in NOT_WAIVED), "")
 
 
 def unwaivable(row: Workload) -> str:
@@ -100,8 +99,7 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetim
 
 def _created(dependencies: Dependencies, row: Workload, reason: str, expires: str) -> Steps[Workload]:
     """The workload that is let through, recorded first; whatever was created meanwhile comes before it."""
-    actor, pin, identity = dependencies.identity.caller(), row.pin, replay_id(row.id)
-    assert pin is not None
+    actor, pin, identity = dependencies.identity.caller(), row.pinned, replay_id(row.id)
     again = (yield from fresh(DeliveryTurn(dependencies, row), identity))._replace(
         chosen=ChosenVersion(pin.chain, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
     )

@@ -75,7 +75,6 @@ def _check_time(dependencies: Dependencies, row: Workload) -> None:
 
 
 def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) -> Steps[None]:
-    assert row.pin is not None
     assert row.candidate is not None
     kind = "approval" if given.approved else "decline"
     content = {"workload": row.id, "attempt": row.attempt, "verdict": row.candidate.verdict}
@@ -84,7 +83,7 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
     # what the same person declined before somebody else approved of it is another answer
     withdrawn = (row.state.value,) if row.state is State.SCHEDULED else ()
     event = event_id(kind, row.id, row.attempt, given.actor, given.reason, *withdrawn)
-    yield from append(dependencies, kind, row.pin.chain, content, event)
+    yield from append(dependencies, kind, row.pinned.chain, content, event)
 
 
 def _observed(turn: DeliveryTurn, given: ApprovalAnswer) -> Observation:

@@ -76,8 +76,7 @@ def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
 
     Only offset and watermark of slices are those of now: what is decided are those in the result, if they still hold then.
     """
-    pin, lake = turn.row.pin, turn.gate.places.lake
-    assert pin is not None
+    pin, lake = turn.pin, turn.gate.places.lake
     publisher = publisher_of(turn.terms)
     return Request(
         workload=turn.row.id,

@@ -116,8 +116,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     row = delivery.row
     assert row is not None
-    assert row.pin is not None
-    began = datetime.fromisoformat(row.pin.judging_time)
+    began = datetime.fromisoformat(row.pinned.judging_time)
     yield "Workload", row.id
     yield "Taken in", _time(began)
     ended = next((each.at for each in entries if each.workload == row.id), None)

@@ -179,10 +179,9 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         if not names_invocation(workload.run):
             raise InputError("a job run fits every delivery")
         return DecisionAndCost(None, measured.cost)
-    assert workload.pin is not None
     judgement = judge(compiled, measured)
     decision = Decision(
-        *warned(judgement.verdict, _reasons(judgement, measured, workload), workload.pin.warning),
+        *warned(judgement.verdict, _reasons(judgement, measured, workload), workload.pinned.warning),
         hashlib.sha256(result).hexdigest(),
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
@@ -225,8 +224,7 @@ def _enforced(plan: Plan, result: Result) -> Enforced | None:
 
 def is_of_attempt(result: Result, workload: Workload) -> bool:
     """Whether a result belongs to the current attempt: same workload, attempt, plan and source version."""
-    pin = workload.pin
-    assert pin is not None
+    pin = workload.pinned
     asked = (workload.id, workload.attempt, pin.plan, workload.source.version)
     return asked == (result.workload, result.attempt, result.plan_digest, result.source_version)
 

@@ -9,18 +9,22 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 from lakegate.base.json_codec import EXTENSIONS, NotEmpty, decoder, encode
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.effects import Alarm
 from lakegate.gate.ports import JobState
 from lakegate.gate.table import UNREADABLE, Row, RowKey, StoredRecord, due_at, instant, unreadable, workloads_key
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.verdict.verdict import BrokenRule, Counts
 
 # ---- Failure causes ----
+
+
+T = TypeVar("T")
 
 
 class FailureCause(StrEnum):
@@ -324,6 +328,22 @@ class Workload(NamedTuple):
     """Key of a copy in staging that a worker of an earlier round may have made, although the row came to name none."""
     archived: bool = False
     """Whether the row was read from the archive: it has left the table, and nothing changes it any more."""
+
+    @property
+    def pinned(self) -> Pin:
+        """The pin: from the state PINNED on. Raises Alarm as `required` does."""
+        return self.required(self.pin)
+
+    @property
+    def decided(self) -> Decision:
+        """The decision: from the state DECIDED on. Raises Alarm as `required` does."""
+        return self.required(self.decision)
+
+    def required(self, part: T | None) -> T:
+        """A part of the row that its state requires. Raises Alarm where it is absent: the row was not written by the gate."""
+        if part is None:
+            raise Alarm("row-incomplete", self.id)
+        return part
 
 
 def workload_id(bucket: str, key: str, version: str) -> str:

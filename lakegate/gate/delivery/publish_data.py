@@ -267,9 +267,7 @@ def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber,
 
 
 def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]) -> Block:
-    pin, decision = turn.row.pin, turn.row.decision
-    assert pin is not None
-    assert decision is not None
+    pin, decision = turn.pin, turn.decision
     publisher = publisher_of(turn.terms) if turn.row.state is State.PUBLISHED else None
     slices, watermark = publisher.listed(turn.row, result) if publisher and result else (None, None)
     times = [moment(turn.now), *(each.system_time or "" for each in slices or ())]

@@ -24,7 +24,7 @@ from lakegate.gate.delivery.delivery_row import (
 from lakegate.gate.delivery.delivery_terms import UNROUTED, Terms, terms_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
-from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Message
 from lakegate.plan.billed_cost import BilledCost
 
@@ -88,7 +88,7 @@ class DeliveryTurn:
     @property
     def pin(self) -> Pin:
         """What was pinned: from the state PINNED on."""
-        return self.required(self.row.pin)
+        return self.row.pinned
 
     @property
     def staged(self) -> SourceObject:
@@ -98,7 +98,7 @@ class DeliveryTurn:
     @property
     def decision(self) -> Decision:
         """The decision: from the state DECIDED on."""
-        return self.required(self.row.decision)
+        return self.row.decided
 
     @property
     def candidate(self) -> Decision:
@@ -117,9 +117,7 @@ class DeliveryTurn:
 
     def required(self, part: T | None) -> T:
         """A part of the row, or of what was observed, that the step cannot do without. Raises Alarm where it is absent."""
-        if part is None:
-            raise Alarm("row-incomplete", self.row.id)
-        return part
+        return self.row.required(part)
 
 
 def move(  # noqa: PLR0913 - the write has these parts

@@ -77,8 +77,7 @@ class HistoryEntry(NamedTuple):
 
 def entry_of(block: Block, workload: Workload) -> HistoryEntry:
     """The entry of a delivery that is committed with this block."""
-    decision = workload.decision
-    assert decision is not None
+    decision = workload.decided
     counts = decision.counts
     landed = workload.landed or workload.source
     return _of_block(block)._replace(
