@@ -73,9 +73,10 @@ def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...])
 
 def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
     """The merge state of the dataset without and with the delivery, by keys of the lake; its own file where it will be."""
-    merge, pin = result.merge, workload.pinned
+    merge = result.merge
     if merge is None:
         return (), ()
+    pin = workload.pinned
     before, kept = (
         tuple(replace(each, uri=each.uri.partition("://")[2].partition("/")[2]) for each in runs)
         for runs in (merge.before, merge.kept)
@@ -199,9 +200,7 @@ class SlicePublisher:
 
     def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        pin, decided = turn.pin, decided_slices(turn.row)
-        assert decided is not None
-        return _is_next(turn.gate, pin.chain, decided)
+        return _is_next(turn.gate, turn.pin.chain, turn.required(decided_slices(turn.row)))
 
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
@@ -212,11 +211,11 @@ class SlicePublisher:
 
     def copies(self, workload: Workload, result: Result) -> Iterator[tuple[WrittenSlice | WrittenRun, str]]:
         """The slices, and the file of the merge state."""
-        pin, merge = workload.pinned, result.merge
+        merge = result.merge
         for each in result.slices:
             yield each, _key(workload, each)
         if merge is not None and merge.run is not None:
-            yield merge.run, state_key(pin, workload.id)
+            yield merge.run, state_key(workload.pinned, workload.id)
 
     def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
         """The published slices, and the watermark from them on."""

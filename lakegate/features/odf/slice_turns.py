@@ -150,9 +150,10 @@ def next_slice(row: Row) -> NextSlice:
 
 def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
     """The conditions of a decision on the slot of its dataset; none for other writes, and without slices."""
-    decided, pin = decided_slices(workload), workload.pinned
+    decided = decided_slices(workload)
     if workload.state is not State.DECIDED or expected.state is State.DECIDED or decided is None:
         return []
+    pin = workload.pinned
     (first, end), (before, after) = decided.offsets, decided.watermarks
     at_offset = Equals("following", first)
     start = at_offset if first else AnyOf(Lacks("following"), at_offset)
@@ -186,11 +187,10 @@ def watermark_set(line: str, before: NextSlice, watermark: str) -> Update:
 
 def turn_ended(workload: Workload) -> list[Write]:
     """The end of the turn of a delivery, for the transaction that commits it."""
-    pin = workload.pinned
     if decided_slices(workload) is None:
         return []
     own = Equals("writer", workload.id)
-    return [Update(turn_key(pin.chain), removes=("writer",), if_=own, reason="turn")]
+    return [Update(turn_key(workload.pinned.chain), removes=("writer",), if_=own, reason="turn")]
 
 
 def _is(attribute: str, value: str) -> Condition:
