@@ -45,7 +45,7 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             f"{UNIT}/plan",
             f"{UNIT}/verdict",
             f"{UNIT}/sql/test_rows.py",
-            f"{UNIT}/test_json_codec.py",
+            f"{UNIT}/base/test_json_codec.py",
             *RULES,
             *DELIVERIES,
         ),
