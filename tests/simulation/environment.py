@@ -364,12 +364,13 @@ class Environment:
                     ending = Ending.FAILED if len(attempts) == 1 else ending
                     continue
                 try:
-                    usable = yield from self.write_result(asked, ending, attempt if invoked else None)
+                    usable = yield from self.write_result(asked, ending, attempt, invoked=invoked)
                 except ConditionFailed:  # it is there already, and as usable as this one if it can be measured at all
                     if kind(self._judged(asked)) == "error":
                         self.dead.add(attempt)
                     continue
-                (answered if usable else self.dead).add(attempt)
+                if usable:
+                    answered.add(attempt)
         finally:
             self._ended(started, ending, answered)
         self.memory.jobs.end(run, ending)
@@ -418,12 +419,12 @@ class Environment:
         return min(at for run, at in self.began.items() if attempt in self.attempts_of(self.memory.jobs.runs[run]))
 
     def write_result(
-        self, asked: dict[str, Any], ending: Ending, invoked: tuple[str, int] | None
+        self, asked: dict[str, Any], ending: Ending, attempt: tuple[str, int], *, invoked: bool
     ) -> Generator[Call, object, bool]:
         body = self._judged(asked)
         prefix = str(asked["output_uri"]).removeprefix(f"s3://{LAKE}/")
         content, confused = kind(body), ending is Ending.CONFUSED
-        unfit = ending is Ending.UNFIT or (invoked is not None and content == "split")
+        unfit = ending is Ending.UNFIT or (invoked and content == "split")
         slices: dict[str, Any] = {}
         accepted = body[:-1] if content == "split" else body
         if asked["slices"] and not confused and not unfit and truth(str(asked["plan_digest"]), body) in ACCEPTED:
@@ -442,10 +443,16 @@ class Environment:
             **slices,
         )
         if unfit and invoked and not confused:
-            self.free.add(invoked)
-        to = Address(LAKE, f"{prefix}/result.json")
-        yield Call(Effect.WRITE_RESULT, partial(self.memory.objects.put, to, result.to_bytes(), absent=True))
-        return content != "error" and not confused and not unfit
+            self.free.add(attempt)
+        to, usable = Address(LAKE, f"{prefix}/result.json"), content != "error" and not confused and not unfit
+
+        def write(to: Address, body: bytes) -> None:
+            self.memory.objects.put(to, body, absent=True)
+            if not usable:  # from the write on: who reads it gives the attempt up, before the job takes its next step
+                self.dead.add(attempt)
+
+        yield Call(Effect.WRITE_RESULT, partial(write, to, result.to_bytes()))
+        return usable
 
     def _split(self, prefix: str, body: bytes) -> Shares:
         shares = []

@@ -501,7 +501,7 @@ class Simulation:
             for key, attempt in zip(self.env.requests_of(started), self.env.attempts_of(started), strict=True):
                 asked = read_json(memory.objects.read(Address(LAKE, key)))
                 with suppress(ConditionFailed):  # an earlier invocation of the attempt wrote it
-                    run(self.env.write_result(asked, ending, attempt if invoked else None), memory.clock)
+                    run(self.env.write_result(asked, ending, attempt, invoked=invoked), memory.clock)
         memory.jobs.end(found, ending)
         if not invoked:
             self._send(self.moved, lambda: completion(self.env.dependencies, found))
