@@ -9,6 +9,7 @@ import pytest
 from lakegate.base.errors import AccessDenied, Throttled
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery import advance
+from lakegate.gate.delivery.delivery_row import workload_row
 from lakegate.gate.delivery.find_deliveries import recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -51,6 +52,29 @@ def test_a_sweep_reports_its_errors_and_continues() -> None:
     assert State.PINNED is env.dependencies.workloads.get(bad.workload).state
     assert State.VALIDATING is env.dependencies.workloads.get(good.workload).state
     assert swept.looked_at >= 2
+
+
+@pytest.mark.parametrize(
+    ("state", "part"),
+    [(State.PINNED, "pin"), (State.STAGED, "staged"), (State.DECIDED, "decision"), (State.ANSWERED, "answer")],
+)
+def test_a_row_without_what_its_state_requires_is_an_alarm(state: State, part: str) -> None:
+    """It stays as it is, by one named alarm, whichever step meets it; the others are swept."""
+    env = Environment()
+    env.publish("1.0.0", "active")
+    bad, good = env.upload(KEY, b"good:1"), env.upload(f"{PREFIX}other.csv", b"good:2")
+    drive(env.dependencies, intake(env.dependencies, LANDING, KEY))
+    row = env.dependencies.workloads.get(bad.workload)
+    damaged = row._replace(
+        **{"state": state, "due_at": env.memory.clock.now(), "request": "", "attempt": 0, part: None}
+    )
+    env.memory.table.put(workload_row(damaged))
+    env.memory.clock.sleep(600)
+    swept = run(sweep(env.dependencies), env.dependencies.clock)
+
+    assert [str(failure) for failure in swept.failures] == [f"row-incomplete @ {bad.workload}"]
+    assert env.dependencies.workloads.get(bad.workload)._replace(due_at=None, tries=0) == damaged._replace(due_at=None)
+    assert State.VALIDATING is env.dependencies.workloads.get(good.workload).state
 
 
 class Killed(BaseException):
