@@ -1,1 +1,1 @@
-"""What everything else is built on: errors, texts, times, documents, extension points."""
+"""The lowest layer: errors, texts, times, documents, extension points."""

@@ -143,7 +143,7 @@ class PersonDecision(NamedTuple):
     """A decision that a person may make about a delivery."""
 
     takes: type[WantedDecision]
-    """What the person gives: the body of the HTTP request, and the argument of what carries it out."""
+    """The form of what the person gives: the body of the HTTP request, and the argument of what carries it out."""
     records: Mapping[str, RecordContent]
     """The records of the ledger, by their kind."""
     kind: str = ""

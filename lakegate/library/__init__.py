@@ -1,1 +1,1 @@
-"""What notebooks and commands are built on: contract files, and a stack as its users see it."""
+"""The base of notebooks and commands: contract files, and a stack as its users see it."""

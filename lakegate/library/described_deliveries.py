@@ -481,9 +481,8 @@ class AnsweredDelivery(DecidedDelivery):
     @classmethod
     def of(cls, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the answer says it
         """The result of an answer."""
-        assert row.answer is not None
         verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
-        return cls(row.id, row.state, verdict, row.answer, tuple(reasons))
+        return cls(row.id, row.state, verdict, row.required(row.answer), tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,8 +499,8 @@ class WaivedDelivery(DecidedDelivery):
     @classmethod
     def of(cls, row: Workload, *, started: bool) -> Self:
         """The result of a waiver."""
-        assert row.waiver is not None
-        return cls(row.id, row.state, row.decision.verdict if row.decision else None, row.waiver, started)
+        verdict = row.decision.verdict if row.decision else None
+        return cls(row.id, row.state, verdict, row.required(row.waiver), started)
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:

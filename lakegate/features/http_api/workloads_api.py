@@ -205,7 +205,7 @@ def _result(wanted: WantedDecision, after: Workload, before: str, *, started: bo
 
 
 def _usable(dependencies: Dependencies, request: HttpRequest, wanted: WantedDecision) -> WantedDecision:
-    """What a person wants, with the whole name of a version. Raises HttpProblem for what its form allows and is not there."""
+    """The wanted decision, with the whole name of a version. Raises HttpProblem for what its form allows and is not there."""
     if isinstance(wanted, WantedWaiver):
         try:
             moment(wanted.end)

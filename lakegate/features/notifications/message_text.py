@@ -97,12 +97,11 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
         return tuple(causes)
     if kind != "awaiting":
         return workload.decision.reasons if workload.decision else tuple(causes)
-    assert workload.candidate is not None
     return (
         f"To publish it: lakegate approve {workload.id}",
         f'To reject it: lakegate decline {workload.id} --reason "…"',
         f"Without an answer it is rejected at {workload.deadline:%Y-%m-%d %H:%M} UTC",
-        *workload.candidate.reasons,
+        *workload.required(workload.candidate).reasons,
     )
 
 

@@ -75,9 +75,8 @@ def _check_time(dependencies: Dependencies, row: Workload) -> None:
 
 
 def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) -> Steps[None]:
-    assert row.candidate is not None
     kind = "approval" if given.approved else "decline"
-    content = {"workload": row.id, "attempt": row.attempt, "verdict": row.candidate.verdict}
+    content = {"workload": row.id, "attempt": row.attempt, "verdict": row.required(row.candidate).verdict}
     if not given.approved:
         content["reason"] = given.reason
     # what the same person declined before somebody else approved of it is another answer

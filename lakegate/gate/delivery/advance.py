@@ -81,18 +81,17 @@ STEPS: Mapping[State, Step] = {
 """Every state but JOINED, in the order of a successful delivery. RECEIVED is entered again by the replay of a failed one."""
 
 
-def _is_open(row: Workload) -> bool:
+def _observer(row: Workload) -> Observer | None:
+    """The observer of the state; None: nothing happens in it by itself."""
     step = STEPS.get(row.state)
-    return step is not None and step.observe is not None
+    return step.observe if step is not None else None
 
 
 def observe(turn: DeliveryTurn) -> Observation | None:
-    """What is the case with a delivery now; None: nothing but to wait."""
-    step = STEPS.get(turn.row.state)
-    if step is None or step.observe is None:
-        return None
+    """Observe a delivery; None: there is nothing to do but wait."""
+    observer = _observer(turn.row)
     try:
-        return step.observe(turn)
+        return None if observer is None else observer(turn)
     except UnreadableSource as unreadable:
         return Observation(Outcome.UNREADABLE, cause=unreadable.cause)
 
@@ -113,7 +112,7 @@ TIME_TO_POLL: Final = 90.0
 def advance(turn: DeliveryTurn) -> Steps[Workload]:
     """Advance a delivery as far as possible now; a concurrent update by another worker is a good end, too."""
     try:
-        if _is_open(turn.row):
+        if _observer(turn.row) is not None:
             turn = turn.moved((yield from settle(turn)))
         while (observed := observe(turn)) is not None:
             if observed.unkept is not None:

@@ -53,11 +53,12 @@ BEFORE_IT_EXPIRES: Final = timedelta(days=2)
 def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """The verdict, irrevocable; in the same transaction accepted content is claimed, and its producer is marked as known.
 
-    What is refused at the door is decided before its parts are claimed by a copy.
+    A refusal at the door claims the parts of the delivery, which no copy has claimed.
     """
-    decision, is_at_door = turn.required(observed.decision), turn.row.state is State.PINNED
+    decision = turn.required(observed.decision)
     accepted = decision.verdict in ACCEPTING
-    if is_at_door and turn.row.parts is not None:
+    is_refusal = turn.row.state is State.PINNED and not accepted
+    if is_refusal and turn.row.parts is not None:
         yield from delivery_objects.join(turn)
     data = turn.row.staged or turn.row.parts or turn.row.source
     after = turn.row._replace(
@@ -68,7 +69,7 @@ def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
         cost=spent(turn.row, observed),
         due_at=turn.lease_end,
     )
-    effect = Effect.REFUSE if is_at_door and not accepted else Effect.DECIDE
+    effect = Effect.REFUSE if is_refusal else Effect.DECIDE
     claim = content(turn.row, data) if accepted and not turn.terms.duplicates else ""
     try:
         return (yield from move(turn, effect, after, content=claim, accepted=accepted))

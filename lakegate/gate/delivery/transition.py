@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError
@@ -21,7 +20,7 @@ from lakegate.gate.delivery.delivery_row import (
     Waiver,
     Workload,
 )
-from lakegate.gate.delivery.delivery_terms import UNROUTED, Terms, terms_of
+from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
@@ -75,19 +74,17 @@ class DeliveryTurn:
 
     @property
     def plan(self) -> bytes:
-        """The pinned plan, verified. Raises Alarm where it is missing or its bytes do not match its digest."""
-        return self.gate.plan_at(self.pin.plan, self.row.id)
+        """The pinned plan, as `Dependencies.plan` reads it."""
+        return self.gate.plan(self.row)
 
     @property
     def terms(self) -> Terms:
-        """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
-        if self.row.pin is None or not self.row.pin.plan:
-            return UNROUTED
-        return terms_of(self.plan)
+        """The terms of the delivery, as `Dependencies.terms` finds them."""
+        return self.gate.terms(self.row)
 
     @property
     def pin(self) -> Pin:
-        """What was pinned: from the state PINNED on."""
+        """The pin: from the state PINNED on."""
         return self.row.pinned
 
     @property
@@ -142,8 +139,8 @@ def move(  # noqa: PLR0913 - the write has these parts
     after = after._replace(tries=0) if after.tries else after
     expected = Expected(turn.row.state, turn.row.attempt)
     try:
-        save = partial(turn.gate.workloads.save, after, expected, message=message)
-        yield from perform(effect, save, content=content or None, accepted=accepted)
+        save = turn.gate.workloads.save
+        yield from perform(effect, save, after, expected, message=message, content=content or None, accepted=accepted)
     except ConditionFailed as refused:
         current = turn.gate.workloads.get(turn.row.id)
         if not is_same_write(current, after):
