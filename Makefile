@@ -106,7 +106,7 @@ published-schemas: .venv/ready ## Write the JSON Schemas of Lakegate's own forma
 	$(BIN)/python -m infra.site.published_schemas
 	$(BIN)/python -m infra.site.command_schemas
 
-wrappers: .venv/ready ## Write what the Terraform module and the CDK construct have of template.yaml
+wrappers: .venv/ready ## Write what the Terraform module and the CDK construct have of template.yaml into infra/terraform and infra/cdk; a release has them
 	$(BIN)/python -m infra.packaging.wrappers
 
 docs: .venv/ready ## Build the documentation site into build/site; a broken link ends in an error

@@ -38,6 +38,7 @@ from infra.packaging.bundles import (
     bundle_judge,
     bundle_pull,
 )
+from infra.packaging.wrappers import copy_wrappers
 from infra.setup.atomic_dir import atomic_dir
 from infra.setup.environments import program
 from lakegate.base.errors import SetUpError
@@ -143,8 +144,6 @@ FOLDERS: Final = ("lakegate", "infra")
 NAMED: Final = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 """Sources of the wheel."""
 DEPLOYED: Final = ("template.yaml", "tenant.yaml", "samconfig.toml")
-WRAPPERS: Final = ("terraform", "cdk")
-"""Folders of `infra` for those who deploy the template by another tool."""
 DATED: Final = {"SOURCE_DATE_EPOCH": "315532800"}
 """1980, the earliest time of a zip: files of the wheel have no time of their own (reproducible-builds.org)."""
 PATIENCE_SECONDS = 300
@@ -166,8 +165,7 @@ def make_release(root: Path, tools: Path, build: Path, target: Path) -> Path:
         wheel = build_wheel(root, made)
         for name in DEPLOYED:
             shutil.copyfile(root / name, made / name)
-        for name in WRAPPERS:
-            shutil.copytree(root / "infra" / name, made / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        copy_wrappers(root, made)
         (made / "sbom").mkdir()
         for name, bill in (
             ("functions", bill_of_functions(made / FUNCTIONS, root, tools)),

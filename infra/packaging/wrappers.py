@@ -1,4 +1,4 @@
-"""The Terraform module and the CDK construct around the released template: `make wrappers` writes what follows the template.
+"""The Terraform module and the CDK construct around the released template, with what follows from the template.
 
 They deploy the template as it is and declare no resource of it. A parameter that nobody sets is not sent, so that the default of
 the template counts. Types and conditions are those of the template, as far as Terraform's regular expressions (RE2) have them;
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,8 +20,9 @@ from typing import Any, Final
 from lakegate.base.extension_points import ROOT
 from lakegate.features.deployment.release_folder import ReleaseFolder
 
-TERRAFORM: Final = Path("infra/terraform")
-CDK: Final = Path("infra/cdk/lakegate_cdk")
+FOLDERS: Final = ("terraform", "cdk")
+"""Of `infra` and of a release."""
+PARAMETERS_FILE: Final = "cdk/lakegate_cdk/parameters.py"
 SEPARATED: Final = re.compile(r"\((.*)\(,\(\?!\$\)\|\$\)\)\*", re.DOTALL)
 """The pattern of parameters with elements that commas separate; the group is that of an element."""
 LOOK_AHEAD: Final = "(?!"
@@ -118,9 +120,7 @@ def parameters(template: Mapping[str, Any]) -> list[WrappedParameter]:
 
 def terraform_variables(template: Mapping[str, Any]) -> str:
     """variables.tf: a variable for each parameter, and the texts that CloudFormation gets."""
-    blocks = [
-        "# Written by `make wrappers` from template.yaml. A variable that is not set has the default of the template."
-    ]
+    blocks = ["# Written from template.yaml. A variable that is not set has the default of the template."]
     values = []
     for each in parameters(template):
         is_given = each.name == OF_RELEASE
@@ -151,7 +151,7 @@ def terraform_variables(template: Mapping[str, Any]) -> str:
 
 def terraform_outputs(template: Mapping[str, Any]) -> str:
     """outputs.tf: each output of the stack; null where its condition does not hold."""
-    blocks = ["# Written by `make wrappers` from template.yaml."]
+    blocks = ["# Written from template.yaml."]
     for name, each in template["Outputs"].items():
         snake = WrappedParameter(name, {}).snake
         value = f'lookup(aws_cloudformation_stack.this.outputs, "{name}", null)'
@@ -161,7 +161,7 @@ def terraform_outputs(template: Mapping[str, Any]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-PARAMETERS: Final = '''"""Parameters and outputs of the released template. Written by `make wrappers` from template.yaml."""
+PARAMETERS: Final = '''"""Parameters and outputs of the released template. Written from template.yaml."""
 
 from __future__ import annotations
 
@@ -246,22 +246,26 @@ def cdk_parameters(template: Mapping[str, Any]) -> str:
         str(Path(sys.executable).with_name("ruff")),
         "format",
         "--stdin-filename",
-        str(ROOT / CDK / "parameters.py"),
+        str(ROOT / "infra" / PARAMETERS_FILE),
         "-",
     ]
     formatted = subprocess.run(ruff, input=made, capture_output=True, text=True, check=True)  # noqa: S603 - pinned
     return str(formatted.stdout)
 
 
-def written(template: Mapping[str, Any]) -> dict[Path, str]:
-    """The files that follow the template, by their place in the repository."""
-    return {
-        TERRAFORM / "variables.tf": terraform_variables(template),
-        TERRAFORM / "outputs.tf": terraform_outputs(template),
-        CDK / "parameters.py": cdk_parameters(template),
-    }
+def copy_wrappers(root: Path, target: Path) -> None:
+    """Copy the module and the construct of the repository at `root` to a folder, with what follows from its template."""
+    for name in FOLDERS:
+        shutil.copytree(root / "infra" / name, target / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    write_files(ReleaseFolder(root).template, target)
+
+
+def write_files(template: Mapping[str, Any], target: Path) -> None:
+    """Write what follows from the template into the module and the construct below `target`."""
+    (target / "terraform/variables.tf").write_text(terraform_variables(template))
+    (target / "terraform/outputs.tf").write_text(terraform_outputs(template))
+    (target / PARAMETERS_FILE).write_text(cdk_parameters(template))
 
 
 if __name__ == "__main__":
-    for path, text in written(ReleaseFolder(ROOT).template).items():
-        (ROOT / path).write_text(text)
+    write_files(ReleaseFolder(ROOT).template, ROOT / "infra")

@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
 
-from infra.cdk.lakegate_cdk.parameters import NAMES, OUTPUTS, LakegateParameters
-from infra.packaging.wrappers import TERRAFORM, parameters, written
+from infra.packaging import wrappers
+from infra.packaging.wrappers import copy_wrappers, parameters
 from infra.setup.environments import program
 from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT
@@ -90,10 +93,28 @@ NOT_IN_RE2 = {"extra_job_parameters"}
 """Terraform leaves these to CloudFormation."""
 
 
-def typed(values: dict[str, str]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the module and the construct, as a release has them."""
+    folder = tmp_path_factory.mktemp("release")
+    copy_wrappers(ROOT, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cdk(release: Path) -> Iterator[Any]:
+    """The module of the construct's parameters."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(release / "cdk")
+        yield import_module("lakegate_cdk.parameters")
+        for name in ("lakegate_cdk", "lakegate_cdk.parameters"):
+            del sys.modules[name]
+
+
+def typed(cdk: Any, values: dict[str, str]) -> dict[str, Any]:
     """The values by field, as people write them."""
-    fields_of = {name: field for field, name in NAMES.items()}
-    hints = get_type_hints(LakegateParameters)
+    fields_of = {name: field for field, name in cdk.NAMES.items()}
+    hints = get_type_hints(cdk.LakegateParameters)
     found: dict[str, Any] = {}
     for name, value in values.items():
         hint = str(hints[fields_of[name]])
@@ -106,39 +127,60 @@ def typed(values: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def test_what_follows_the_template_is_written() -> None:
-    """`make wrappers` was run since a parameter or an output changed."""
-    assert {path: (ROOT / path).read_text() for path in written(TEMPLATE)} == written(TEMPLATE)
+def test_a_release_has_the_files_of_its_template(release: Path, tmp_path: Path) -> None:
+    """Files that `make wrappers` left in the clone, of an older template, count for nothing."""
+    clone, made = tmp_path / "clone", tmp_path / "made"
+    shutil.copytree(release, clone / "infra")
+    shutil.copyfile(ROOT / "template.yaml", clone / "template.yaml")
+    for name in ("terraform/variables.tf", "terraform/outputs.tf", wrappers.PARAMETERS_FILE):
+        (clone / "infra" / name).write_text("of an older template")
+    copy_wrappers(clone, made)
+
+    assert contents(made) == contents(release)
 
 
-def test_every_parameter_and_output_is_wrapped() -> None:
+def contents(folder: Path) -> dict[Path, str]:
+    return {path.relative_to(folder): path.read_text() for path in folder.rglob("*") if path.suffix in {".py", ".tf"}}
+
+
+def test_git_ignores_what_follows_from_the_template(tmp_path: Path) -> None:
+    """Nobody commits what the template says already."""
+    for name in ("terraform", "cdk/lakegate_cdk"):
+        (tmp_path / name).mkdir(parents=True)
+    wrappers.write_files(TEMPLATE, tmp_path)
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+
+    assert {f"/infra/{path}" for path in contents(tmp_path)} == {line for line in ignored if line.startswith("/infra/")}
+
+
+def test_every_parameter_and_output_is_wrapped(release: Path, cdk: Any) -> None:
     """By a name that is derived from its own; a value of each kind has its own type."""
-    variables = (ROOT / TERRAFORM / "variables.tf").read_text()
+    variables = (release / "terraform/variables.tf").read_text()
     types = dict(re.findall(r'^variable "(\w+)" \{\n  type        = (\S+)$', variables, re.MULTILINE))
-    outputs = (ROOT / TERRAFORM / "outputs.tf").read_text()
+    outputs, names = (release / "terraform/outputs.tf").read_text(), cdk.NAMES
 
-    assert {each.name for each in fields(LakegateParameters)} == set(NAMES) == set(types)
-    assert set(NAMES.values()) == set(TEMPLATE["Parameters"]) == set(VALUES)
-    assert set(OUTPUTS) == set(TEMPLATE["Outputs"]) == set(re.findall(r'outputs, "(\w+)", null', outputs))
-    assert (NAMES["max_vcpu"], NAMES["jwt_issuer"], NAMES["kms_key"]) == ("MaxVcpu", "JwtIssuer", "KmsKey")
+    assert {each.name for each in fields(cdk.LakegateParameters)} == set(names) == set(types)
+    assert set(names.values()) == set(TEMPLATE["Parameters"]) == set(VALUES)
+    assert set(cdk.OUTPUTS) == set(TEMPLATE["Outputs"]) == set(re.findall(r'outputs, "(\w+)", null', outputs))
+    assert (names["max_vcpu"], names["jwt_issuer"], names["kms_key"]) == ("MaxVcpu", "JwtIssuer", "KmsKey")
     assert {types[each] for each in ("max_vcpu", "log_days")} == {"number"}
     assert types["subnet_ids"] == "list(string)"
     assert (types["with_api"], types["kms_key"]) == ("bool", "string")
     assert set(NOT_UPDATED) < set(VALUES)
 
 
-def test_the_construct_sends_what_is_set() -> None:
+def test_the_construct_sends_what_is_set(cdk: Any) -> None:
     """As text; what is not set has the default of the template."""
-    assert LakegateParameters(job_code="1.0").texts() == {"JobCode": "1.0"}
-    assert LakegateParameters(**typed(VALUES)).texts() == VALUES
+    assert cdk.LakegateParameters(job_code="1.0").texts() == {"JobCode": "1.0"}
+    assert cdk.LakegateParameters(**typed(cdk, VALUES)).texts() == VALUES
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_the_construct_refuses_what_cloudformation_would(name: str) -> None:
+def test_the_construct_refuses_what_cloudformation_would(cdk: Any, name: str) -> None:
     """Before a deployment begins."""
     given = {"job_code": "1.0", name: REFUSED[name]}
-    with pytest.raises(ValueError, match=f"^{NAMES[name]}: "):
-        LakegateParameters(**given)
+    with pytest.raises(ValueError, match=f"^{cdk.NAMES[name]}: "):
+        cdk.LakegateParameters(**given)
 
 
 def test_every_condition_has_a_value_that_does_not_meet_it() -> None:
@@ -162,9 +204,9 @@ def terraform(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([tool, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - as found
 
 
-def planned(folder: Path, values: dict[str, Any]) -> tuple[dict[str, str], str]:
+def planned(release: Path, folder: Path, values: dict[str, Any]) -> tuple[dict[str, str], str]:
     """The parameters that the module would send, and what Terraform refuses; without the provider, which is not to be had."""
-    shutil.copy(ROOT / TERRAFORM / "variables.tf", folder)
+    shutil.copy(release / "terraform/variables.tf", folder)
     (folder / "out.tf").write_text('output "parameters" {\n  value = local.parameters\n}\n')
     (folder / "terraform.tfvars.json").write_text(json.dumps(values))
     assert terraform(folder, "init", "-input=false", "-no-color").returncode == 0
@@ -176,22 +218,22 @@ def planned(folder: Path, values: dict[str, Any]) -> tuple[dict[str, str], str]:
     return found, ""
 
 
-def test_terraform_finds_the_form_of_the_module() -> None:
+def test_terraform_finds_the_form_of_the_module(release: Path) -> None:
     """`terraform fmt` reads all of it, and would write it the same."""
-    ended = terraform(ROOT / TERRAFORM, "fmt", "-check", "-diff", "-recursive")
+    ended = terraform(release / "terraform", "fmt", "-check", "-diff", "-recursive")
 
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 
 
-def test_terraform_sends_what_is_set(tmp_path: Path) -> None:
+def test_terraform_sends_what_is_set(release: Path, cdk: Any, tmp_path: Path) -> None:
     """As text; what is not set has the default of the template."""
-    assert planned(tmp_path, {"job_code": "1.0"}) == ({"JobCode": "1.0"}, "")
-    assert planned(tmp_path, typed(VALUES)) == (VALUES, "")
+    assert planned(release, tmp_path, {"job_code": "1.0"}) == ({"JobCode": "1.0"}, "")
+    assert planned(release, tmp_path, typed(cdk, VALUES)) == (VALUES, "")
 
 
-def test_terraform_refuses_what_cloudformation_would(tmp_path: Path) -> None:
+def test_terraform_refuses_what_cloudformation_would(release: Path, tmp_path: Path) -> None:
     """Each by its variable, all at once."""
-    _, refused = planned(tmp_path, REFUSED)
+    _, refused = planned(release, tmp_path, REFUSED)
 
     assert set(re.findall(r"^(\w+): see AllowedPattern", refused, re.MULTILINE)) == set(REFUSED) - NOT_IN_RE2
 
@@ -215,14 +257,14 @@ app.synth()
 
 
 @pytest.mark.full
-def test_the_construct_is_one_nested_stack(tmp_path: Path) -> None:
+def test_the_construct_is_one_nested_stack(release: Path, cdk: Any, tmp_path: Path) -> None:
     """CDK makes of it a stack of the template's address with its parameters, and declares no other resource."""
     try:
         python = program("cdk/python")
     except SetUpError as error:
         pytest.skip(str(error))
-    command = [str(python), "-c", APP, str(tmp_path), json.dumps(typed(VALUES))]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "infra/cdk"), "HOME": str(tmp_path)}
+    command = [str(python), "-c", APP, str(tmp_path), json.dumps(typed(cdk, VALUES))]
+    environment = os.environ | {"PYTHONPATH": str(release / "cdk"), "HOME": str(tmp_path)}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - ours
     assert ended.returncode == 0, ended.stderr
     made = json.loads((tmp_path / "data.template.json").read_text())
