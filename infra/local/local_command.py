@@ -45,10 +45,10 @@ def up(
     ] = 0,
     parameter: Annotated[
         list[str] | None,
-        Option("--parameter", help="NAME=VALUE of template.yaml; may be given several times.", show_default=False),
+        Option(help="NAME=VALUE of template.yaml; may be given several times."),
     ] = None,
     reset: Annotated[
-        bool, Option("--reset", help="Throw away what runs and all that lies in it, and start from nothing.")
+        bool, Option(help="Throw away what runs and all that lies in it, and start from nothing.")
     ] = False,
 ) -> CommandResult[LocalState]:
     """Start the embedded AWS and the local EMR Serverless, and deploy template.yaml on them; nothing where they run.

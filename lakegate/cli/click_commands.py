@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -18,39 +18,26 @@ F = TypeVar("F", bound=Callable[..., None])
 CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Option:
     """The annotation of an option: `Annotated[int, Option("--count", help="…")]`.
 
     Without a name it is called as the parameter. A list may be given several times; a parameter without a default is required.
     """
 
-    names: tuple[str, ...]
+    name: str = ""
+    other: str = ""
+    """Another name, such as a letter."""
+    _: KW_ONLY
     help: str
-    envvar: str | None
-    metavar: str | None
-    show_default: bool
-    case_sensitive: bool
-    min: int | None
-    max: int | None
-    formats: Sequence[str]
+    envvar: str | None = None
+    metavar: str | None = None
+    show_default: bool = True
+    case_sensitive: bool = True
+    min: int | None = None
+    max: int | None = None
+    formats: Sequence[str] = ()
     """Of a time."""
-
-    def __init__(  # noqa: PLR0913 - as click's own
-        self,
-        *names: str,
-        help: str,  # noqa: A002 - as click's own
-        envvar: str | None = None,
-        metavar: str | None = None,
-        show_default: bool = True,
-        case_sensitive: bool = True,
-        min: int | None = None,  # noqa: A002 - as click's own
-        max: int | None = None,  # noqa: A002 - as click's own
-        formats: Sequence[str] = (),
-    ) -> None:
-        given = dict(locals())
-        for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, given[name])
 
 
 @dataclass(frozen=True)
@@ -136,10 +123,9 @@ class _Value:
                 metavar=self.declared.metavar and self.declared.metavar + "..." * self.is_list,
                 help=self.declared.help + (f"  [default: {default}]" if is_shown else ""),
             )
-        word = self.name.replace("_", "-")
-        names = self.declared.names or ((f"--{word}/--no-{word}",) if self.kind is bool else (f"--{word}",))
+        names = (self.declared.name or f"--{self.name.replace('_', '-')}", self.declared.other, self.name)
         return click.Option(
-            [*names, self.name],
+            list(filter(None, names)),
             type=None if self.kind is bool else self._type(),
             is_flag=self.kind is bool,
             multiple=self.is_list,

@@ -7,21 +7,17 @@ from typing import Annotated, Final, TypeAlias
 
 from lakegate.cli.click_commands import Argument, Option
 
-StackName: TypeAlias = Annotated[
-    str, Option("--stack", envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")
-]
-Local: TypeAlias = Annotated[
-    bool, Option("--local", envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")
-]
+StackName: TypeAlias = Annotated[str, Option(envvar="LAKEGATE_STACK", help="The CloudFormation stack of Lakegate.")]
+Local: TypeAlias = Annotated[bool, Option(envvar="LAKEGATE_LOCAL", help="The stack that `lakegate local up` started.")]
 ApiUrl: TypeAlias = Annotated[
     str | None,
-    Option("--api", envvar="LAKEGATE_API", help="Through the HTTP API at this address.", show_default=False),
+    Option(envvar="LAKEGATE_API", help="Through the HTTP API at this address."),
 ]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="One JSON document on standard output.")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", "-y", help="Confirm the effects beforehand, for scripts.")]
 
 DATASET_NAME: Final = "<contract>/<dataset>_v<major>, or a part that only one dataset has: orders_v1, orders."
-_line = Argument(help=DATASET_NAME, show_default=False)
+_line = Argument(help=DATASET_NAME)
 DatasetName: TypeAlias = Annotated[str, _line]
 OptionalDatasetName: TypeAlias = Annotated[str | None, _line]
 DatasetFilter: TypeAlias = Annotated[
@@ -29,25 +25,25 @@ DatasetFilter: TypeAlias = Annotated[
 ]
 Days: TypeAlias = Annotated[int, Option(min=1, max=3_650, help="Deliveries finished in so many days.")]
 
-_delivery = Argument(help="A workload's id, the beginning of one, or a landing key.", show_default=False)
+_delivery = Argument(help="A workload's id, the beginning of one, or a landing key.")
 Delivery: TypeAlias = Annotated[str, _delivery]
 OptionalDelivery: TypeAlias = Annotated[str | None, _delivery]
 ApiContract: TypeAlias = Annotated[
-    str | None, Option(help="With --api: its contract, for callers with rights to that.", show_default=False)
+    str | None, Option(help="With --api: its contract, for callers with rights to that.")
 ]
 
-Wait: TypeAlias = Annotated[bool, Option("--wait", help="Wait until every delivery is finished.")]
-Timeout: TypeAlias = Annotated[int, Option("--timeout", min=1, help="Seconds to wait at most.")]
+Wait: TypeAlias = Annotated[bool, Option(help="Wait until every delivery is finished.")]
+Timeout: TypeAlias = Annotated[int, Option(min=1, help="Seconds to wait at most.")]
 TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 """Forms of a time."""
 
 OfDataset: TypeAlias = Annotated[str | None, Option(help="Which dataset, where the contract has several.")]
-ContractFile: TypeAlias = Annotated[Path, Option(help="The contract document (ODCS, DCS or DCM).", show_default=False)]
+ContractFile: TypeAlias = Annotated[Path, Option(help="The contract document (ODCS, DCS or DCM).")]
 DATA: Final = "The files of one delivery: files, folders and patterns such as 'part-*.csv', also as s3://BUCKET/KEY."
-Data: TypeAlias = Annotated[list[str], Argument(help=DATA, show_default=False)]
-TargetFolder: TypeAlias = Annotated[Path, Argument(help="The target folder; created if missing.", show_default=False)]
+Data: TypeAlias = Annotated[list[str], Argument(help=DATA)]
+TargetFolder: TypeAlias = Annotated[Path, Argument(help="The target folder; created if missing.")]
 NamedContract: TypeAlias = Annotated[
-    str, Argument(help="The contract's id, the beginning of it, or DCM's id of a version.", show_default=False)
+    str, Argument(help="The contract's id, the beginning of it, or DCM's id of a version.")
 ]
 DefinitionRoot: TypeAlias = Annotated[
     Path | None,
@@ -55,7 +51,6 @@ DefinitionRoot: TypeAlias = Annotated[
         "--root",
         envvar="LAKEGATE_ROOT",
         help="The folder that `$ref` may read files from; by default that of the document, or the folder that is given.",
-        show_default=False,
     ),
 ]
 ParentPaths: TypeAlias = Annotated[
@@ -63,6 +58,5 @@ ParentPaths: TypeAlias = Annotated[
     Option(
         "--parents",
         help="A file or folder with contracts to inherit from; by default the folder of the document, then the registry.",
-        show_default=False,
     ),
 ]

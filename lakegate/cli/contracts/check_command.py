@@ -98,9 +98,9 @@ class CheckExit(IntEnum):
 
 @command
 def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    contract: Annotated[str, Option(help=CONTRACT, show_default=False)],
-    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --server.", show_default=False)] = None,
-    server: Annotated[str | None, Option("--server", help=SERVER, show_default=False)] = None,
+    contract: Annotated[str, Option(help=CONTRACT)],
+    data: Annotated[list[str] | None, Argument(help=f"{DATA} None with --server.")] = None,
+    server: Annotated[str | None, Option(help=SERVER)] = None,
     reference: Annotated[list[str] | None, Option(help=REFERENCE)] = None,
     reference_contract: Annotated[
         list[Path] | None, Option(help="The document of another contract that a --reference belongs to.")
@@ -108,11 +108,11 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
     parents: ParentPaths = None,
     root: DefinitionRoot = None,
     dataset: OfDataset = None,
-    failing: Annotated[Path | None, Option("--failures", help=FAILURES, show_default=False)] = None,
-    page: Annotated[Path | None, Option("--report", help=REPORT, show_default=False)] = None,
-    show_values: Annotated[bool | None, Option("--show-values/--mask", help=VALUES, show_default=False)] = None,
+    failing: Annotated[Path | None, Option("--failures", help=FAILURES)] = None,
+    page: Annotated[Path | None, Option("--report", help=REPORT)] = None,
+    show_values: Annotated[bool | None, Option("--show-values/--mask", help=VALUES)] = None,
     show_all: Annotated[bool, Option("--all", help="Show every check, not only failures.")] = False,
-    baseline: Annotated[str | None, Option("--against", help=AGAINST, show_default=False)] = None,
+    baseline: Annotated[str | None, Option("--against", help=AGAINST)] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
     api: ApiUrl = None,

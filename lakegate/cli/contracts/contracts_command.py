@@ -107,14 +107,14 @@ def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
 def show(
     there: StackFacade,
     contract: NamedContract,
-    version: Annotated[str | None, Argument(help="The version; by default the newest.", show_default=False)] = None,
+    version: Annotated[str | None, Argument(help="The version; by default the newest.")] = None,
     *,
     resolved: Annotated[
         bool,
-        Option("--resolved", help="What deliveries are judged by: definitions and variables are filled in."),
+        Option(help="What deliveries are judged by: definitions and variables are filled in."),
     ] = False,
     columns: Annotated[
-        bool, Option("--columns", help="A table of the columns: type, required, key, classification, meaning.")
+        bool, Option(help="A table of the columns: type, required, key, classification, meaning.")
     ] = False,
 ) -> CommandResult[ContractDocument | ContractColumns | ResolvedContract]:
     """Print a published contract document as it was published, what it resolves to, or its columns.

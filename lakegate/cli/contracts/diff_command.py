@@ -34,9 +34,9 @@ class DiffFormat(StrEnum):
 def diff(  # noqa: PLR0913 - a command has these options
     old: Annotated[
         str,
-        Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git.", show_default=False),
+        Argument(help="A file, CONTRACT@VERSION (or @latest), or REVISION:PATH of git."),
     ],
-    new: Annotated[str, Argument(help="The same, or - for standard input.", show_default=False)],
+    new: Annotated[str, Argument(help="The same, or - for standard input.")],
     *,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
@@ -44,9 +44,7 @@ def diff(  # noqa: PLR0913 - a command has these options
     form: Annotated[
         DiffFormat, Option("--format", help="For a terminal, or for a comment on a pull request.")
     ] = DiffFormat.TEXT,
-    enforce: Annotated[
-        bool, Option("--enforce", help="Exit with 1 if the new version number is too low for the changes.")
-    ] = False,
+    enforce: Annotated[bool, Option(help="Exit with 1 if the new version number is too low for the changes.")] = False,
 ) -> CommandResult[VersionComparison]:
     """Compare two versions of a contract: every change, who is affected, and the version number that it needs.
 

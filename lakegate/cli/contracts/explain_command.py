@@ -108,7 +108,6 @@ def explain(
         Argument(
             help="A code of lint, a kind of rule, a key of the extension such as csv.delimiter, a term, or the id of a reason;"
             " without it all are listed.",
-            show_default=False,
         ),
     ] = None,
 ) -> CommandResult[tuple[Explanation, ...]]:

@@ -49,12 +49,10 @@ def lint(  # noqa: PLR0913 - a command has these options
     root: DefinitionRoot = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    only_contracts: Annotated[
-        bool, Option("--only-contracts", help="Skip files that declare no contract format.")
-    ] = False,
-    strict: Annotated[bool, Option("--strict", help="Refuse documents that have warnings too.")] = False,
+    only_contracts: Annotated[bool, Option(help="Skip files that declare no contract format.")] = False,
+    strict: Annotated[bool, Option(help="Refuse documents that have warnings too.")] = False,
     offline: Annotated[
-        bool, Option("--offline", help="Ask no host and no stack: what a document refers to there is an error.")
+        bool, Option(help="Ask no host and no stack: what a document refers to there is an error.")
     ] = False,
 ) -> CommandResult[LintReport]:
     """Judge contract documents: syntax, the schema of their version, their meaning; every error at once, with its line.

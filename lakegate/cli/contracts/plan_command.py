@@ -26,13 +26,13 @@ REFUSED = 1
 
 @command
 def plan(  # noqa: PLR0913, PLR0917 - a command has these options
-    file: Annotated[Path, Argument(help="The contract document (ODCS, DCS or DCM).", show_default=False)],
+    file: Annotated[Path, Argument(help="The contract document (ODCS, DCS or DCM).")],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
     root: DefinitionRoot = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
-    explain: Annotated[bool, Option("--explain", help="Rule by rule, in words.")] = False,
+    explain: Annotated[bool, Option(help="Rule by rule, in words.")] = False,
     as_json: AsJson = False,
 ) -> CommandResult[Plan]:
     """Print the plan that a contract compiles to, as a JSON document: all the job will know of it.

@@ -40,11 +40,9 @@ VersionT = TypeVar("VersionT", bound=PublishedVersion | NewProposal)
 @facade_command
 def publish(  # noqa: PLR0913 - a command has these options
     there: StackFacade,
-    file: Annotated[str, Argument(help="The contract document, or - for standard input.", show_default=False)],
+    file: Annotated[str, Argument(help="The contract document, or - for standard input.")],
     *,
-    allow_unmeasured: Annotated[
-        bool, Option("--allow-unmeasured", help="Publish rules that can never be measured; recorded.")
-    ] = False,
+    allow_unmeasured: Annotated[bool, Option(help="Publish rules that can never be measured; recorded.")] = False,
     inherited_from: Annotated[
         str | None,
         Option(
@@ -53,9 +51,7 @@ def publish(  # noqa: PLR0913 - a command has these options
             help="Contracts inherit from it from this day on; owners of weaker ones get notice.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Write nothing: say what would change, for pull requests.")
-    ] = False,
+    dry_run: Annotated[bool, Option(help="Write nothing: say what would change, for pull requests.")] = False,
     root: DefinitionRoot = None,
     yes: Yes = False,
 ) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication | RefusedNumber | LintReport]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FOUND = 1
 app = CommandGroup(help="Define which landing keys belong to which contract, dataset and line.")
 
-Prefix = Annotated[str, Argument(help="Folders of the landing bucket, e.g. weather/se/", show_default=False)]
+Prefix = Annotated[str, Argument(help="Folders of the landing bucket, e.g. weather/se/")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class EditorSchema:
 @command
 def schema(
     form: Annotated[str, Argument(metavar="[FORMAT]", help=FORMAT, show_default=False)] = "odcs-3.1.0",
-    output: Annotated[Path | None, Option("--output", "-o", help=OUTPUT, show_default=False)] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help=OUTPUT)] = None,
 ) -> CommandResult[EditorSchema]:
     """Write the JSON Schema by which an editor completes and checks contracts: the official one with the `lakegate` extension.
 

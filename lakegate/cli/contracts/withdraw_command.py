@@ -42,7 +42,6 @@ def withdraw(
         Argument(
             metavar="CONTRACT@VERSION",
             help="The contract's id, or the beginning of it, and the version.",
-            show_default=False,
         ),
     ],
     *,

@@ -83,7 +83,7 @@ def get(  # noqa: PLR0913 - a command has these options
         Option(help="Only deliveries above this height, or accepted since this time (UTC), such as 2026-11-26."),
     ] = str(NOTHING),
     skip_lost: Annotated[
-        bool, Option("--skip-lost", help="Leave out deliveries with an object that was deleted, and name them.")
+        bool, Option(help="Leave out deliveries with an object that was deleted, and name them.")
     ] = False,
     local: Local = False,
 ) -> CommandResult[FetchedDataset]:

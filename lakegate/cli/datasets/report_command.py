@@ -105,7 +105,7 @@ def report(
     there: DeployedStack,
     dataset: DatasetName,
     *,
-    page: Annotated[Path | None, Option("--html", help=HTML, show_default=False)] = None,
+    page: Annotated[Path | None, Option("--html", help=HTML)] = None,
     days: Days = 30,
 ) -> CommandResult[DatasetReport]:
     """Show how a dataset has done: deliveries over time, freshness and its service level, reasons, how often each rule passed.

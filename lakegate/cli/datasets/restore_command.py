@@ -39,10 +39,9 @@ def restore(
         Argument(
             metavar="OBJECT",
             help="As `lakegate verify --objects` names it: a key of the lake, or s3://…",
-            show_default=False,
         ),
     ],
-    file: Annotated[Path, Argument(help="A file with the same bytes.", show_default=False)],
+    file: Annotated[Path, Argument(help="A file with the same bytes.")],
 ) -> CommandResult[RestoredObject]:
     """Put a lost object of an accepted delivery back. Its bytes are those that the ledger states, or nothing is changed.
 

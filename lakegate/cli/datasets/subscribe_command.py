@@ -26,7 +26,7 @@ from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
 
-Team = Annotated[str, Option("--as", help="The team that is notified.", show_default=False)]
+Team = Annotated[str, Option("--as", help="The team that is notified.")]
 Audience = Annotated[str, Option(help="consumer, producer or operator.")]
 
 
@@ -131,9 +131,7 @@ def subscribers(
 @stack_command
 def acknowledge(
     there: DeployedStack,
-    version: Annotated[
-        str, Argument(metavar="DATASET@VERSION", help="The dataset that is read, and its version.", show_default=False)
-    ],
+    version: Annotated[str, Argument(metavar="DATASET@VERSION", help="The dataset that is read, and its version.")],
     *,
     team: Team,
 ) -> CommandResult[SubscribedDataset]:

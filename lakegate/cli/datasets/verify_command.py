@@ -217,7 +217,7 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
             default=False if each.takes is bool else None,
             annotation=Annotated[
                 bool if each.takes is bool else each.takes | None,
-                Option(f"--{name}", help=each.help, show_default=False),
+                Option(f"--{name}", help=each.help),
             ],
         )
         for name, each in COMPARISONS.items()
@@ -240,7 +240,6 @@ def verify(  # noqa: PLR0913 - a command has these options
         str | None,
         Option(
             help="The public key that must have signed: a file in PEM, known from elsewhere; `kms`: the stack's, from KMS.",
-            show_default=False,
         ),
     ] = None,
     *,
@@ -248,15 +247,14 @@ def verify(  # noqa: PLR0913 - a command has these options
         str | None,
         Option(
             help="Compare the dataset, or every chain, with daily anchors: `stack`, s3://BUCKET or a folder.",
-            show_default=False,
         ),
     ] = None,
     keep_anchor: Annotated[
-        bool, Option("--keep-anchor", help="Keep the verified head in the stack's bucket of locked anchors.")
+        bool, Option(help="Keep the verified head in the stack's bucket of locked anchors.")
     ] = False,
     file: Annotated[
         Path | None,
-        Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack.", show_default=False),
+        Option("--yaml", help="Verify the chain in a file of `log --yaml`, without a stack."),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,

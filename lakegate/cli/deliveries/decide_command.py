@@ -59,7 +59,7 @@ def decline(
     there: StackFacade,
     workload: Delivery,
     *,
-    reason: Annotated[str, Option(help="Why; it is a reason of the rejection.", show_default=False)],
+    reason: Annotated[str, Option(help="Why; it is a reason of the rejection.")],
     contract: ApiContract = None,
 ) -> CommandResult[AnsweredDelivery]:
     """Reject a judged delivery that waits for approval or for its date. It is idempotent.
@@ -92,7 +92,6 @@ def approve(  # noqa: PLR0913 - a command has these options
         Argument(
             metavar="DELIVERY|CONTRACT@VERSION",
             help="A workload's id, the beginning of one, or a landing key; or the proposed version.",
-            show_default=False,
         ),
     ],
     *,
@@ -102,7 +101,7 @@ def approve(  # noqa: PLR0913 - a command has these options
     ] = None,
     contract: Annotated[
         str | None,
-        Option(help="With --api: the delivery's contract, for callers with rights to that.", show_default=False),
+        Option(help="With --api: the delivery's contract, for callers with rights to that."),
     ] = None,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
@@ -172,10 +171,10 @@ def waive(
     there: StackFacade,
     workload: Delivery,
     *,
-    reason: Annotated[str, Option(help="Why; every consumer can read it.", show_default=False)],
+    reason: Annotated[str, Option(help="Why; every consumer can read it.")],
     expires: Annotated[
         datetime,
-        Option(formats=TIMES, help="When the exception ends (UTC), within 366 days.", show_default=False),
+        Option(formats=TIMES, help="When the exception ends (UTC), within 366 days."),
     ],
     contract: ApiContract = None,
 ) -> CommandResult[WaivedDelivery]:

@@ -213,10 +213,8 @@ def replay(  # noqa: PLR0913 - a command has these options
     since: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those since this time (UTC).")] = None,
     until: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those before this time (UTC).")] = None,
     limit: Annotated[int, Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
-    contract: Annotated[
-        str | None, Option(help="Judge by this version instead of the valid one: shop@1.2.0.", show_default=False)
-    ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Many: list them, and start nothing.")] = False,
+    contract: Annotated[str | None, Option(help="Judge by this version instead of the valid one: shop@1.2.0.")] = None,
+    dry_run: Annotated[bool, Option(help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
     as_json: AsJson = False,

@@ -281,8 +281,8 @@ def reasons(  # noqa: PLR0913 - a command has these options
     workload: Delivery,
     *,
     rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
-    export: Annotated[Path | None, Option(help=EXPORT, show_default=False)] = None,
-    page: Annotated[Path | None, Option("--report", help=REPORT, show_default=False)] = None,
+    export: Annotated[Path | None, Option(help=EXPORT)] = None,
+    page: Annotated[Path | None, Option("--report", help=REPORT)] = None,
     show_all: Annotated[bool, Option("--all", help="Show every passed check on a line of its own.")] = False,
 ) -> CommandResult[DeliveryReasons]:
     """Say why a delivery was judged as it was: rule, field, what was wanted, what was measured, rows (masked).

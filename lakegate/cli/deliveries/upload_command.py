@@ -85,14 +85,12 @@ class LandedFiles:
 @stack_command
 def upload(  # noqa: PLR0913 - a command has these options
     there: DeployedStack,
-    files: Annotated[list[Path], Argument(help="The files to deliver.", show_default=False)],
+    files: Annotated[list[Path], Argument(help="The files to deliver.")],
     *,
     to: Annotated[
         str,
         Option(
-            "--to",
             help="Folders of the landing bucket, orders/, or the whole key of one file, orders/day.csv.",
-            show_default=False,
         ),
     ],
     name: Annotated[str | None, Option("--as", help="The object's name, where it is not the file's.")] = None,

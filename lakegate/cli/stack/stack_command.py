@@ -54,7 +54,7 @@ def redrive(
     there: DeployedStack,
     *,
     limit: Annotated[int, Option(min=1, max=100_000, help="At most so many messages.")] = 1_000,
-    dry_run: Annotated[bool, Option("--dry-run", help="Count them, and move none.")] = False,
+    dry_run: Annotated[bool, Option(help="Count them, and move none.")] = False,
 ) -> CommandResult[RedrivenMessages]:
     """Send messages of the dead-letter queue back to the queue of their function. Remove the cause first (`lakegate doctor`).
 
@@ -132,7 +132,7 @@ class RepairedStack:
 def pause(
     there: DeployedStack,
     *,
-    cancel: Annotated[bool, Option("--cancel", help="Cancel the job runs that wait or run.")] = False,
+    cancel: Annotated[bool, Option(help="Cancel the job runs that wait or run.")] = False,
     yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[StackPause]:
@@ -203,7 +203,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
 def protect(
     there: DeployedStack,
     *,
-    off: Annotated[bool, Option("--off", help="Take the protection away, before a deletion.")] = False,
+    off: Annotated[bool, Option(help="Take the protection away, before a deletion.")] = False,
 ) -> CommandResult[StackProtection]:
     """Let AWS refuse to delete the stack and its tables, whoever asks.
 
@@ -221,7 +221,7 @@ def protect(
 def delete(
     there: DeployedStack,
     *,
-    data: Annotated[bool, Option("--data", help="Delete the stack's buckets and tables, too, with all data.")] = False,
+    data: Annotated[bool, Option(help="Delete the stack's buckets and tables, too, with all data.")] = False,
     yes: Yes = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[DeletedStack]:

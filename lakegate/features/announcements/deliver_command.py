@@ -23,16 +23,12 @@ OVER: Final = frozenset({*ENDS, "Failed", "Gone", "Expired"})
 
 @command
 def deliver(  # noqa: PLR0913 - a command has these options
-    file: Annotated[Path, Argument(help="The file to deliver.", show_default=False)],
+    file: Annotated[Path, Argument(help="The file to deliver.")],
     *,
-    api: Annotated[
-        str, Option("--api", envvar="LAKEGATE_API", help="The address of the HTTP API.", show_default=False)
-    ],
-    contract: Annotated[str, Option("--contract", help="The contract's id.", show_default=False)],
-    dataset: Annotated[str, Option("--dataset", help="The dataset, if the contract has several.")] = "",
-    summary: Annotated[
-        Path | None, Option("--summary", help="A JSON file with what is known of the data (docs/api.md).")
-    ] = None,
+    api: Annotated[str, Option(envvar="LAKEGATE_API", help="The address of the HTTP API.")],
+    contract: Annotated[str, Option(help="The contract's id.")],
+    dataset: Annotated[str, Option(help="The dataset, if the contract has several.")] = "",
+    summary: Annotated[Path | None, Option(help="A JSON file with what is known of the data (docs/api.md).")] = None,
     wait: Wait = False,
     timeout: Timeout = LONGEST_WAIT,
 ) -> CommandResult[dict[str, Any]]:

@@ -38,11 +38,9 @@ EXACT: Final = 2**53
 
 @command
 def summary(  # noqa: PLR0913 - a command has these options
-    file: Annotated[Path, Argument(help="The file that is to be delivered.", show_default=False)],
+    file: Annotated[Path, Argument(help="The file that is to be delivered.")],
     *,
-    contract: Annotated[
-        str, Option("--contract", help="The contract document, or a published ID[@VERSION].", show_default=False)
-    ],
+    contract: Annotated[str, Option(help="The contract document, or a published ID[@VERSION].")],
     dataset: OfDataset = None,
     parents: ParentPaths = None,
     root: DefinitionRoot = None,

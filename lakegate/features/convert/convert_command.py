@@ -165,14 +165,12 @@ class ConvertedContract:
 
 @command
 def convert(  # noqa: PLR0913, PLR0917 - the options of the command
-    source: Annotated[Path, Argument(help=SOURCE, show_default=False)],
-    to: Annotated[Target, Option("--to", help="The format to write.")] = Target.ODCS,
-    origin: Annotated[
-        SchemaFormat | None, Option("--from", help="The format of a schema to read.", show_default=False)
-    ] = None,
-    dataset: Annotated[str | None, Option(help=DATASET, show_default=False)] = None,
-    name: Annotated[str | None, Option(help=NAME, show_default=False)] = None,
-    dialect: Annotated[str | None, Option(help=DIALECT, show_default=False)] = None,
+    source: Annotated[Path, Argument(help=SOURCE)],
+    to: Annotated[Target, Option(help="The format to write.")] = Target.ODCS,
+    origin: Annotated[SchemaFormat | None, Option("--from", help="The format of a schema to read.")] = None,
+    dataset: Annotated[str | None, Option(help=DATASET)] = None,
+    name: Annotated[str | None, Option(help=NAME)] = None,
+    dialect: Annotated[str | None, Option(help=DIALECT)] = None,
     output: Annotated[str, Option("--output", "-o", help=OUTPUT, show_default=False)] = STANDARD_OUTPUT,
     root: DefinitionRoot = None,
     as_json: AsJson = False,

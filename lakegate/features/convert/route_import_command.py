@@ -64,10 +64,10 @@ class RouteImport:
 def import_routes(  # noqa: PLR0913 - the options of the command
     there: DeployedStack,
     *,
-    dbt: Annotated[Path, Option(help="The manifest.json that dbt writes below target/.", show_default=False)],
+    dbt: Annotated[Path, Option(help="The manifest.json that dbt writes below target/.")],
     stage: Annotated[str, Option(help="Whose prefixes are imported, where a resource declares several.")] = "prod",
-    public: Annotated[bool, Option("--public", help=PUBLIC)] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be added, and write nothing.")] = False,
+    public: Annotated[bool, Option(help=PUBLIC)] = False,
+    dry_run: Annotated[bool, Option(help="Show what would be added, and write nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[RouteImport]:
     """Add the routes that models, seeds, snapshots and sources of a dbt project declare in `meta`. No route is removed.

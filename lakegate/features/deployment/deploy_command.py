@@ -113,19 +113,18 @@ def deploy(  # noqa: PLR0913 - its options
     ] = None,
     parameter: Annotated[
         list[str] | None,
-        Option(help="NAME=VALUE of a parameter of the template; may be repeated.", show_default=False),
+        Option(help="NAME=VALUE of a parameter of the template; may be repeated."),
     ] = None,
-    plan: Annotated[bool, Option("--plan", help="Check, show what would change, and change nothing.")] = False,
+    plan: Annotated[bool, Option(help="Check, show what would change, and change nothing.")] = False,
     folder: FromFolder = Path(),
     artifacts: ArtifactsBucket = None,
-    allow_replacement: Annotated[
-        bool, Option("--allow-replacement", help="Let buckets, tables and keys be replaced or removed.")
-    ] = False,
+    allow_replacement: Annotated[bool, Option(help="Let buckets, tables and keys be replaced or removed.")] = False,
     watch: Annotated[
         int, Option(min=0, max=LONGEST_WATCH, help="Minutes after an update in which an alarm rolls it back.")
     ] = WATCH_MINUTES,
     smoke: Annotated[
-        bool, Option(help="Deliver four small files afterwards, and compare what becomes of them.")
+        bool,
+        Option("--smoke/--no-smoke", help="Deliver four small files afterwards, and compare what becomes of them."),
     ] = True,
     timeout: Timeout = LONGEST_WAIT,
     name: Annotated[

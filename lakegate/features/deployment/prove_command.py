@@ -86,17 +86,17 @@ class AccountProof:
 @command
 def prove(  # noqa: PLR0913 - its options
     *,
-    plan: Annotated[bool, Option("--plan", help="List the steps with their time and cost; ask nothing.")] = False,
+    plan: Annotated[bool, Option(help="List the steps with their time and cost; ask nothing.")] = False,
     step: Annotated[
         list[int] | None,
-        Option(min=1, max=len(STEPS), help="Only this step; may be repeated.", show_default=False),
+        Option(min=1, max=len(STEPS), help="Only this step; may be repeated."),
     ] = None,
     folder: FromFolder = Path(),
     parameter: Annotated[
         list[str] | None,
-        Option(help=f"NAME=VALUE of {', '.join(PERMITTED)}; may be repeated.", show_default=False),
+        Option(help=f"NAME=VALUE of {', '.join(PERMITTED)}; may be repeated."),
     ] = None,
-    keep: Annotated[bool, Option("--keep", help="Leave the scratch stack, for the next call.")] = False,
+    keep: Annotated[bool, Option(help="Leave the scratch stack, for the next call.")] = False,
     local: Local = False,
     yes: Yes = False,
 ) -> CommandResult[AccountProof]:

@@ -38,7 +38,6 @@ ArtifactsBucket: TypeAlias = Annotated[
     Option(
         "--artifacts",
         help="The bucket that code is uploaded to; else lakegate-artifacts-ACCOUNT-REGION.",
-        show_default=False,
     ),
 ]
 

@@ -139,7 +139,7 @@ class DoctorReport:
 def doctor(
     workload: OptionalDelivery = None,
     *,
-    timeout: Annotated[float, Option("--timeout", min=0.1, help="Seconds for all probes together.")] = SECONDS,
+    timeout: Annotated[float, Option(min=0.1, help="Seconds for all probes together.")] = SECONDS,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
 ) -> CommandResult[DoctorReport]:

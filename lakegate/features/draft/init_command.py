@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 NAME = "The name of the contract and its dataset; by default that of the first file."
-OWNER = "The team that answers for the data."
+OWNER = Option(help="The team that answers for the data.")
 OUTPUT = "The file to write, by default NAME.odcs.yaml in this folder; - for standard output. No file is overwritten."
-Output: TypeAlias = Annotated[str | None, Option("--output", "-o", help=OUTPUT, show_default=False)]
+Output: TypeAlias = Annotated[str | None, Option("--output", "-o", help=OUTPUT)]
 MAX_SHOWN = 10
 
 
@@ -76,8 +76,8 @@ class DraftedContract(ExampleContract):
 @command
 def init(
     data: Data,
-    name: Annotated[str | None, Option(help=NAME, show_default=False)] = None,
-    owner: Annotated[str | None, Option(help=OWNER, show_default=False)] = None,
+    name: Annotated[str | None, Option(help=NAME)] = None,
+    owner: Annotated[str | None, OWNER] = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[DraftedContract]:
@@ -216,7 +216,7 @@ NEW_NAME = "The name of the contract and its dataset."
 @command
 def new(
     name: Annotated[str, Argument(help=NEW_NAME)] = "payments",
-    owner: Annotated[str, Option(help=OWNER)] = "my-team",
+    owner: Annotated[str, OWNER] = "my-team",
     output: Output = None,
     as_json: AsJson = False,
 ) -> CommandResult[ExampleContract]:

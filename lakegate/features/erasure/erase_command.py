@@ -84,7 +84,7 @@ def erase(  # noqa: PLR0913 - a command has these options
     ] = None,
     *,
     reason: Annotated[str, Option(help="Recorded in the ledger, which keeps it for ever: a ticket, not a name.")] = "",
-    dry_run: Annotated[bool, Option("--dry-run", help="Search and count, and change nothing.")] = False,
+    dry_run: Annotated[bool, Option(help="Search and count, and change nothing.")] = False,
     yes: Yes = False,
 ) -> CommandResult[ErasedRows]:
     """Erase rows from accepted and quarantined data of a dataset, for ever. Repeat it after an interruption: it is idempotent.

@@ -20,7 +20,7 @@ from lakegate.gate.effects import run
 
 app = CommandGroup(help="Let other services measure rules of their technologies, by DCM's Validator API.")
 
-Name = Annotated[str, Argument(help="The name of the validator.", show_default=False)]
+Name = Annotated[str, Argument(help="The name of the validator.")]
 
 
 @app.command("add")
@@ -28,14 +28,12 @@ Name = Annotated[str, Argument(help="The name of the validator.", show_default=F
 def add(
     there: DeployedStack,
     name: Name,
-    url: Annotated[str, Argument(help="Its base address, before /v1/validation/start.", show_default=False)],
+    url: Annotated[str, Argument(help="Its base address, before /v1/validation/start.")],
     *,
     technology: Annotated[
         list[str], Option("--technology", "-t", help="Whose rules it measures; may be given several times.")
     ],
-    secret: Annotated[
-        str, Option("--secret", help="Secret with its credentials, without the prefix; without one: SigV4.")
-    ] = "",
+    secret: Annotated[str, Option(help="Secret with its credentials, without the prefix; without one: SigV4.")] = "",
 ) -> CommandResult[ValidatorService]:
     """Register a validator, or change its address, its secret or its technologies; recorded in the ledger.
 

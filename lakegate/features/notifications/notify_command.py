@@ -60,7 +60,7 @@ class RetriedNotices:
 def try_channel(
     there: DeployedStack,
     *,
-    to: Annotated[str, Option(help="The channel, such as slack:lakegate-channel-orders.", show_default=False)],
+    to: Annotated[str, Option(help="The channel, such as slack:lakegate-channel-orders.")],
 ) -> CommandResult[TestedChannel]:
     """Send a test to a channel, by the function of the stack: with its rights, its network and the secret that it reads.
 

@@ -192,7 +192,7 @@ class RecomputedState:
 @app.command("digest")
 @command
 def digest(
-    files: Annotated[list[Path], Argument(help="Parquet files.", show_default=False)],
+    files: Annotated[list[Path], Argument(help="Parquet files.")],
 ) -> CommandResult[FileDigests]:
     """Print the logical and the physical hash of Parquet files, as Open Data Fabric writes them.
 
@@ -220,7 +220,7 @@ def digest(
 @app.command("inspect")
 @command
 def inspect(
-    file: Annotated[Path, Argument(help="A Parquet file.", show_default=False)],
+    file: Annotated[Path, Argument(help="A Parquet file.")],
 ) -> CommandResult[InspectedSlice]:
     """Check that a file is a slice of Open Data Fabric, and print its offsets, operations and times.
 
@@ -246,9 +246,9 @@ def inspect(
 @app.command("slice")
 @command
 def slice_(  # noqa: PLR0913, PLR0917 - every option of the command is one
-    data: Annotated[list[str], Argument(help="The files of one delivery.", show_default=False)],
+    data: Annotated[list[str], Argument(help="The files of one delivery.")],
     contract: ContractFile,
-    into: Annotated[Path, Option("--into", "-o", help="The folder of the slices.", show_default=False)],
+    into: Annotated[Path, Option("--into", "-o", help="The folder of the slices.")],
     offset: Annotated[int, Option(min=0, help="The offset of the first row.")] = 0,
     event_time: Annotated[
         str | None,
@@ -285,7 +285,7 @@ def _named(path: Path, read: Callable[[Path], Read]) -> Read:
 
 KeyFile: TypeAlias = Annotated[
     Path | None,
-    Option(help="The public key that must have signed: a PEM file, known from elsewhere.", show_default=False),
+    Option(help="The public key that must have signed: a PEM file, known from elsewhere."),
 ]
 Anchor: TypeAlias = Annotated[
     list[str] | None,
@@ -296,7 +296,6 @@ MustBe: TypeAlias = Annotated[
     Option(
         "--is",
         help="The dataset, or the identity (did:odf:…), that the dataset must have; a key signs all datasets of a stack.",
-        show_default=False,
     ),
 ]
 
@@ -312,7 +311,6 @@ def read(  # noqa: PLR0913 - a command has these options
         str,
         Argument(
             help=f"A dataset, or a folder that `lakegate get` or `lakegate dataset import` filled. {DATASET_NAME}",
-            show_default=False,
         ),
     ],
     *,
@@ -323,9 +321,7 @@ def read(  # noqa: PLR0913 - a command has these options
     changes_since: Annotated[
         int, Option(min=NOTHING, help="Only deliveries above this height, with all of their events.")
     ] = NOTHING,
-    events: Annotated[
-        bool, Option("--events", help="All events, also those that a later one retracts or corrects.")
-    ] = False,
+    events: Annotated[bool, Option(help="All events, also those that a later one retracts or corrects.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="A new file: .parquet, .csv or .duckdb (a view).")
     ] = None,
@@ -353,7 +349,7 @@ def read(  # noqa: PLR0913 - a command has these options
 def export_(
     there: DeployedStack,
     dataset: DatasetName,
-    destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.", show_default=False)],
+    destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.")],
 ) -> CommandResult[ExportedDataset]:
     """Write a dataset of slices as a dataset of Open Data Fabric, with verdicts and the ledger as attachments.
 
@@ -386,9 +382,7 @@ def export_(
 def import_(  # noqa: PLR0913 - a command has these options
     source: Annotated[
         str,
-        Argument(
-            help="A folder, s3://BUCKET/PREFIX, the address of a web server, or REPOSITORY/NAME.", show_default=False
-        ),
+        Argument(help="A folder, s3://BUCKET/PREFIX, the address of a web server, or REPOSITORY/NAME."),
     ],
     folder: TargetFolder,
     *,
@@ -415,9 +409,7 @@ def import_(  # noqa: PLR0913 - a command has these options
 @app.command("verify")
 @command
 def verify(
-    folder: Annotated[
-        Path, Argument(help="A folder that `import` or `export` filled, or a copy of one.", show_default=False)
-    ],
+    folder: Annotated[Path, Argument(help="A folder that `import` or `export` filled, or a copy of one.")],
     key: KeyFile = None,
     anchor: Anchor = None,
     must_be: MustBe = None,
@@ -447,7 +439,7 @@ def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None
 def watermark(
     there: DeployedStack,
     dataset: DatasetName,
-    time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.", show_default=False)],
+    time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.")],
 ) -> CommandResult[DatasetWatermark]:
     """Set the watermark of a dataset with slices: no event before this time is expected any more. It never moves back.
 

@@ -69,7 +69,7 @@ def run_line(
     there: StackFacade,
     dataset: DatasetName,
     named: Annotated[
-        str | None, Option("--object", help="One object of the contract's folder: s3://BUCKET/KEY.", show_default=False)
+        str | None, Option("--object", help="One object of the contract's folder: s3://BUCKET/KEY.")
     ] = None,
     version: Annotated[str, Option("--object-version", help="Its version id.", show_default=False)] = "",
 ) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:

@@ -223,7 +223,7 @@ class VerifiedRelease:
 
 @command
 def verify_release(
-    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of a release.", show_default=False)],
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder of a release.")],
 ) -> CommandResult[VerifiedRelease]:
     """Compare a release with its digests and its bills of materials (SBOM), and name what differs.
 

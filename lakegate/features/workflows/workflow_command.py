@@ -61,7 +61,7 @@ app = CommandGroup(
     help="Define how often deliveries are judged again, what follows when that is of no use, and whether a person is asked."
 )
 
-File = Annotated[str, Argument(help="The workflow document, or - for standard input.", show_default=False)]
+File = Annotated[str, Argument(help="The workflow document, or - for standard input.")]
 
 
 class Drawing(Enum):
