@@ -144,25 +144,34 @@ class PersonDecision(NamedTuple):
 
     takes: type[WantedDecision]
     """The form of what the person gives: the body of the HTTP request, and the argument of what carries it out."""
+    done: str
+    """The word for what it makes of a delivery; the reason that the delivery may get by it begins so."""
     records: Mapping[str, RecordContent]
     """The records of the ledger, by their kind."""
     kind: str = ""
     """Where the core has its `DecisionKind`, `MODULE:ATTRIBUTE`; empty: a feature registers it."""
+    waivable: bool = True
+    """Whether a waiver may let through what it rejects."""
 
 
 PERSON_DECISIONS: Final[Mapping[str, PersonDecision]] = {
     "replay": PersonDecision(
         WantedReplay,
+        "replayed",
         {
             "replay": RecordContent(ReplayContent, ("workload",)),
             "replay-version": RecordContent(ReplayVersionContent, ("workload", "contract_version")),
         },
         "lakegate.gate.delivery.replay:REPLAY",
     ),
-    "waive": PersonDecision(WantedWaiver, {"waiver": RecordContent(WaiverContent, ("workload", "expires", "reason"))}),
-    "approve": PersonDecision(WantedApproval, {"approval": RecordContent(ApprovalContent, ("workload", "verdict"))}),
+    "waive": PersonDecision(
+        WantedWaiver, "waived", {"waiver": RecordContent(WaiverContent, ("workload", "expires", "reason"))}
+    ),
+    "approve": PersonDecision(
+        WantedApproval, "approved", {"approval": RecordContent(ApprovalContent, ("workload", "verdict"))}
+    ),
     "decline": PersonDecision(
-        WantedDecline, {"decline": RecordContent(DeclineContent, ("workload", "verdict", "reason"))}
+        WantedDecline, "declined", {"decline": RecordContent(DeclineContent, ("workload", "verdict", "reason"))}
     ),
 }
 """By name, in the order in which texts list them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -219,13 +220,13 @@ CODES: Final = {
     APPROVAL_EXPIRED: "it was judged and waited for approval, and nobody answered in time: replay it to ask again",
 }
 """By code."""
-MARKS: Final = ("line-", "waived:", "declined:")
-"""Beginnings of reasons with texts of their own: warnings about the status of a dataset, a waiver, and a person's refusal."""
+OF_PERSON: Final = re.compile(r"[a-z]+: .*[( ]by (arn:|https://|callback:)[!-~]+\)")
+"""The reason of a decision that a person made: what was done, why, and last who did it."""
 
 
 def is_of_gate(reason: str) -> bool:
-    """Whether a reason of a decision is no check of the contract."""
-    return reason.partition(":")[0] in CODES or reason.startswith(MARKS)
+    """Whether a reason is no check: a code, a warning about the status of a dataset (`line-…`), or that of a person."""
+    return reason.partition(":")[0] in CODES or reason.startswith("line-") or OF_PERSON.fullmatch(reason) is not None
 
 
 def in_words(reason: str) -> str:

@@ -18,7 +18,7 @@ from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.person_decisions import WantedApproval, WantedDecline, WantedWaiver
+from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedApproval, WantedDecline, WantedWaiver
 from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.gate.registry.withdraw_version import Withdrawal
 from lakegate.library.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
@@ -37,7 +37,7 @@ def _answered(
     there: StackFacade, workload: str, contract: str | None, wanted: WantedApproval | WantedDecline
 ) -> CommandResult[AnsweredDelivery]:
     found = there.decide(AnsweredDelivery, workload, contract, wanted)
-    did = "approved" if found.answer.approved else "declined"
+    did = PERSON_DECISIONS[wanted.transition].done
     words = (
         f"{found.workload} is {did} by {found.answer.actor}: {STANDING[found.state]}.",
         f"lakegate status {found.workload[:SHORT_ID]}",

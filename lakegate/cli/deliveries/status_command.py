@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from lakegate.admission.refusals import code_of
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import counted
@@ -229,7 +230,8 @@ def _person(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
         yield "judged", COLOURS[verdict][1]
         yield from (("reason", in_words(reason)) for reason in reasons)
     if one.answer is not None:
-        yield "approved" if one.answer.approved else "declined", f"by {one.answer.actor} at {one.answer.at}"
+        refused = code_of(one.reasons[0]) if one.reasons else "declined"
+        yield "approved" if one.answer.approved else refused, f"by {one.answer.actor} at {one.answer.at}"
 
 
 def _replays(one: DeliveryStatus) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
-from lakegate.gate.person_decisions import MAX_WAIVER, WantedWaiver
+from lakegate.gate.person_decisions import MAX_WAIVER, PERSON_DECISIONS, WantedWaiver
 from lakegate.verdict.reasons import DUPLICATE, WAIVER_EXPIRED
 
 # ---- Waivers ----
@@ -39,10 +39,11 @@ NOT_WAIVED: Final = frozenset(
         "file/readable",
         "file/parts",
         WAIVER_EXPIRED,
+        *(decision.done for decision in PERSON_DECISIONS.values() if not decision.waivable),
     }
 )
-"""Codes of reasons that no waiver is for: there is no contract, no new content, no line in force, or no whole
-delivery that can be read."""
+"""Codes of reasons that no waiver is for: there is no contract, no new content, no line in force, no whole
+delivery that can be read, or a person has decided so."""
 
 
 def is_waivable(dependencies: Dependencies, row: Workload) -> bool:

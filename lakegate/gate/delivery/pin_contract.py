@@ -138,19 +138,22 @@ def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
 def pin_version(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Fix contract version, plan, times and heights of a delivery."""
     due = turn.lease_end
-    listed = turn.row.parts
-    if observed.parts is not None:
-        listed = yield from delivery_objects.written(turn.gate, turn.row.id, observed.parts)
-    staged = observed.copy or turn.row.staged
-    after = turn.row._replace(
-        state=to, source=turn.required(observed.source), parts=listed, staged=staged, pin=observed.pin, due_at=due
-    )
+    after = (yield from pinned_row(turn, observed))._replace(state=to, due_at=due)
     try:
         return (yield from move(turn, Effect.PIN, after))
     except ConditionFailed:
         if turn.row.state is State.HELD:
             raise ConcurrentUpdate(turn.row.id) from None  # paused again
         raise OutcomeChanged(Outcome.PAUSED) from None
+
+
+def pinned_row(turn: DeliveryTurn, observed: Observation) -> Steps[Workload]:
+    """The row with what was delivered, and its pin; the list of parts is written, the row is not."""
+    listed = turn.row.parts
+    if observed.parts is not None:
+        listed = yield from delivery_objects.written(turn.gate, turn.row.id, observed.parts)
+    staged = observed.copy or turn.row.staged
+    return turn.row._replace(source=turn.required(observed.source), parts=listed, staged=staged, pin=observed.pin)
 
 
 def hold(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:

@@ -25,6 +25,7 @@ from lakegate.plan.result import (
     ValueMistake,
 )
 from lakegate.verdict.check_status import Status
+from lakegate.verdict.reasons import is_of_gate
 from lakegate.verdict.verdict import Verdict, early_rejections, judge
 
 FIELDS = tuple(PlanField(name, f"c{at}", LogicalType.NUMBER) for at, name in enumerate(("id", "price", "weight")))
@@ -341,3 +342,21 @@ def test_names_are_compared_in_bounds() -> None:
     assert renamed([*many, "price"], ["price"]) == {}
     assert renamed([*many[: MAX_COMPARED - 1], "Price"], ["price", "PRICE"]) == {"price": "Price"}
     assert plain(" Größe_(kg) ") == "grossekg"
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("duplicate-content", True),
+        ("line-sunset: it ends on 2027-01-31", True),
+        ("waived: known (until 2027-01-31, by arn:aws:iam::123456789012:user/alice)", True),
+        ("declined: known (by callback:webhook:erp)", True),
+        ("declined: known (by https://login.example.org#42)", True),
+        ("orders/total/minimum: 3 of 9 rows", False),
+        ("declined: a rule of this name", False),
+        ("totals/declined: known (by arn:aws:iam::123456789012:user/alice)", False),
+    ],
+)
+def test_a_reason_of_the_gate_is_a_code_a_warning_or_that_of_a_person(reason: str, expected: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """A person's reason says last who gave it; one that begins like it and names nobody is that of a rule."""
+    assert is_of_gate(reason) is expected
