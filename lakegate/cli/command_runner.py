@@ -27,6 +27,7 @@ from lakegate.cli.options import ApiUrl, AsJson, Local, StackName
 from lakegate.cli.terminal import Word
 
 if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
     from lakegate.library.stack import StackFacade
 
 # ---- The runner ----
@@ -74,11 +75,18 @@ def command(function: Callable[P, CommandResult[Any]]) -> Callable[..., None]:
 
 def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResult[Any]]) -> Callable[..., None]:
     """A command of a stack in AWS, which is its first argument; the runner adds `--stack`, `--local` and `--json`."""
+    return _with_options(function, opened, (STACK, LOCAL))
 
-    def opens(name: str, *, local: bool) -> AbstractContextManager[DeployedStack]:
-        return opened(name, local=local)
 
-    return _with_options(function, opens, (STACK, LOCAL))
+def gate_command(function: Callable[Concatenate[Dependencies, P], CommandResult[Any]]) -> Callable[..., None]:
+    """A command of the gate of a stack in AWS, which starts no job; the runner adds the same options."""
+    return _with_options(function, _opened_gate, (STACK, LOCAL))
+
+
+@contextmanager
+def _opened_gate(name: str, *, local: bool) -> Iterator[Dependencies]:
+    with opened(name, local=local) as there:
+        yield there.dependencies()
 
 
 def facade_command(function: Callable[Concatenate[StackFacade, P], CommandResult[Any]]) -> Callable[..., None]:

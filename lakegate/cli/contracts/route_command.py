@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, confirm, facade_command, stack_command
+from lakegate.cli.command_runner import CommandResult, confirm, facade_command, gate_command
 from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import as_judged, lint_routes
 from lakegate.library.published_routes import DescribedRoute, Routes, WantedRoute, described_route
 
@@ -98,9 +98,9 @@ def remove(
 
 
 @app.command("lint")
-@stack_command
+@gate_command
 def lint(
-    there: DeployedStack,
+    dependencies: Dependencies,
 ) -> CommandResult[LintedRoutes]:
     """Report routes that overlap, that no delivery reaches, and that lead to retired versions or datasets.
 
@@ -108,7 +108,6 @@ def lint(
 
     Exit code: 0 nothing was found, 1 something was found.
     """
-    dependencies = there.dependencies()
     routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
     found = lint_routes(routes, dependencies.places)
     findings = tuple(

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded
 from lakegate.base.text import shown
 from lakegate.cli.click_commands import Argument
-from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
@@ -34,9 +34,9 @@ class WithdrawnVersion:
     prefixes: tuple[str, ...]
 
 
-@stack_command
+@gate_command
 def withdraw(
-    there: DeployedStack,
+    dependencies: Dependencies,
     name: Annotated[
         str,
         Argument(
@@ -63,12 +63,11 @@ def withdraw(
     written, _, version = name.rpartition("@")
     if not written:
         raise InputError(f"{shown(name)} names no version: write CONTRACT@VERSION")
-    dependencies = there.dependencies()
     found = chosen(snapshot_of(dependencies.registry, written), written, version)
     contract = found.contract
     planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
     confirm(_effects(planned, contract if written == found.id else written), yes=yes)
-    if there.requires_approval and not planned.is_done:
+    if dependencies.places.needs_approval and not planned.is_done:
         from lakegate.cli.contracts.publish_command import proposal_in_words  # noqa: PLC0415 - the compiler, for this alone
 
         proposed = run(loaded(PROPOSALS, "withdraw")(dependencies, contract, version), dependencies.clock)

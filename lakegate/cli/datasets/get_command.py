@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Annotated, Any, Final
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import counted, shown
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
+from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import DatasetName, Local, TargetFolder
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
+from lakegate.gate.dependencies import Dependencies
 from lakegate.transfer.download_files import Fetch, Folder, bring, deliveries, ending_of, head_of
 
 DIFFERS = 1
@@ -72,9 +72,9 @@ class FetchedDataset:
     """`stale` of the manifest: rules that accepted data does not keep any more."""
 
 
-@stack_command
+@gate_command
 def get(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     folder: TargetFolder,
     *,
@@ -95,7 +95,6 @@ def get(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 everything is there, 1 an object is not what the manifest lists, 2 it cannot be fetched.
     """
-    dependencies = there.dependencies()
     head = head_of(dependencies, dataset)
     known = Folder(folder).known(head["line"])
     height = int(since) if HEIGHT.fullmatch(since) else None

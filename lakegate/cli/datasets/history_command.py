@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import BESIDE, CommandResult, stack_command
+from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import dataset_named
@@ -75,9 +74,9 @@ class HistoryPage:
     """Sections of features about the dataset."""
 
 
-@stack_command
+@gate_command
 def history(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     rule: Annotated[
@@ -96,7 +95,6 @@ def history(  # noqa: PLR0913 - a command has these options
 
     Example: lakegate history orders --rule not_null_id --since 2026-11-01
     """
-    dependencies = there.dependencies()
     chain = dataset_named(dependencies, dataset)
     page = page_of(
         dependencies,

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base import timestamps
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.options import DatasetName, Yes
 from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import dataset_named
@@ -28,9 +27,9 @@ SunsetOn = Annotated[str | None, Option("--on", help=f"{ON} At least {DEPRECATED
 RetireOn = Annotated[str | None, Option("--on", help=f"{ON} At least {SUNSET} days after the sunset.")]
 
 
-@stack_command
+@gate_command
 def deprecate(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     reason: Annotated[str, Option(help="Why the dataset ends.")] = "",
@@ -59,7 +58,6 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
     ending = dataset_lines.Ending(*map(_text, (reason, replacement, guide)))
-    dependencies = there.dependencies()
     days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
     decide = partial(days, ending=ending)
     after = run(
@@ -68,9 +66,9 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     return _outcome(after, _now(dependencies))
 
 
-@stack_command
+@gate_command
 def sunset(
-    there: DeployedStack, dataset: DatasetName, *, on: SunsetOn = None, yes: Yes = False
+    dependencies: Dependencies, dataset: DatasetName, *, on: SunsetOn = None, yes: Yes = False
 ) -> CommandResult[DatasetLifecycle]:
     """Let a deprecated dataset accept known producers only, with a warning: at once, or move the day of its sunset.
 
@@ -80,12 +78,12 @@ def sunset(
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    return _confirmed(there, dataset, "sunset", partial(lifecycle.sunset, on=day_of(on)), yes=yes)
+    return _confirmed(dependencies, dataset, "sunset", partial(lifecycle.sunset, on=day_of(on)), yes=yes)
 
 
-@stack_command
+@gate_command
 def retire(
-    there: DeployedStack, dataset: DatasetName, *, on: RetireOn = None, yes: Yes = False
+    dependencies: Dependencies, dataset: DatasetName, *, on: RetireOn = None, yes: Yes = False
 ) -> CommandResult[DatasetLifecycle]:
     """Refuse every delivery to a dataset in sunset: at once, or move the day of its retirement. Its data stays.
 
@@ -93,11 +91,11 @@ def retire(
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    return _confirmed(there, dataset, "retire", partial(lifecycle.retire, on=day_of(on)), yes=yes)
+    return _confirmed(dependencies, dataset, "retire", partial(lifecycle.retire, on=day_of(on)), yes=yes)
 
 
-@stack_command
-def reactivate(there: DeployedStack, dataset: DatasetName) -> CommandResult[DatasetLifecycle]:
+@gate_command
+def reactivate(dependencies: Dependencies, dataset: DatasetName) -> CommandResult[DatasetLifecycle]:
     """Make a draft, or a dataset that was deprecated, sunset or retired, active again; what is planned is dropped.
 
     Example: lakegate reactivate orders_v1
@@ -106,7 +104,6 @@ def reactivate(there: DeployedStack, dataset: DatasetName) -> CommandResult[Data
 
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
-    dependencies = there.dependencies()
     after = run(reactivate_line(dependencies, dataset_of_contract(dependencies, dataset)), dependencies.clock)
     return _outcome(after, _now(dependencies))
 
@@ -131,14 +128,13 @@ def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[DatasetLife
 
 
 def _confirmed(
-    there: DeployedStack,
+    dependencies: Dependencies,
     name: str,
     act: str,
     decide: Callable[[dataset_lines.Line, str], dataset_lines.Line],
     *,
     yes: bool,
 ) -> CommandResult[DatasetLifecycle]:
-    dependencies = there.dependencies()
     line = dataset_of_contract(dependencies, name)
     before, now = dependencies.lines.get(line), _now(dependencies)
     confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)

@@ -6,16 +6,16 @@ import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import listed
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import AsJson, DatasetName
 from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.gate.ledger.record_contents import CONTENTS
@@ -68,9 +68,9 @@ class Chain:
     blocks: tuple[DescribedRecord | DescribedDelivery, ...]
 
 
-@stack_command
+@gate_command
 def log(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     limit: Annotated[int | None, Option(min=1, help=f"How many blocks, the newest first; {BLOCKS} by default.")] = None,
@@ -87,7 +87,6 @@ def log(
     """
     if as_yaml and (as_json or limit):
         raise InputError("--yaml prints the whole chain: leave out --json and --limit")
-    dependencies = there.dependencies()
     chain = dataset_named(dependencies, dataset)
     if as_yaml:
         print_yaml(dependencies, chain)

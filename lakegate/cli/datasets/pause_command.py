@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import DatasetName
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery_store import Pause
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.library.described_deliveries import in_utc
 
@@ -31,9 +31,9 @@ class PausedDataset:
     resumed: str | None
 
 
-@stack_command
+@gate_command
 def pause(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     reason: Annotated[str, Option(help="Why: `lakegate status` and `lakegate doctor` show it.")] = "",
@@ -44,20 +44,18 @@ def pause(
 
     Example: lakegate pause orders --reason "the new version is published on Monday"
     """
-    dependencies = there.dependencies()
     line = dataset_named(dependencies, dataset)
     found = run(pauses.pause(dependencies, line, reason), dependencies.clock)
     words = f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}"
     return CommandResult(_paused(line, found), [words])
 
 
-@stack_command
-def resume(there: DeployedStack, dataset: DatasetName) -> CommandResult[PausedDataset]:
+@gate_command
+def resume(dependencies: Dependencies, dataset: DatasetName) -> CommandResult[PausedDataset]:
     """Judge what a paused dataset holds, in order of arrival: the next sweep begins, within five minutes. It is idempotent.
 
     Example: lakegate resume orders
     """
-    dependencies = there.dependencies()
     line = dataset_named(dependencies, dataset)
     found = run(pauses.resume(dependencies, line), dependencies.clock)
     words = f"{line} is not paused."

@@ -8,15 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.json_codec import DOCUMENT_NAME
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, stack_command, usable, write_text
+from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
 from lakegate.cli.options import DatasetName, Days
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
+from lakegate.gate.dependencies import Dependencies
 from lakegate.report.dataset_report import DatasetHistory, last_times, render_line
 from lakegate.verdict.verdict import Verdict
 
@@ -100,9 +100,9 @@ class DatasetReport:
     freshness: Freshness
 
 
-@stack_command
+@gate_command
 def report(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     page: Annotated[Path | None, Option("--html", help=HTML)] = None,
@@ -116,7 +116,6 @@ def report(
     """
     if page is not None:
         usable("--html", page, (".html",), ())
-    dependencies = there.dependencies()
     chain = dataset_named(dependencies, dataset)
     found = line_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
     if page is not None:
@@ -209,9 +208,9 @@ class RefusalsReport:
 
 
 @app.command("report")
-@stack_command
+@gate_command
 def refusals_report(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     days: Days = 30,
@@ -222,7 +221,6 @@ def refusals_report(
 
     Example: lakegate observe report orders --days 30
     """
-    dependencies = there.dependencies()
     chain = dataset_named(dependencies, dataset)
     found = observe_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
     return CommandResult(

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, extended, stack_command
+from lakegate.cli.command_runner import CommandResult, extended, gate_command
 from lakegate.cli.datasets.lifecycle_command import dataset_of_contract, lifecycle_in_words
 from lakegate.cli.options import DatasetName
 from lakegate.contract.contract_model import full_dataset_name, parts_of
@@ -22,6 +21,7 @@ from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotic
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubscribed
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
@@ -39,9 +39,9 @@ class SubscribedDataset(DatasetLifecycle):
     parents: tuple[ParentNotice, ...]
 
 
-@stack_command
+@gate_command
 def subscribe(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     team: Team,
@@ -74,7 +74,6 @@ def subscribe(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 subscribed (twice is once), 2 it is not possible.
     """
-    dependencies = there.dependencies()
     name = dataset_of_contract(dependencies, dataset)
     contract, _, number = parts_of(name)
     newest = newest_release(dependencies.registry.contract(contract), number)
@@ -90,9 +89,9 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     return _outcome(after, now)
 
 
-@stack_command
+@gate_command
 def unsubscribe(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     team: Team,
@@ -104,7 +103,6 @@ def unsubscribe(
 
     Exit code: 0 it is no subscriber (any more).
     """
-    dependencies = there.dependencies()
     name = dataset_of_contract(dependencies, dataset)
     steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
     after = run(steps, dependencies.clock)
@@ -112,25 +110,24 @@ def unsubscribe(
     return _outcome(after, now)
 
 
-@stack_command
+@gate_command
 def subscribers(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
 ) -> CommandResult[SubscribedDataset]:
     """List the subscribers of a dataset, its status, and what is planned.
 
     Example: lakegate subscribers orders_v1
     """
-    dependencies = there.dependencies()
     found = dependencies.lines.get(dataset_of_contract(dependencies, dataset))
     found = replace(found, parents=still_weaker(dependencies, found))
     now = moment(dependencies.clock.now())
     return _outcome(found, now)
 
 
-@stack_command
+@gate_command
 def acknowledge(
-    there: DeployedStack,
+    dependencies: Dependencies,
     version: Annotated[str, Argument(metavar="DATASET@VERSION", help="The dataset that is read, and its version.")],
     *,
     team: Team,
@@ -144,7 +141,6 @@ def acknowledge(
     dataset, separator, number = version.rpartition("@")
     if not separator:
         raise InputError("write the dataset and the version, such as orders_v1@2.0.0")
-    dependencies = there.dependencies()
     contract, schema_object, _ = parts_of(dataset_of_contract(dependencies, dataset))
     name = full_dataset_name(contract, schema_object, major(number))
     after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)

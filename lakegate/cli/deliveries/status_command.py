@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lakegate.admission.refusals import code_of
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
@@ -21,7 +20,7 @@ from lakegate.cli.command_runner import (
     CommandResult,
     extended,
     facade_command,
-    stack_command,
+    gate_command,
     usable,
     write_text,
 )
@@ -31,6 +30,7 @@ from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import (
     LATEST,
     SHORT_ID,
@@ -277,9 +277,9 @@ class DeliveryReasons(DeliveryStatus):
     timings: dict[str, Any]
 
 
-@stack_command
+@gate_command
 def reasons(  # noqa: PLR0913 - a command has these options
-    there: DeployedStack,
+    dependencies: Dependencies,
     workload: Delivery,
     *,
     rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
@@ -294,7 +294,6 @@ def reasons(  # noqa: PLR0913 - a command has these options
     for option, path, suffixes in (("--export", export, failing_rows_file.SUFFIXES), ("--report", page, (".html",))):
         if path is not None:
             usable(option, path, suffixes, ())
-    dependencies = there.dependencies()
     one = account(dependencies, named(dependencies, workload, LATEST))
     html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
     written = tuple(_written(one, export, page, html))

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.text import listed
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, confirm, stack_command
+from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.contracts.route_command import FOUND
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major, precedence
@@ -60,9 +59,9 @@ class RouteImport:
     routes: tuple[ImportedRoute, ...]
 
 
-@stack_command
+@gate_command
 def import_routes(  # noqa: PLR0913 - the options of the command
-    there: DeployedStack,
+    dependencies: Dependencies,
     *,
     dbt: Annotated[Path, Option(help="The manifest.json that dbt writes below target/.")],
     stage: Annotated[str, Option(help="Whose prefixes are imported, where a resource declares several.")] = "prod",
@@ -79,7 +78,7 @@ def import_routes(  # noqa: PLR0913 - the options of the command
     Exit code: 0 all are there, 1 some were refused, 2 the manifest cannot be read, or it was not confirmed.
     """
     declared = declared_in(dbt, stage, public=public)
-    found = imported(there.dependencies(), declared, dry_run=dry_run, yes=yes)
+    found = imported(dependencies, declared, dry_run=dry_run, yes=yes)
     is_refused = any(each.outcome == "refused" for each in found)
     result = RouteImport(stage, dry_run, tuple(map(_described, found)))
     return CommandResult(result, _in_words(result), FOUND if is_refused else 0)

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.terminal import Grid
 from lakegate.features.cost.costs_by_group import spent_by
 from lakegate.gate.delivery.find_deliveries import recent
+from lakegate.gate.dependencies import Dependencies
 from lakegate.plan.billed_cost import BilledCost
 
 NUMBERS = ("deliveries", "of unknown cost", "vCPU-seconds", "GB-seconds", "money")
@@ -45,9 +45,9 @@ class Costs:
     groups: tuple[CostOfGroup, ...]
 
 
-@stack_command
+@gate_command
 def cost(
-    there: DeployedStack,
+    dependencies: Dependencies,
     *,
     by: Annotated[
         Grouping, Option(help="Add up by `line`, which is a dataset, by producer (the folder it uploads to) or by day.")
@@ -62,7 +62,7 @@ def cost(
     Example: lakegate cost --by day --since 2026-11-01
     """
     from_day = since.replace(tzinfo=UTC) if since else None
-    deliveries = recent(there.dependencies(), limit)
+    deliveries = recent(dependencies, limit)
     groups = spent_by(by.value, [each for each in deliveries if not from_day or (each.at and each.at >= from_day)])
     found = Costs(
         by.value,

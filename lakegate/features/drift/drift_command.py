@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import DatasetName
 from lakegate.cli.terminal import Grid, Word
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
 from lakegate.gate.datasets.dataset_names import dataset_named
+from lakegate.gate.dependencies import Dependencies
 
 DRIFTED = 1
 SHOWN: Final = 20
@@ -64,9 +64,9 @@ class Drift:
     drifted: tuple[DriftedObject, ...]
 
 
-@stack_command
+@gate_command
 def drift(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     *,
     contract_version: Annotated[
@@ -84,7 +84,6 @@ def drift(
     """
     from lakegate.features.drift.schema_drift import EngineSchemas  # noqa: PLC0415 - pyarrow is for this command alone
 
-    dependencies = there.dependencies()
     line = dataset_named(dependencies, dataset)
     report = report_of(dependencies, EngineSchemas(dependencies.objects), line, contract_version, objects)
     found = Drift(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from lakegate.aws.open_stack import DeployedStack, parameters_of
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command, stack_command
 from lakegate.features.external_validators.registered_validators import (
     ValidatorService,
     add_validator,
@@ -16,6 +16,7 @@ from lakegate.features.external_validators.registered_validators import (
     service_of,
     validators,
 )
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 
 app = CommandGroup(help="Let other services measure rules of their technologies, by DCM's Validator API.")
@@ -66,9 +67,9 @@ class RegisteredValidators:
 
 
 @app.command("remove")
-@stack_command
+@gate_command
 def remove(
-    there: DeployedStack,
+    dependencies: Dependencies,
     name: Name,
 ) -> CommandResult[RemovedValidator]:
     """Remove a validator: it gets no data any more; recorded in the ledger.
@@ -78,21 +79,20 @@ def remove(
     Deliveries whose contract version has rules for it are FAILED, until a validator has its name and technology again, or another
     version of the contract is published.
     """
-    dependencies = there.dependencies()
     run(remove_validator(dependencies, name), dependencies.clock)
     return CommandResult(RemovedValidator(name), [f"{name} is removed."])
 
 
 @app.command("list")
-@stack_command
+@gate_command
 def list_validators(
-    there: DeployedStack,
+    dependencies: Dependencies,
 ) -> CommandResult[RegisteredValidators]:
     """List the registered validators.
 
     Example: lakegate validator list
     """
-    found = validators(there.dependencies())
+    found = validators(dependencies)
     words = [
         f"{each.name}: {', '.join(each.technologies)} at {each.url}, {f'secret {each.secret}' if each.secret else 'SigV4'}"
         for each in found

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from lakegate.aws.open_stack import DeployedStack, asked
 from lakegate.base.errors import SetUpError
 from lakegate.cli.click_commands import CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command, stack_command
 from lakegate.features.notifications.notices import ChannelNotice
 from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
@@ -81,15 +81,15 @@ def try_channel(
 
 
 @app.command("dead")
-@stack_command
+@gate_command
 def dead(
-    there: DeployedStack,
+    dependencies: Dependencies,
 ) -> CommandResult[DeadNotices]:
     """List the channels that were given up after several tries: which dataset, and the last error.
 
     Example: lakegate notify dead
     """
-    found = _dead(there.dependencies())
+    found = _dead(dependencies)
     notices = tuple(DeadNotice(each.line, each.channel, each.error, each.tries) for each in found)
     return CommandResult(
         DeadNotices(notices), [f"{each.line}  {each.channel}  {each.error}" for each in found] or ["None."]
@@ -97,9 +97,9 @@ def dead(
 
 
 @app.command("retry")
-@stack_command
+@gate_command
 def retry(
-    there: DeployedStack,
+    dependencies: Dependencies,
     *,
     to: Annotated[str, Option(help="Only this channel; all without it.", show_default=False)] = "",
 ) -> CommandResult[RetriedNotices]:
@@ -107,7 +107,6 @@ def retry(
 
     Example: lakegate notify retry --to slack:lakegate-channel-orders
     """
-    dependencies = there.dependencies()
     chosen = [each for each in _dead(dependencies) if to in {"", each.channel}]
     for each in chosen:
         run(send_again(dependencies, each.id), dependencies.clock)

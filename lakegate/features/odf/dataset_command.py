@@ -20,7 +20,14 @@ from lakegate.base.text import printable as escaped
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
-from lakegate.cli.command_runner import BESIDE, CommandResult, command, interruptible_folder, stack_command
+from lakegate.cli.command_runner import (
+    BESIDE,
+    CommandResult,
+    command,
+    gate_command,
+    interruptible_folder,
+    stack_command,
+)
 from lakegate.cli.contracts.check_command import CheckExit
 from lakegate.cli.options import (
     DATASET_NAME,
@@ -345,9 +352,9 @@ def read(  # noqa: PLR0913 - a command has these options
 
 
 @app.command("export")
-@stack_command
+@gate_command
 def export_(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     destination: Annotated[str, Argument(help="A folder, s3://BUCKET/PREFIX, or REPOSITORY/NAME.")],
 ) -> CommandResult[ExportedDataset]:
@@ -360,7 +367,6 @@ def export_(
     from lakegate.features.odf.exchange.odf_export import exported  # noqa: PLC0415 - the engine is for this command alone
     from lakegate.features.odf.exchange.odf_repositories import place_of  # noqa: PLC0415 - likewise
 
-    dependencies = there.dependencies()
     found = exported(
         dependencies,
         dataset_named(dependencies, _name_of(dependencies, dataset)),
@@ -435,9 +441,9 @@ def _proof(key: Path | None, anchor: list[str] | None, must_be: list[str] | None
 
 
 @app.command("watermark")
-@stack_command
+@gate_command
 def watermark(
-    there: DeployedStack,
+    dependencies: Dependencies,
     dataset: DatasetName,
     time: Annotated[str, Argument(help="A day (its beginning, UTC), or a time with its zone.")],
 ) -> CommandResult[DatasetWatermark]:
@@ -447,8 +453,7 @@ def watermark(
 
     Example: lakegate dataset watermark visits_v1 2026-11-02
     """
-    at, dependencies = time_of(time), there.dependencies()
-    name = dataset_named(dependencies, _name_of(dependencies, dataset))
+    at, name = time_of(time), dataset_named(dependencies, _name_of(dependencies, dataset))
     before = run(set_watermark(dependencies, name, at), dependencies.clock)
     words = f"{name}: the watermark is {moment(at)} (before: {before or 'none'})."
     return CommandResult(DatasetWatermark(name, moment(at), before or None), [words])

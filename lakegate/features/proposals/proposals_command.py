@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lakegate.aws.open_stack import DeployedStack
-from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.contracts.publish_command import SHORT
 from lakegate.cli.terminal import Grid
+from lakegate.gate.dependencies import Dependencies
 from lakegate.library.published_contracts import ProposedVersion, proposed_version
 
 
@@ -18,15 +18,14 @@ class ProposedVersions:
     proposals: tuple[ProposedVersion, ...]
 
 
-@stack_command
+@gate_command
 def proposals(
-    there: DeployedStack,
+    dependencies: Dependencies,
 ) -> CommandResult[ProposedVersions]:
     """List the contract versions that wait for approval, with who proposed them.
 
     Example: lakegate proposals
     """
-    dependencies = there.dependencies()
     found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
     now = dependencies.clock.now()
     listed = ProposedVersions(tuple(proposed_version(each, now) for each in found))

@@ -8,10 +8,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.json_codec import decode
 from lakegate.cli.click_commands import CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, facade_command, stack_command
+from lakegate.cli.command_runner import CommandResult, facade_command, gate_command
 from lakegate.cli.options import DatasetFilter, DatasetName
 from lakegate.features.pull.named_objects import name_object
 from lakegate.features.pull.pull_task import PullState, pulls_of, run_now
@@ -47,16 +46,15 @@ class PulledDatasets:
 
 
 @app.command("list")
-@stack_command
+@gate_command
 def list_pulls(
-    there: DeployedStack,
+    dependencies: Dependencies,
     contract: DatasetFilter = None,
 ) -> CommandResult[PulledDatasets]:
     """List the datasets that are pulled: when next, from where, and how the latest pulls, or objects that were named, ended.
 
     Example: lakegate pull list
     """
-    dependencies = there.dependencies()
     found = pulls_of(dependencies, datasets_fitting(dependencies, contract) if contract is not None else None)
     nothing = "Nothing is pulled: no published contract has `pull`, or the first tick after it did not run yet."
     words = [text for each in found for text in _lines(each)]

@@ -9,13 +9,12 @@ from typing import Annotated
 
 import click
 
-from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.json_codec import DOCUMENT_NAME
 from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, command, extended, render, stack_command
+from lakegate.cli.command_runner import CommandResult, command, extended, gate_command, render
 from lakegate.cli.options import AsJson
 from lakegate.features.workflows.workflow_document import (
     publish_workflow,
@@ -33,6 +32,7 @@ from lakegate.gate.delivery.protocol import (
     Workflow,
     workflow_of,
 )
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.library.contract_files import InputDocument
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
@@ -194,8 +194,8 @@ def _until(transition: Transition) -> str:
 
 
 @app.command("publish")
-@stack_command
-def publish(there: DeployedStack, file: File, *, as_json: AsJson = False) -> CommandResult[PublishedWorkflow]:
+@gate_command
+def publish(dependencies: Dependencies, file: File, *, as_json: AsJson = False) -> CommandResult[PublishedWorkflow]:
     """Publish a version of a workflow. Contracts that name it take it when they are published; nothing is deployed.
 
     Example: lakegate workflow publish contracts/examples/workflows/once.yaml
@@ -204,7 +204,6 @@ def publish(there: DeployedStack, file: File, *, as_json: AsJson = False) -> Com
     """
     body = InputDocument(file).read()
     workflow = _read(body, as_json=as_json)
-    dependencies = there.dependencies()
     published = run(publish_workflow(dependencies, body), dependencies.clock)
     line = workflow.name.partition(".")[0]
     words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}")
@@ -212,13 +211,13 @@ def publish(there: DeployedStack, file: File, *, as_json: AsJson = False) -> Com
 
 
 @app.command("list")
-@stack_command
-def list_workflows(there: DeployedStack) -> CommandResult[PublishedWorkflows]:
+@gate_command
+def list_workflows(dependencies: Dependencies) -> CommandResult[PublishedWorkflows]:
     """List the published workflows with their versions.
 
     Example: lakegate workflow list
     """
-    found = tuple(published_workflows(there.dependencies()))
+    found = tuple(published_workflows(dependencies))
     words = [f"{each.name}: {_changes(each)}" for each in found]
     nothing = "No workflow is published: every delivery follows `push` (lakegate workflow draw)."
     return CommandResult(PublishedWorkflows(found), words or [nothing])
