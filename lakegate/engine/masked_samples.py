@@ -23,8 +23,9 @@ from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Partial
 from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
-from lakegate.engine.read.json import OBJECT, fault_at
-from lakegate.engine.read.json import Place as json_Place
+from lakegate.engine.read.json_rows import OBJECT
+from lakegate.engine.read.json_rows import Place as json_Place
+from lakegate.engine.read.json_texts import fault_at
 from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField

@@ -16,7 +16,7 @@ from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
-from lakegate.engine.read.json import bounded_keys
+from lakegate.engine.read.json_rows import bounded_keys
 from lakegate.plan.plan import Plan
 
 if TYPE_CHECKING:

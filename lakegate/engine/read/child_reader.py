@@ -24,9 +24,9 @@ from typing import IO, Any, BinaryIO
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.engine.read.compression import unreadable
 from lakegate.engine.read.data_source import Share, Store
 from lakegate.engine.read.parquet_orc import ArrowReader, open_orc
+from lakegate.engine.read.read_bounds import unreadable
 from lakegate.engine.read.stored_columns import Table
 from lakegate.plan.result import Unreadable
 

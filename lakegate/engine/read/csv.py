@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -16,9 +16,8 @@ from pyarrow import csv as arrow_csv
 
 from lakegate.admission.file_signatures import BOM, UTF_8, UnreadableError, has_mark
 from lakegate.admission.header import first_line, header_end, header_of, refuse_header, refuse_other_header
-from lakegate.contract.file_formats import Compression, Csv
+from lakegate.contract.file_formats import Csv
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
-from lakegate.engine.read.compression import LONGEST_RECORD, PIECE, object_blocks, record_ends, share_block, shares_of
 from lakegate.engine.read.data_source import (
     MAX_LINES,
     ROW,
@@ -30,15 +29,14 @@ from lakegate.engine.read.data_source import (
     line_table,
     of_object,
 )
-from lakegate.engine.read.stored_types import Physical
+from lakegate.engine.read.read_bounds import LONGEST_RECORD, PIECE
+from lakegate.engine.read.text_source import Block, TextSource, record_ends, shares_of
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from lakegate.engine.read.compression import Block
 
 # ---- The grammar of records (docs/data.md) ----
 # A record is a line (LF or CRLF), or several where the contract allows line breaks in quoted values. It is split at the
@@ -350,9 +348,7 @@ def _stand_ins(content: bytes, dialect: Dialect) -> tuple[str, str, bytes]:
     return marks[0], marks[1], content
 
 
-# ---- Byte ranges as columns of text ----
-# A share of a plain object is a byte range: a line belongs to the share in which it begins. An object that is packed, or in
-# which quoted values may hold line breaks, is one share. `lakegate.engine.read.csv` parses the records of each block.
+# ---- Shares as columns of text ----
 
 
 SHARE_BYTES = 8 << 20
@@ -362,19 +358,8 @@ BLOCK_LINES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class CsvSource:
-    """A delivery of CSV files (`lakegate.engine.read.data_source.Source`)."""
-
-    plan: Plan
-    store: Store
-    columns: Columns
-    shares: tuple[Share, ...]
-    expressions: Mapping[str, Expression]
-    sizes: tuple[int, ...]
-    header: str | None
-    """The header line of all objects; None if the contract declares none."""
-    is_marked: bool = False
-    kinds: Mapping[str, Physical] = field(default_factory=dict)
+class CsvSource(TextSource):
+    """A delivery of CSV files."""
 
     def chunks(self, share: Share) -> Iterator[Chunk]:
         """See `Source`."""
@@ -388,7 +373,7 @@ class CsvSource:
         """The bytes of a share, some MiB and some lines at a time."""
         dialect = Dialect.of(self.plan.csv)
         quote = dialect.raw_quote if dialect.multi_line else None
-        for block, size in self._blocks(share, quote):
+        for block, size in self.read_blocks(share, quote):
             starts = [0]
             if block.count(b"\n") > BLOCK_LINES:
                 starts += (
@@ -399,12 +384,6 @@ class CsvSource:
             for start, end in pairwise([*starts, len(block)]):
                 if end > start or start == 0:
                     yield block[start:end], 0 if start else size
-
-    def _blocks(self, share: Share, quote: bytes | None) -> Iterator[Block]:
-        if _is_whole(self.plan):
-            yield from object_blocks(self.store, share.address, self.plan.storage.compression, SHARE_BYTES, quote)
-        else:
-            yield share_block(self.store, share)
 
     def originals(self, share: Share) -> Iterator[pa.Table]:
         """See `Source`."""
@@ -490,9 +469,16 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
     columns = _columns(plan, header, 0, heads[0])
     found = set(columns.found)
     expressions = {each.alias: _expression(each, plan, is_found=each.name in found) for each in plan.fields}
-    shares = tuple(shares_of(parts, None if _is_whole(plan) else SHARE_BYTES))
     return CsvSource(
-        plan, store, columns, shares, expressions, tuple(part.size for part in parts), header, has_mark(heads)
+        plan,
+        store,
+        tuple(shares_of(plan, parts, SHARE_BYTES)),
+        tuple(part.size for part in parts),
+        SHARE_BYTES,
+        columns,
+        expressions,
+        has_mark(heads),
+        header,
     )
 
 
@@ -520,10 +506,6 @@ def _columns(plan: Plan, header: str | None, number: int, head: bytes) -> Column
             return header_of(header, plan, head)
         refuse_header(first_line(head, plan.csv), plan.csv, tuple(field.column for field in plan.columns))
         return Columns(tuple(field.name for field in plan.columns))
-
-
-def _is_whole(plan: Plan) -> bool:
-    return plan.csv.multi_line or plan.storage.compression is not Compression.NONE
 
 
 def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:

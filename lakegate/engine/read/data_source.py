@@ -142,7 +142,7 @@ class Chunk:
     extra: frozenset[str] = frozenset()
     """Undeclared keys, in formats without a header."""
     keys: frozenset[tuple[str, ...]] = frozenset()
-    """Places of declared keys that occur, in these formats (`lakegate.engine.read.json.RowReader.keys`)."""
+    """Places of declared keys that occur, in these formats (`lakegate.engine.read.json_rows.RowReader.keys`)."""
     tail: int = 1
     """Lines of its last record."""
 

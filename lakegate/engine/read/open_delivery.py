@@ -18,11 +18,12 @@ from lakegate.base.text import counted
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.child_reader import ApartReader
-from lakegate.engine.read.compression import PIECE, unpacked, unreadable
+from lakegate.engine.read.compressed_streams import unpacked
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.data_source import Source, Store, of_object
 from lakegate.engine.read.json import open_json
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
+from lakegate.engine.read.read_bounds import PIECE, unreadable
 from lakegate.engine.read.stored_columns import Reader, open_tables
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from lakegate.engine.read.compression import LONGEST_FOOTER, MAX_CHUNKS, refuse_columns, unreadable
 from lakegate.engine.read.data_source import AddressedFile
+from lakegate.engine.read.read_bounds import LONGEST_FOOTER, MAX_CHUNKS, refuse_columns, unreadable
 
 if TYPE_CHECKING:
     Wanted = tuple[tuple[int, ...], Callable[["_Compact"], Any]]

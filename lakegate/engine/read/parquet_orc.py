@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lakegate.engine.read.compression import GRACE_VALUES, MAX_PAGE, RATIO, unreadable
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.parquet_footer import (
     BYTES,
@@ -27,6 +26,7 @@ from lakegate.engine.read.parquet_footer import (
     footer_of,
     longest_page,
 )
+from lakegate.engine.read.read_bounds import GRACE_VALUES, MAX_PAGE, RATIO, unreadable
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import Kind, Physical, of_any_zone, physical_of
 

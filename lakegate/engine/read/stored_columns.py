@@ -18,7 +18,9 @@ from lakegate.contract.delivery_policy import OnReject
 from lakegate.contract.field_paths import column_path, member_path, member_step, path_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import exact_type, repeats_name, size_name, sql_type, typed_value
-from lakegate.engine.read.compression import (
+from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share, of_object
+from lakegate.engine.read.json_rows import levels
+from lakegate.engine.read.read_bounds import (
     GRACE,
     GRACE_VALUES,
     LONGEST_RECORD,
@@ -27,8 +29,6 @@ from lakegate.engine.read.compression import (
     refuse_columns,
     unreadable,
 )
-from lakegate.engine.read.data_source import AT, MAX_LINES, ROW, Chunk, Expression, Level, Malformed, Share, of_object
-from lakegate.engine.read.json import levels
 from lakegate.engine.read.stored_types import Kind, Physical, holds, only_fitting, present
 from lakegate.plan.plan import ENTRIES, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size

@@ -16,7 +16,8 @@ from lakegate.contract.documents.imported_schema import ImportedSchema, contract
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.read.avro import MAGIC, header_of, logical_of, physical
+from lakegate.engine.read.avro import MAGIC, header_of
+from lakegate.engine.read.avro_types import logical_of, read_schema
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
 from lakegate.engine.read.stored_columns import refuse_wide
@@ -75,7 +76,7 @@ def _of_text(text: bytes) -> object:
 
 
 def _records(document: object) -> Physical:
-    schema = physical(document)
+    schema, _ = read_schema(document)
     if schema.kind is not Kind.RECORD:
         raise UnreadableError("schema", "the schema is not one of records")
     refuse_wide(schema)

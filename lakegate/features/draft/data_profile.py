@@ -18,10 +18,10 @@ from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.engine.evaluate.pattern_search import sql as pattern_sql
 from lakegate.engine.evaluate.typed_values import plain_number, text_literal, typed_value
 from lakegate.engine.measure.duckdb_tables import database
-from lakegate.engine.read.compression import refuse_columns
 from lakegate.engine.read.data_source import Chunk, Level, Malformed, Source, Store, of_object
 from lakegate.engine.read.json import JsonSource, open_json
 from lakegate.engine.read.open_delivery import READERS, account_for, open_source
+from lakegate.engine.read.read_bounds import refuse_columns
 from lakegate.features.draft.detect_format import (
     GUESSED,
     UNKNOWN_ENCODING,

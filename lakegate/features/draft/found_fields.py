@@ -12,8 +12,8 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.field_paths import path_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
-from lakegate.engine.read.compression import refuse_columns
-from lakegate.engine.read.json import MalformedError, NumberText, parsed
+from lakegate.engine.read.json_texts import MalformedError, NumberText, parsed
+from lakegate.engine.read.read_bounds import refuse_columns
 from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
 from lakegate.plan.plan import PlanField
 

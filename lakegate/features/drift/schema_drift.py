@@ -20,9 +20,9 @@ from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.engine.read.avro import schema_in
-from lakegate.engine.read.compression import elements
 from lakegate.engine.read.data_source import AddressedFile, Store
-from lakegate.engine.read.json import MalformedError, RowReader, parsed
+from lakegate.engine.read.json_rows import RowReader
+from lakegate.engine.read.json_texts import MalformedError, elements, parsed
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent

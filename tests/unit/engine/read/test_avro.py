@@ -15,7 +15,8 @@ import pytest
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.engine.read import avro
+from lakegate.engine.read import avro_columns
+from lakegate.engine.read.avro_types import read_schema
 from lakegate.engine.read.stored_types import Kind
 from lakegate.plan.result import IncompatibleType
 from tests.deliveries.avro import SYNC, container, long, text, write_avro
@@ -252,7 +253,7 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_resolved_as_the_specification_says(name: str) -> None:
     """Whole names, enclosing namespaces, aliases (Avro 1.12, "Names")."""
-    kind = dict(avro.physical(NAMES[name]).parts)["y"]
+    kind = dict(read_schema(NAMES[name])[0].parts)["y"]
 
     assert (kind.kind, [(step, part.words) for step, part in kind.parts]) == (Kind.RECORD, [("no", "int")])
 
@@ -268,7 +269,14 @@ def test_names_are_resolved_as_the_specification_says(name: str) -> None:
 def test_a_name_of_another_namespace_is_unknown(schema: Any) -> None:
     """A short name is none of every namespace."""
     with pytest.raises(UnreadableError) as refused:
-        avro.physical(schema)
+        read_schema(schema)
+    assert refused.value.finding.code == "schema"
+
+
+def test_an_enumeration_without_symbols_is_no_type(tmp_path: Path) -> None:
+    """The schema is refused before any value is read."""
+    with pytest.raises(UnreadableError) as refused:
+        read_one(tmp_path, "string", {"type": "enum", "name": "e"}, long(0))
     assert refused.value.finding.code == "schema"
 
 
@@ -285,8 +293,8 @@ def test_values_of_named_types_are_read_by_their_own_schemas(tmp_path: Path) -> 
 
 def test_elements_without_bytes_are_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bytes may declare a list of a billion nulls."""
-    assert avro.MAX_EMPTY_ELEMENTS == 1 << 20
-    monkeypatch.setattr("lakegate.engine.read.avro.MAX_EMPTY_ELEMENTS", 1000)
+    assert avro_columns.MAX_EMPTY_ELEMENTS == 1 << 20
+    monkeypatch.setattr("lakegate.engine.read.avro_columns.MAX_EMPTY_ELEMENTS", 1000)
     items = {"type": "array", "items": "null"}
 
     assert len(read_one(tmp_path, "string", items, long(1000) + long(0)).rows) == 1

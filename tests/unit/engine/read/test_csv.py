@@ -16,9 +16,10 @@ import lakegate.engine.read.csv as csv_source
 from lakegate.contract.contract_model import Contract, Dataset, Field, Origin
 from lakegate.contract.file_formats import Csv, NullWords
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.read.compression import LONGEST_RECORD, record_ends
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.data_source import Malformed
+from lakegate.engine.read.read_bounds import LONGEST_RECORD
+from lakegate.engine.read.text_source import record_ends
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.rules.compile_plan import compile_plan

@@ -89,8 +89,8 @@ def test_a_line_is_read_by_the_share_in_which_it_begins(
     monkeypatch.setattr(json_module, "SHARE_BYTES", share)
     for piece in (1, 64, 4096):
         for end in (b"", b"\n"):
-            monkeypatch.setattr("lakegate.engine.read.compression.PIECE", piece)
-            monkeypatch.setattr("lakegate.engine.read.compression._FIRST_STEP", piece)
+            monkeypatch.setattr("lakegate.engine.read.compressed_streams.PIECE", piece)
+            monkeypatch.setattr("lakegate.engine.read.text_source._FIRST_STEP", piece)
             content = packed(b"\n".join(LINES) + end, codec)
             found = read(plan(codec), tmp_path, content)
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Shape
-from lakegate.engine.read.compression import LONGEST_RECORD
-from lakegate.engine.read.json import MAX_EXTRA, OBJECT, MalformedError, NumberText, RowReader, levels, parsed
+from lakegate.engine.read.json_rows import MAX_EXTRA, OBJECT, RowReader, levels
+from lakegate.engine.read.json_texts import MalformedError, NumberText, parsed
+from lakegate.engine.read.read_bounds import LONGEST_RECORD
 from lakegate.engine.read.stored_columns import repeats, sizes
 from lakegate.engine.read.stored_types import physical
 from lakegate.lints.linter import read

@@ -12,8 +12,9 @@ import pytest
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.read import avro, stored_types
+from lakegate.engine.read import stored_types
 from lakegate.engine.read.avro import blocks_of, described, header_of
+from lakegate.engine.read.avro_types import read_schema
 from lakegate.engine.read.stored_types import Kind, Physical, holds
 from lakegate.plan.plan import PlanField
 from tests.deliveries.avro import SYNC, container, long, write_avro
@@ -159,7 +160,7 @@ AVRO: list[tuple[object, Kind]] = [
 @pytest.mark.parametrize(("schema", "expected"), AVRO, ids=str)
 def test_every_type_of_avro_has_a_kind(schema: object, expected: Kind) -> None:
     """Unions with null have the type of the other member; logical types have their own kinds."""
-    assert expected is avro.physical(schema).kind
+    assert expected is read_schema(schema)[0].kind
 
 
 INNER = {"type": "record", "name": "i", "namespace": "n", "fields": [{"name": "x", "type": "int"}]}
@@ -168,7 +169,7 @@ INNER = {"type": "record", "name": "i", "namespace": "n", "fields": [{"name": "x
 def test_named_types_of_avro_are_known_below() -> None:
     """By their name in their own namespace, and by their whole name."""
     fields = [{"name": "a", "type": INNER}, {"name": "b", "type": "n.i"}, {"name": "c", "type": ["null", "i"]}]
-    found = avro.physical({"type": "record", "name": "r", "namespace": "n", "fields": fields})
+    found, _ = read_schema({"type": "record", "name": "r", "namespace": "n", "fields": fields})
 
     assert [part.kind for _, part in found.parts] == [Kind.RECORD] * 3
     assert [leaf.kind for leaf in found.leaves()] == [Kind.WHOLE] * 3
@@ -188,7 +189,7 @@ def test_named_types_of_avro_are_known_below() -> None:
 def test_what_is_no_schema_is_refused(schema: object) -> None:
     """Unknown names, and types that lead back to themselves."""
     with pytest.raises(UnreadableError) as caught:
-        avro.physical(schema)
+        read_schema(schema)
 
     assert caught.value.finding.code == "schema"
 

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import COMPRESSIONS, Compression
-from lakegate.engine.read import compression
-from lakegate.engine.read.compression import BROKEN, elements, unpacked
+from lakegate.engine.read import compressed_streams
+from lakegate.engine.read.compressed_streams import unpacked
+from lakegate.engine.read.json_texts import elements
+from lakegate.engine.read.read_bounds import BROKEN
 
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
     Compression.NONE: bytes,
@@ -143,7 +145,7 @@ def test_a_damaged_file_is_never_read_as_a_shorter_one(codec: Compression, flaw:
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its bounds a file is not unpacked further, and no more than pieces of it are in memory."""
-    monkeypatch.setattr("lakegate.engine.read.compression.GRACE", 4 << 20)
+    monkeypatch.setattr("lakegate.engine.read.compressed_streams.GRACE", 4 << 20)
     bomb = PACK[codec](bytes(64 << 20))
     tracemalloc.start()
     code = broken(bomb, codec)
@@ -156,8 +158,8 @@ def test_a_bomb_is_noticed_in_bounded_memory(codec: Compression, monkeypatch: py
 
 def test_a_file_beyond_every_bound_is_refused_whatever_its_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is an absolute bound too."""
-    assert compression.MAX_UNPACKED == 64 << 30
-    monkeypatch.setattr("lakegate.engine.read.compression.MAX_UNPACKED", len(TEXT) - 1)
+    assert compressed_streams.MAX_UNPACKED == 64 << 30
+    monkeypatch.setattr("lakegate.engine.read.compressed_streams.MAX_UNPACKED", len(TEXT) - 1)
 
     assert broken(gzip.compress(TEXT, 0), Compression.GZIP) == "bomb"
 
