@@ -92,10 +92,14 @@ class Workloads:
 
     def get(self, workload: str) -> Workload:
         """The row, also an archived one. Raises NotFound."""
-        row = self.claimed(workload) or self.archived(workload)
+        row = self.find(workload)
         if row is None:
             raise NotFound(workload)
         return row
+
+    def find(self, workload: str) -> Workload | None:
+        """The row, also an archived one; None where there is none."""
+        return self.claimed(workload) or self.archived(workload)
 
     def claimed(self, workload: str) -> Workload | None:
         """The row in the table: that of whatever is in the landing bucket, because its row does not leave the table before."""

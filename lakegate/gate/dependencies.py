@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, Unreada
 from lakegate.base.extension_points import loaded, names
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, DatasetRowStore, dataset_deadlines
-from lakegate.gate.delivery.delivery_row import Workload, archived_row
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.effects import Alarm
@@ -40,8 +39,6 @@ ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""
 MOST_KEPT_BYTES = 32 << 20
 """Of the plans that a function remembers."""
-IDENTITY = re.compile("[0-9a-f]{64}", re.ASCII)
-"""The id of a workload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +198,7 @@ class Dependencies:
 
     def _archived(self, workload: str) -> Workload | None:
         """The row of a finished delivery that has left the table; None: it has not, or the caller may not read the archive."""
-        if not IDENTITY.fullmatch(workload):
+        if not IDENTIFIER.fullmatch(workload):
             return None
         try:
             body = self.objects.read(Address(self.places.lake, row_key(workload)))

@@ -16,7 +16,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of, resume
-from lakegate.gate.delivery.delivery_objects import delete_object
+from lakegate.gate.delivery.clean_up import delete_object
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.paced_starts import start_waiting

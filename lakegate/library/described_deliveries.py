@@ -12,7 +12,6 @@ from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
     TERMINAL,
@@ -189,7 +188,7 @@ def account(dependencies: Dependencies, delivery: Delivery) -> Account:
         dependencies.places.landing,
         problem,
         first,
-        row_of(dependencies, replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
+        dependencies.workloads.find(replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
         bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
         _is_lost(dependencies, first.row if first else None),
     )

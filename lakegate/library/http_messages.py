@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl, quote
 from lakegate.base.errors import LakegateError
 from lakegate.base.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
 from lakegate.base.text import did_you_mean, listed
-from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
-from lakegate.gate.delivery.delivery_row import Workload
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -437,9 +436,9 @@ def found(
     """
     name = asked_for(request)
     is_id = IDENTIFIER.fullmatch(name) is not None
-    row = row_of(dependencies, name) if is_id else None
+    row = dependencies.workloads.find(name) if is_id else None
     if row is not None and row.joined:
-        row = row_of(dependencies, row.joined)
+        row = dependencies.workloads.find(row.joined)
     announced = _announced(dependencies, name) if is_id and (row is None or row.pin is None) else None
     there = row or announced
     source = announced or (row.pin if row else None)

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded, names
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
@@ -212,7 +211,7 @@ class AwsStack:
         """See `StackFacade`."""
         _refuse_contract(contract)
         before = named(self.working, name, LATEST)
-        already = row_of(self.working, replay_id(before.id))
+        already = self.working.workloads.find(replay_id(before.id))
         return form.of(self._decided(before, wanted), started=already is None)
 
     def contracts(
@@ -284,7 +283,7 @@ def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
     if row is None:
         raise InputError("it landed and was not taken in yet: there is nothing to replay (`lakegate status`)")
     if row.state is State.QUARANTINED:
-        return row_of(dependencies, replay_id(row.id))
+        return dependencies.workloads.find(replay_id(row.id))
     return None if row.state in END_STATES else row
 
 

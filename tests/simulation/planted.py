@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import builtins
 import dis
-import importlib
 import inspect
 import io
+import pkgutil
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 import yaml
@@ -26,7 +27,7 @@ class Planted:
 
     name: str
     where: str
-    """Module and function."""
+    """Module, class if it is a method, and function."""
     old: str
     new: str
     shown_by: str = ""
@@ -47,22 +48,30 @@ PLANTED = tuple(
 @contextmanager
 def planted(bug: Planted) -> Iterator[None]:
     """The real code with the bug in it; every reference to the function sees it, because only its code is exchanged."""
-    module, _, name = bug.where.rpartition(".")
-    function = vars(importlib.import_module(module))[name]
+    function = _function(pkgutil.resolve_name(bug.where))
+    name = function.__name__
     source = textwrap.dedent(inspect.getsource(function))
     assert bug.old in source, f"{bug.name}: the code has changed, adapt the planted bug"
     text = "from __future__ import annotations\n" + source.replace(bug.old, bug.new)
     namespace = dict(function.__globals__)
     exec(compile(text, f"<{bug.name}>", "exec"), namespace)  # noqa: S102 - the text is our own, from the table beside
-    loaded = {each.argval for each in dis.get_instructions(namespace[name]) if each.opname == "LOAD_GLOBAL"}
+    faulty = _function(namespace[name])
+    loaded = {each.argval for each in dis.get_instructions(faulty) if each.opname == "LOAD_GLOBAL"}
     unknown = loaded - namespace.keys() - vars(builtins).keys()
     assert not unknown, f"{bug.name}: a NameError is not a bug of the protocol: {unknown}"
     original = function.__code__
-    function.__code__ = namespace[name].__code__
+    function.__code__ = faulty.__code__
     try:
         yield
     finally:
         function.__code__ = original
+
+
+def _function(member: object) -> FunctionType:
+    """The function of a module, or behind a property that is cached."""
+    function = getattr(member, "func", member)
+    assert isinstance(function, FunctionType)
+    return function
 
 
 def failed_test(bug: Planted) -> str:

@@ -21,7 +21,6 @@ from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.gate.carry_out_decision import decide
 from lakegate.gate.datasets.dataset_names import datasets_fitting
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, named, recent
 from lakegate.gate.delivery.pin_contract import route_of
@@ -175,7 +174,7 @@ def _is_due(dependencies: Dependencies, row: Workload, contract: str) -> bool:
     """Whether a failed or rejected delivery was not replayed, and is no replay that the same version would reject again."""
     if row.state is not State.QUARANTINED:
         return True
-    if row_of(dependencies, replay_id(row.id)) is not None:
+    if dependencies.workloads.find(replay_id(row.id)) is not None:
         return False
     if not row.replay_of or row.pin is None:
         return not row.replay_of

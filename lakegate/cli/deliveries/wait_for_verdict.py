@@ -9,7 +9,6 @@ from enum import IntEnum
 
 from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import delivery_in_words
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
@@ -44,7 +43,7 @@ class Waited:
 
     def look(self, dependencies: Dependencies) -> None:
         """Read the state as it is now."""
-        row = row_of(dependencies, self.workload)
+        row = dependencies.workloads.find(self.workload)
         self.state, self.standing = row.state if row else None, standing(row)
         spent = time.monotonic() - self.began
         if self.verdict is None and self.state in DECIDED:
@@ -54,7 +53,7 @@ class Waited:
 
     def account(self, dependencies: Dependencies) -> Account:
         """Everything about it, as it is now."""
-        if row_of(dependencies, self.workload) is None:
+        if dependencies.workloads.find(self.workload) is None:
             return account(dependencies, Delivery(self.workload, self.key, self.size, None))
         return account(dependencies, named(dependencies, self.workload, 0))
 

@@ -24,8 +24,7 @@ from lakegate.features.announcements.data_summary import SummaryRefusal, kept, s
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.gate.datasets.dataset_lines import strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement
-from lakegate.gate.delivery.delivery_objects import IDENTIFIER
-from lakegate.gate.delivery.delivery_row import Workload, workload_row
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, workload_row
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies

@@ -514,7 +514,7 @@ STEPS: Final[Sequence[AccountStep]] = (
     AccountStep(
         f"{SLICES} slices of one dataset at once by the judge function",
         "Lambda takes no sequence of deliveries for a loop",
-        "`OVERTAKEN_AT_ONCE` of `lakegate/gate/delivery/attempts.py` is too high",
+        "`OVERTAKEN_AT_ONCE` of `lakegate/gate/delivery/submit_run.py` is too high",
         4,
         0.1,
         _slices,

@@ -18,10 +18,10 @@ from lakegate.base.text import listed
 from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedStack, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
-from lakegate.gate.delivery.delivery_objects import data_of, row_of
 from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
+from lakegate.gate.delivery.find_landed_data import data_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies, Timing
@@ -180,7 +180,7 @@ def stuck(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for version in filter(examined.dependencies.may_deliver, islice(landed, ROWS)):
         identity = workload_id(version.bucket, version.key, version.version)
         try:
-            row = row_of(examined.dependencies, identity)
+            row = examined.dependencies.workloads.find(identity)
         except UnreadableItem as refused:
             yield unreadable(refused)
             continue

@@ -33,7 +33,6 @@ from lakegate.engine.read.open_delivery import open_source
 from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
 from lakegate.features.erasure.erasure import Erasing, Staged
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
 from lakegate.gate.delivery.find_deliveries import ALWAYS, NO_VERDICT, SEARCHED_ROWS, Wanted, recent
 from lakegate.gate.delivery.protocol import State
@@ -371,7 +370,7 @@ def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str
     """Deliveries of the line whose data an erasure does not reach yet, each with its state."""
     wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({chain}))
     known = {each.id: each.row.state for each in recent(dependencies, SEARCHED_ROWS, wanted) if each.row}
-    rows = (row_of(dependencies, each) for each in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
+    rows = (dependencies.workloads.find(each) for each in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
     known |= {row.id: row.state for row in rows if row and row.pin and row.pin.chain == chain}
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
@@ -381,7 +380,7 @@ def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasure
     try:
         return dependencies.objects.head(Address(dependencies.places.lake, each.key, each.version))
     except NotFound:
-        row = row_of(dependencies, replay_id(block.workload))
+        row = dependencies.workloads.find(replay_id(block.workload))
         if row is not None and row.state in TERMINAL:
             return None
         until = stored_objects.kept_until(dependencies, block, each.key, erasures)
@@ -393,7 +392,7 @@ def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasure
 def _hits(
     dependencies: Dependencies, block: Block, found: ObjectVersion, keys: tuple[Key, ...], target: Path
 ) -> Iterator[Hit]:
-    row = row_of(dependencies, replay_id(block.workload))
+    row = dependencies.workloads.find(replay_id(block.workload))
     if row is not None and row.state not in ENDED:
         raise InputError("it is being judged again: repeat the command when that has ended")
     if not block.plan:

@@ -24,7 +24,7 @@ from lakegate.features.external_validators.registered_validators import (
     validators_of,
 )
 from lakegate.features.external_validators.validator_client import ExternalValidation, services
-from lakegate.gate.delivery.attempts import Companion, Lost
+from lakegate.gate.delivery.decide_verdict import Companion, Lost
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies

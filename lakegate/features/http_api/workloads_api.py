@@ -13,8 +13,7 @@ from lakegate.base.json_codec import encode
 from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
-from lakegate.gate.delivery.delivery_objects import IDENTIFIER, row_of
-from lakegate.gate.delivery.delivery_row import Workload, replay_id
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
@@ -157,7 +156,7 @@ def _summary(
 def _announced_id(dependencies: Dependencies, row: Workload) -> str:
     """The id under which a workload was announced; its own, if it was not."""
     *_, folder, _name = ("", *(row.landed or row.source).key.split("/"))
-    link = row_of(dependencies, folder) if IDENTIFIER.fullmatch(folder) else None
+    link = dependencies.workloads.find(folder) if IDENTIFIER.fullmatch(folder) else None
     return folder if link is not None and link.joined == row.id else row.id
 
 
@@ -187,7 +186,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
         status = body["status"]
         detail = refusal or f"A workload that is `{status}` has no transition `{wanted.transition}`."
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
-    begins = row.state is not State.QUARANTINED or row_of(dependencies, replay_id(row.id)) is None
+    begins = row.state is not State.QUARANTINED or dependencies.workloads.find(replay_id(row.id)) is None
     steps = carry_out(dependencies.without_lease(), row.id, _usable(dependencies, request, wanted))
     after = run(steps, dependencies.clock)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")

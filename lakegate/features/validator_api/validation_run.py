@@ -25,10 +25,8 @@ from lakegate.contract.field_paths import column_name, path_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.features.validator_api.wanted_validation import ValidationRule
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.attempt_request import plan_uri
-from lakegate.gate.delivery.delivery_objects import IDENTIFIER, described, row_of
-from lakegate.gate.delivery.delivery_row import SourceObject, Workload
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.submit_run import invoke_judge
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -264,9 +262,9 @@ def data_at(dependencies: Dependencies, path: str, allows: Callable[[str], bool]
 def _of_workload(
     dependencies: Dependencies, workload: str, allows: Callable[[str], bool]
 ) -> tuple[str, str, tuple[SourceObject, ...]]:
-    row = row_of(dependencies, workload)
+    row = dependencies.workloads.find(workload)
     if row is not None and row.joined:
-        row = row_of(dependencies, row.joined)
+        row = dependencies.workloads.find(row.joined)
     if row is None or row.pin is None or not row.pin.plan or not allows(row.pin.contract):
         raise NoSuchData
     return row.pin.contract, row.pin.plan, _of_row(dependencies, row)
@@ -276,7 +274,7 @@ def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ..
     """The objects of a delivery: in the lake once it is finished, before that what landed; no slices."""
     share = SHARES.get(row.state)
     if share is None:
-        return delivery_objects.landed(DeliveryTurn(dependencies, row)).parts
+        return DeliveryTurn(dependencies, row).landed.parts
     beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
     return _listed(
         dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pinned, row.id, beside)
@@ -305,7 +303,7 @@ def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[Sourc
     listed = tuple(islice(every_version(dependencies.objects, bucket, prefix), MOST_VERSIONS + 1))
     if len(listed) > MOST_VERSIONS:
         raise InputError("there are too many objects: name one of them")
-    return tuple(described(each) for each in listed if each.current)
+    return tuple(SourceObject.of(each) for each in listed if each.current)
 
 
 # ---- DCM's Validator API ----

@@ -11,7 +11,6 @@ from lakegate.base.timestamps import moment
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
-from lakegate.gate.delivery.delivery_objects import row_of
 from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
@@ -50,7 +49,7 @@ def is_waivable(dependencies: Dependencies, row: Workload) -> bool:
     """Whether a delivery is rejected for reasons that a waiver is for, and was not replayed; a waiver may be repeated."""
     if row.state is not State.QUARANTINED:
         return False
-    after = row_of(dependencies, replay_id(row.id))
+    after = dependencies.workloads.find(replay_id(row.id))
     return not excluded(row) if after is None else after.waiver is not None
 
 
@@ -74,7 +73,7 @@ def waive(dependencies: Dependencies, workload: str, wanted: WantedWaiver) -> St
     too long, and for a time that is past or too far ahead.
     """
     row = named_row(dependencies, workload)
-    current = row_of(dependencies, replay_id(row.id))
+    current = dependencies.workloads.find(replay_id(row.id))
     if current is None:
         reason, expires = wanted.reason.strip(), moment(wanted.end)
         _usable(dependencies, row, reason, wanted.end)

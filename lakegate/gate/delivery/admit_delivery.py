@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,11 +14,10 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.lifecycle import refusal, replacement, warned
-from lakegate.gate.delivery import delivery_objects, delivery_row
-from lakegate.gate.delivery.attempts import measured_row
-from lakegate.gate.delivery.delivery_objects import address, data_of, described, duplicate, of_the_source
-from lakegate.gate.delivery.delivery_row import Decision, SourceObject
+from lakegate.gate.delivery import delivery_row
+from lakegate.gate.delivery.delivery_row import IDENTIFYING, Decision, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import Terms
+from lakegate.gate.delivery.find_landed_data import data_of, of_the_source
 from lakegate.gate.delivery.pin_contract import with_references
 from lakegate.gate.delivery.protocol import Outcome
 from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation
@@ -38,18 +38,18 @@ def refused_object(turn: DeliveryTurn, data: ObjectVersion) -> tuple[str, ...]:
     if refused := refused_by_pin(turn):
         return refused
     if turn.row.waiver is not None:
-        return duplicate(turn, described(data))
+        return duplicate(turn, SourceObject.of(data))
     terms = turn.terms
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
     plan = turn.plan
     key = (turn.row.landed or turn.row.source).key
-    return refusals(plan, data.size, first, key) + duplicate(turn, described(data))
+    return refusals(plan, data.size, first, key) + duplicate(turn, SourceObject.of(data))
 
 
 def refused_parts(turn: DeliveryTurn) -> tuple[str, ...]:
     """The reasons to reject a delivery of parts unread. Raises NotFound where nothing is left of them."""
-    listed = delivery_objects.landed(turn)
+    listed = turn.landed
     data = [_data(turn, number, part) for number, part in enumerate(listed.parts)]
     if listed.parts and not (all if turn.row.waiver else any)(data):
         raise NotFound
@@ -63,7 +63,7 @@ def refused_parts(turn: DeliveryTurn) -> tuple[str, ...]:
         return tuple(reasons[:MAX_REASONS_OF_REFUSAL])
     for number, (part, where) in enumerate(zip(listed.parts, data, strict=True), 1):
         place = f"part {number:,} of {len(listed.parts):,}"
-        if delivery_objects.owner(turn.gate, part) not in {None, turn.row.id} and part.bucket != turn.gate.places.lake:
+        if turn.owner_of(part) not in {None, turn.row.id} and part.bucket != turn.gate.places.lake:
             return (TAKEN,)
         key = "" if turn.row.landed else part.key  # of a replay, the quarantined copies have other names
         reasons += _of_part(turn, where, place, key)
@@ -108,7 +108,7 @@ def _of_part(turn: DeliveryTurn, where: SourceObject | None, place: str, key: st
     if where is None:
         return [f"file/parts: {place} {DELETED}"]
     with of_the_source():
-        first = turn.gate.objects.read(address(where), 0, FIRST_BYTES)
+        first = turn.gate.objects.read(where.address, 0, FIRST_BYTES)
     if not where.size:
         return []
     return [f"{reason} ({place})" for reason in refusals(turn.plan, where.size, first, key)]
@@ -118,15 +118,15 @@ def _data(turn: DeliveryTurn, number: int, part: SourceObject) -> SourceObject |
     """The version, or its staged copy; None: there are no bytes left."""
     try:
         with of_the_source():
-            return described(turn.gate.objects.head(address(part)))
+            return SourceObject.of(turn.gate.objects.head(part.address))
     except NotFound:
         pass
     suffix = turn.terms.suffix
     staged = Address(turn.gate.places.lake, lake_layout.staging_key(turn.row.id, suffix, number))
-    earlier = delivery_objects.staged(turn)[number : number + 1]
-    for copy in (staged, *map(address, earlier)):
+    earlier = turn.copies[number : number + 1]
+    for copy in (staged, *(other.address for other in earlier)):
         with suppress(NotFound):
-            return described(turn.gate.objects.head(copy))
+            return SourceObject.of(turn.gate.objects.head(copy))
     return None
 
 
@@ -147,7 +147,7 @@ def observe_pinned(turn: DeliveryTurn) -> Observation | None:
 
 def _decision_on_waived(turn: DeliveryTurn) -> Decision:
     """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
-    waiver, pin, rejected = turn.waiver, turn.pin, turn.moved(measured_row(turn))
+    waiver, pin, rejected = turn.waiver, turn.pin, turn.measured
     rejection = rejected.decision
     reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
     if waiver.has_expired(pin.judging_time):
@@ -169,3 +169,21 @@ def _refused(turn: DeliveryTurn) -> tuple[str, ...]:
             with suppress(NotFound):
                 return refused_object(turn, data)
     raise NotFound
+
+
+# ---- Repeated content ----
+
+
+def content(workload: Workload, data: SourceObject) -> str:
+    """The identity of content within a dataset; empty where no checksum identifies it."""
+    if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
+        return ""
+    return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
+
+
+def duplicate(turn: DeliveryTurn, data: SourceObject) -> tuple[str, ...]:
+    """The reason to refuse content that another delivery of the line brought before; none: it is new, or may be repeated."""
+    claim = content(turn.row, data)
+    if not claim or turn.terms.duplicates:
+        return ()
+    return () if turn.gate.agenda.owner(claim) in {None, turn.row.id} else ("duplicate-content",)

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
 from lakegate.base.extension_points import registered
 from lakegate.gate.delivery.admit_delivery import observe_pinned
-from lakegate.gate.delivery.attempts import fail, keep, result_of, revive, uncounted, vanish
 from lakegate.gate.delivery.clean_up import tidy
 from lakegate.gate.delivery.decide_verdict import (
     answer,
@@ -18,18 +17,20 @@ from lakegate.gate.delivery.decide_verdict import (
     decide,
     decision_of_answer,
     decision_of_silence,
+    keep,
     observe_validating,
+    result_of,
     schedule,
 )
-from lakegate.gate.delivery.delivery_objects import UnreadableSource
-from lakegate.gate.delivery.delivery_row import TERMINAL, Workload
-from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version
+from lakegate.gate.delivery.delivery_row import IDENTIFIER, TERMINAL, Workload
+from lakegate.gate.delivery.find_landed_data import UnreadableSource
+from lakegate.gate.delivery.pin_contract import hold, observe_held, observe_received, pin_version, revive, vanish
 from lakegate.gate.delivery.protocol import PUSH, Bound, Outcome, State
 from lakegate.gate.delivery.publish_data import observe_decided, publish, settle
 from lakegate.gate.delivery.stage_data import stage
-from lakegate.gate.delivery.submit_run import observe_submitting, prepare_run, start_run
+from lakegate.gate.delivery.submit_run import fail, observe_submitting, prepare_run, start_run, uncounted
 from lakegate.gate.delivery.transition import Act, DeliveryTurn, Observation, Observer, OutcomeChanged
-from lakegate.gate.dependencies import IDENTITY, Dependencies
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guarded, perform
 from lakegate.gate.ports import names_invocation
 
@@ -251,7 +252,7 @@ def completion(dependencies: Dependencies, run: str) -> Steps[str | None]:
 def _of_features(dependencies: Dependencies, run: str, lost: int = 0) -> Steps[str | None]:
     """Carry on what a feature has started; nothing for a run of somebody else's in the same application."""
     metric = None
-    ends: Iterator[EndOfRun] = registered("run ends") if IDENTITY.fullmatch(run) else iter(())
+    ends: Iterator[EndOfRun] = registered("run ends") if IDENTIFIER.fullmatch(run) else iter(())
     for each in ends:
         metric = (yield from each(dependencies, run, lost)) or metric
     return metric

@@ -9,7 +9,6 @@ from lakegate.base.extension_points import loaded
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
-from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -84,7 +83,7 @@ def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
         plan_uri=plan_uri(turn.gate, pin.plan),
         plan_digest=pin.plan,
         source_version=turn.row.source.version,
-        parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in delivery_objects.staged(turn)),
+        parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in turn.copies),
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(turn.row.id, attempt, batch)}",
         references=tuple(referred_data(turn.gate, each) for each in pin.references),

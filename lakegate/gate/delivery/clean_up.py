@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from lakegate.base.errors import ConditionFailed, PortError
+from lakegate.base.errors import AccessDenied, ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
-from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Workload, archived_bytes
 from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, result_of
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.publish_data import completing
 from lakegate.gate.delivery.transition import DeliveryTurn, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -66,7 +66,7 @@ def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
         return _unmeasured(turn.decision, [("Files", delivery.key), *_contract(row), *facts], past)
     from lakegate.gate.delivery.decide_verdict import reported  # noqa: PLC0415 - likewise
 
-    files = tuple(each.key for each in delivery_objects.landed(turn).parts) if row.parts else (delivery.key,)
+    files = tuple(each.key for each in turn.landed.parts) if row.parts else (delivery.key,)
     report = reported(turn.plan, result, row, files)
     return render(report, facts, past, [each for each in reasons if is_of_gate(each)])
 
@@ -160,12 +160,12 @@ def tidy(turn: DeliveryTurn) -> Steps[Workload]:
         return turn.row
     if turn.row.state is State.PUBLISHED or _ends_segment(turn):
         yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
-    yield from delivery_objects.delete(turn)
-    for each in delivery_objects.staged(turn):
+    yield from delete_source(turn)
+    for each in turn.copies:
         staged = Address(each.bucket, each.key)
-        yield from delivery_objects.delete_object(turn.gate, Effect.DELETE_STAGING, staged)
+        yield from delete_object(turn.gate, Effect.DELETE_STAGING, staged)
     for share in _shares(turn):
-        yield from delivery_objects.delete_object(turn.gate, Effect.DELETE_STAGING, share)
+        yield from delete_object(turn.gate, Effect.DELETE_STAGING, share)
     yield from write(turn)
     closed = turn.row._replace(due_at=None, request="")
     row = Address(turn.gate.places.lake, lake_layout.row_key(turn.row.id))
@@ -197,3 +197,19 @@ def _shares(turn: DeliveryTurn) -> tuple[Address, ...]:
         return ()
     stored = versions_of(turn.gate, f"{lake_layout.batch_prefix(turn.row.batch)}{turn.row.id}/")
     return tuple(Address(each.bucket, each.key) for each in stored if each.current and _SHARE.search(each.key))
+
+
+def delete_source(turn: DeliveryTurn) -> Steps[None]:
+    """Delete the judged versions by their ids: the parts, then the object that completed them."""
+    for part in [part for part in turn.landed.parts if turn.owns(part)]:
+        yield from delete_object(turn.gate, Effect.DELETE_SOURCE, part.address)
+    if (last := completing(turn.row)) is not None:
+        yield from delete_object(turn.gate, Effect.DELETE_SOURCE, last.address)
+
+
+def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> Steps[None]:
+    """Delete what is not needed any more. Where that is denied it stays, and its delivery goes on: the verdict stands."""
+    try:
+        yield from perform(effect, dependencies.objects.delete, at)
+    except AccessDenied:
+        dependencies.undeletable.add(at.bucket)

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from lakegate.base.errors import ConditionFailed, InputError, LakegateError
+from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound
 from lakegate.base.extension_points import registered
 from lakegate.contract.delivery_policy import Mode
+from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import warned
-from lakegate.gate.delivery import delivery_objects
+from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
-from lakegate.gate.delivery.attempts import (
-    Lost,
-    cause_of_run,
-    companion_of,
-    described_run,
-    merged_result,
-    result_of,
-    spent,
-)
-from lakegate.gate.delivery.delivery_objects import content
-from lakegate.gate.delivery.delivery_row import Decision, Enforced, FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import CAUSES, Decision, Enforced, FailureCause, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
+from lakegate.gate.delivery.stage_data import claim_parts
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
-from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.event_bodies import message
 from lakegate.gate.ledger.stored_objects import versions_of
-from lakegate.gate.ports import names_invocation
+from lakegate.gate.ports import Address, JobRun, JobState, names_invocation
 from lakegate.plan.billed_cost import BilledCost, cost_of_job
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
@@ -59,14 +52,14 @@ def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
     accepted = decision.verdict in ACCEPTING
     is_refusal = turn.row.state is State.PINNED and not accepted
     if is_refusal and turn.row.parts is not None:
-        yield from delivery_objects.join(turn)
+        yield from claim_parts(turn)
     data = turn.row.staged or turn.row.parts or turn.row.source
     after = turn.row._replace(
         state=to,
         decision=decision,
         candidate=None,
         answer=observed.answer or turn.row.answer,
-        cost=spent(turn.row, observed),
+        cost=turn.spent(observed),
         due_at=turn.lease_end,
     )
     effect = Effect.REFUSE if is_refusal else Effect.DECIDE
@@ -108,7 +101,7 @@ def ask(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]
     """Keep what was judged until a person has answered, or the time for an answer is over; a message asks for it."""
     end = _end(turn)
     after = turn.row._replace(
-        state=to, candidate=observed.decision, cost=spent(turn.row, observed), deadline=end, due_at=end
+        state=to, candidate=observed.decision, cost=turn.spent(observed), deadline=end, due_at=end
     )
     return (yield from move(turn, Effect.ASK, after, message=message(turn.gate, after)))
 
@@ -117,15 +110,13 @@ def schedule(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Work
     """Keep what was judged, or approved, until its time has come, which follows from when it was approved."""
     began = datetime.fromisoformat(turn.answer.at) if turn.row.answer else turn.now
     at = turn.terms.workflow.date_after(began)
-    after = turn.row._replace(
-        state=to, candidate=observed.decision, cost=spent(turn.row, observed), deadline=at, due_at=at
-    )
+    after = turn.row._replace(state=to, candidate=observed.decision, cost=turn.spent(observed), deadline=at, due_at=at)
     return (yield from move(turn, Effect.SCHEDULE, after))
 
 
 def _end(turn: DeliveryTurn) -> datetime:
     """The end of the time to decide: by the workflow, but so that what is approved is published before staged copies expire."""
-    copies = delivery_objects.staged(turn)
+    copies = turn.copies
     folder = copies[0].key.rpartition("/")[0]
     written = [each.modified for each in versions_of(turn.gate, f"{folder}/") if each.current]
     workflow = turn.terms.workflow
@@ -148,6 +139,108 @@ def decision_of_answer(turn: DeliveryTurn) -> Decision:
 def decision_of_silence(turn: DeliveryTurn) -> Decision:
     """The decision when nobody has answered in time."""
     return _rejected(turn.candidate, APPROVAL_EXPIRED)
+
+
+# ---- Failures of a run ----
+
+
+SHORTEST_QUEUE_TIMEOUT = timedelta(minutes=15)
+"""Of EMR Serverless. Its documentation leaves open whether a run ends FAILED or CANCELLED when its time in the queue is over."""
+ENDLESS = frozenset({JobState.RUNNING, JobState.INVOKED})
+"""States in which a run may still answer, until its deadline."""
+
+
+def described_run(turn: DeliveryTurn) -> JobRun | None:
+    """The run of the current attempt; None where it is not known."""
+    try:
+        return turn.gate.jobs.describe(turn.row.run)
+    except NotFound:
+        return None
+
+
+def cause_of_run(turn: DeliveryTurn, run: JobRun | None) -> FailureCause | None:
+    """The reason why the run will write no result; None: it may. Time in the queue counts as none: a burst hangs no job."""
+    if run is None:
+        return FailureCause.NO_RESULT
+    in_time = turn.row.deadline is None or turn.now < turn.row.deadline + run.queued
+    if run.state is JobState.QUEUED or (run.state in ENDLESS and in_time):
+        return None
+    return FailureCause.NOT_STARTED if _only_waited(run) else CAUSES[run.state]
+
+
+def _only_waited(run: JobRun) -> bool:
+    """Whether a run ended, or has to be ended, without having begun; one that FAILED at once had another reason."""
+    return not run.started and (run.state is not JobState.FAILED or run.queued >= SHORTEST_QUEUE_TIMEOUT)
+
+
+def result_of(turn: DeliveryTurn) -> bytes | None:
+    """The result of the current attempt, if there is one."""
+    prefix = lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)
+    try:
+        return turn.gate.objects.read(Address(turn.gate.places.lake, f"{prefix}/result.json"))
+    except NotFound:
+        return None
+
+
+# ---- Results of companions, merged before the verdict ----
+# The merged document is written only if it is absent. Everybody computes the verdict from it, whatever others report later, and
+# its digest is part of the decision.
+
+
+class Companion(NamedTuple):
+    """Measurements of a feature beside a run (extension point `attempt companions`); a plan has one at most."""
+
+    start: Callable[[DeliveryTurn], Steps[None]]
+    """Called before the run starts, and again after a crash. Raises Lost, and ConcurrentUpdate where the caller may not."""
+    merged: Callable[[DeliveryTurn, bytes], bytes | None]
+    """The result of the run with what the others measured; None: they have not all reported. Raises as `start`."""
+    limit: timedelta
+    """The time for which the others may work, and read their data."""
+
+
+class Lost(LakegateError):  # noqa: N818 - the name is what happened
+    """Others will not measure the delivery in this attempt."""
+
+    def __init__(self, cause: FailureCause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def companion_of(turn: DeliveryTurn) -> Companion | None:
+    """The companion of a run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
+    if not turn.terms.has_companion:
+        return None
+    found: Companion | None = next(registered("attempt companions"), None)
+    if found is None:
+        raise Lost(FailureCause.NO_VALIDATOR)
+    return found
+
+
+def merged_result(turn: DeliveryTurn) -> bytes | None:
+    """The merged result that was kept for the current attempt; None before."""
+    try:
+        return turn.gate.objects.read(_merged_address(turn))
+    except NotFound:
+        return None
+
+
+def keep(turn: DeliveryTurn, body: bytes) -> Steps[None]:
+    """Keep a merged result, unless one is kept: that one counts, whichever worker wrote it."""
+    with suppress(ConditionFailed):
+        yield from perform(Effect.KEEP_ANSWERS, turn.gate.objects.put, _merged_address(turn), body, absent=True)
+
+
+def _merged_address(turn: DeliveryTurn) -> Address:
+    return Address(turn.gate.places.lake, lake_layout.answers_key(turn.row.id, turn.row.attempt))
+
+
+def measured_result(turn: DeliveryTurn) -> bytes:
+    """The merged result of the last attempt, if one was kept, else that of its run. Raises NotFound."""
+    merged = merged_result(turn) if turn.terms.has_companion else None
+    if merged is not None:
+        return merged
+    prefix = lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)
+    return turn.gate.objects.read(Address(turn.gate.places.lake, f"{prefix}/result.json"))
 
 
 # ---- The decision on a `result.json`, imported with the first result ----

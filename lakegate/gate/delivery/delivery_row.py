@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -16,7 +17,7 @@ from lakegate.base.timestamps import instant_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
-from lakegate.gate.ports import JobState
+from lakegate.gate.ports import Address, JobState, ObjectVersion
 from lakegate.gate.table import UNREADABLE, Row, RowKey, StoredRecord, due_at, instant, unreadable, workloads_key
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.verdict.verdict import BrokenRule, Counts
@@ -140,6 +141,16 @@ class SourceObject:
     size: int = 0
     """Bytes."""
     checksum: str = ""
+
+    @classmethod
+    def of(cls, version: ObjectVersion) -> SourceObject:
+        """One version as the store describes it."""
+        return cls(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+
+    @property
+    def address(self) -> Address:
+        """The address of the version."""
+        return Address(self.bucket, self.key, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +357,10 @@ class Workload(NamedTuple):
         return part
 
 
+IDENTIFIER: Final = re.compile("[0-9a-f]{64}", re.ASCII)
+"""Of workloads and announcements."""
+
+
 def workload_id(bucket: str, key: str, version: str) -> str:
     """The id of the delivery: the same for every event about one version."""
     return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
@@ -371,6 +386,12 @@ class PartList(NamedTuple):
 
     parts: tuple[SourceObject, ...]
     problems: tuple[str, ...] = ()
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> PartList:
+        """The list of its stored form."""
+        document = json.loads(body)
+        return cls(tuple(SourceObject(**part) for part in document["parts"]), tuple(document["problems"]))
 
     def to_bytes(self) -> bytes:
         """The stored form."""

@@ -16,9 +16,8 @@ from lakegate.base.errors import AccessDenied, InputError, NotFound, UnreadableI
 from lakegate.base.text import counted, did_you_mean, listed
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
-from lakegate.gate.delivery.attempts import measured_result, measured_row
-from lakegate.gate.delivery.decide_verdict import reported
-from lakegate.gate.delivery.delivery_objects import content, row_of
+from lakegate.gate.delivery.admit_delivery import content
+from lakegate.gate.delivery.decide_verdict import measured_result, reported
 from lakegate.gate.delivery.delivery_row import TERMINAL, SourceObject, Workload, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -123,7 +122,7 @@ def first_of_content(turn: DeliveryTurn) -> Delivery | None:
         owner = turn.gate.agenda.owner(claim) if claim else None
     except AccessDenied:
         return None
-    claimed = row_of(turn.gate, owner) if owner else None
+    claimed = turn.gate.workloads.find(owner) if owner else None
     return delivery_of(claimed) if claimed else None
 
 
@@ -132,11 +131,11 @@ def result_of(turn: DeliveryTurn) -> bytes | None:
 
     Raises Alarm where it is not the one that was decided on.
     """
-    of = measured_row(turn)
-    if not of.attempt or (turn.row.decision is not None and not turn.decision.result):
+    of = turn.measured
+    if not of.row.attempt or (turn.row.decision is not None and not turn.decision.result):
         return None
     try:
-        body = measured_result(turn.moved(of))
+        body = measured_result(of)
     except NotFound:
         return None
     if turn.row.decision is not None and hashlib.sha256(body).hexdigest() != turn.decision.result:
@@ -147,7 +146,7 @@ def result_of(turn: DeliveryTurn) -> bytes | None:
 def readable_row(dependencies: Dependencies, workload: str) -> Workload | None:
     """The row of a workload; None also where it cannot be read, which is reported (`Dependencies.left_out`)."""
     try:
-        return row_of(dependencies, workload)
+        return dependencies.workloads.find(workload)
     except UnreadableItem as refused:
         dependencies.left_out.append(refused)
         return None
@@ -339,7 +338,7 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
         )
     if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
         for version in every_version(dependencies.objects, landing, key, PAGES):
-            row_of(dependencies, workload_id(landing, version.key, version.version))
+            dependencies.workloads.find(workload_id(landing, version.key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
     raise InputError(
         f"none of the latest {counted(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
@@ -381,7 +380,7 @@ def _landed(dependencies: Dependencies, limit: int, prefix: str | None = None) -
         identity = workload_id(version.bucket, version.key, version.version)
         try:
             row = dependencies.workloads.claimed(identity)
-            row = row_of(dependencies, row.joined) if row and row.joined else row
+            row = dependencies.workloads.find(row.joined) if row and row.joined else row
         except UnreadableItem as refused:
             dependencies.left_out.append(refused)
             continue
@@ -441,7 +440,7 @@ def _original(dependencies: Dependencies, delivery: Delivery) -> Delivery:
 
 
 def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
-    row = row_of(dependencies, identity)
+    row = dependencies.workloads.find(identity)
     if row is None:
         rows: AnnouncedWorkloads | None = dependencies.rows("announcements")
         with suppress(AccessDenied):  # owners of contracts read those of theirs over the API

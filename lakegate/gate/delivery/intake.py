@@ -11,9 +11,9 @@ from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.extension_points import registered
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_objects import is_unfinished, row_of
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
 from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.delivery.find_landed_data import is_unfinished
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
@@ -52,7 +52,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
     if not dependencies.may_deliver(version) or (ignored and name_of(version.key) not in COMPLETED_BY.values()):
         return
     identity = workload_id(version.bucket, version.key, version.version)
-    if dependencies.workloads.claimed(identity) or (is_deleted and row_of(dependencies, identity)):
+    if dependencies.workloads.claimed(identity) or (is_deleted and dependencies.workloads.find(identity)):
         return
     if version.version == "null" and not ignored:
         raise InputError("the landing bucket is not versioned: a version that can change cannot be judged")
@@ -117,7 +117,7 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     kept = dependencies.agenda.cursor(cursor) or ""
     known = int(kept) if kept.isdecimal() else 0
     number = known
-    while row := row_of(dependencies, workload_id(version.bucket, folder, _quiet(begun, number))):
+    while row := dependencies.workloads.find(workload_id(version.bucket, folder, _quiet(begun, number))):
         if row.state in {State.RECEIVED, State.HELD, State.PINNED}:
             return  # it is still open, or has not claimed its parts yet
         number += 1
@@ -152,6 +152,6 @@ def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) ->
 
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
-    source = SourceObject(version.bucket, version.key, version.version, version.etag, version.size, version.checksum)
+    source = SourceObject.of(version)
     due = dependencies.clock.now() + dependencies.timing.lease
     return Workload(identity, source, State.RECEIVED, due, tries=1)  # who claims it takes it

@@ -12,14 +12,15 @@ from lakegate.contract.contract_model import parts_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
-from lakegate.gate.delivery import delivery_objects
-from lakegate.gate.delivery.delivery_objects import collected, data_of, described
-from lakegate.gate.delivery.delivery_row import Pin, Referred, Workload
+from lakegate.gate.delivery.delivery_row import Pin, Referred, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED, terms_of
+from lakegate.gate.delivery.find_landed_data import collected, data_of, write_parts
 from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import VANISHED, DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps
+from lakegate.gate.event_bodies import message
 from lakegate.gate.registry.contract_owners import are_named
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import candidates, covering, leading
@@ -107,8 +108,8 @@ def observe_received(turn: DeliveryTurn) -> Observation | None:
     modified = modified_at(turn, data.modified)
     pin = pin_of(turn.gate, route, data.modified.date().isoformat(), modified)
     is_landed = (data.bucket, data.key) == (turn.row.source.bucket, turn.row.source.key)
-    source = described(data) if is_landed and turn.row.staged is None else turn.row.source
-    copy = None if is_landed or turn.row.staged else described(data)
+    source = SourceObject.of(data) if is_landed and turn.row.staged is None else turn.row.source
+    copy = None if is_landed or turn.row.staged else SourceObject.of(data)
     arrived = turn.now if turn.row.replay_of else data.modified
     return Observation(Outcome.ROUTED, source=source, copy=copy, pin=pin, arrived=arrived)
 
@@ -151,7 +152,7 @@ def pinned_row(turn: DeliveryTurn, observed: Observation) -> Steps[Workload]:
     """The row with what was delivered, and its pin; the list of parts is written, the row is not."""
     listed = turn.row.parts
     if observed.parts is not None:
-        listed = yield from delivery_objects.written(turn.gate, turn.row.id, observed.parts)
+        listed = yield from write_parts(turn.gate, turn.row.id, observed.parts)
     staged = observed.copy or turn.row.staged
     return turn.row._replace(source=turn.required(observed.source), parts=listed, staged=staged, pin=observed.pin)
 
@@ -163,3 +164,25 @@ def hold(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload
         return (yield from move(turn, Effect.HOLD, after))
     except ConditionFailed:
         return turn.row
+
+
+def vanish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Workload]:
+    """End a delivery as GONE: its landed version is not there."""
+    after = turn.row._replace(state=to, due_at=None)
+    return (yield from move(turn, Effect.VANISH, after, message=message(turn.gate, after)))
+
+
+def revive(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
+    """Begin another round of attempts of a delivery that FAILED.
+
+    It may have failed while another worker copied it: that copy is all that is left where the landed version is deleted.
+    """
+    due = turn.lease_end
+    after = turn.row._replace(
+        state=to, pin=None, request="", run="", batch="", not_before=None, deadline=None, due_at=due
+    )
+    if turn.row.pin is not None and turn.row.staged is None and turn.row.parts is None:
+        after = after._replace(unnamed_copy=staging_key(turn))
+    if turn.row.waiver is None:
+        after = after._replace(chosen=observed.chosen)
+    return (yield from move(turn, Effect.REVIVE, after))

@@ -13,10 +13,8 @@ from lakegate.base.extension_points import registered
 from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
-from lakegate.gate.delivery import delivery_objects
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
-from lakegate.gate.delivery.attempts import measured_result, measured_row
-from lakegate.gate.delivery.delivery_objects import address
+from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, is_same_write, move
@@ -69,7 +67,7 @@ def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tup
     share = "accepted" if to is State.PUBLISHED else "quarantine"
     suffix = turn.terms.suffix
     copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(turn)]
-    last = delivery_objects.completing(turn.row)
+    last = completing(turn.row)
     if last is not None and turn.row.decision is not None and not turn.decision.staged:
         copies.append(((last,), name_of(last.key)))
     return written + tuple(
@@ -79,13 +77,16 @@ def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tup
 
 def _sources(turn: DeliveryTurn) -> Iterator[tuple[int, tuple[SourceObject, ...]]]:
     """Of each object its place, the bytes that were judged, and the other copy: versions never change, so either will do."""
-    landed = delivery_objects.landed(turn).parts
-    copies = delivery_objects.staged(turn)
-    is_own = delivery_objects.owned(turn, landed)
-    for number, source in enumerate(landed):
-        both = (source, *copies[number : number + 1])
-        if is_own[number]:
+    for number, source in enumerate(turn.landed.parts):
+        both = (source, *turn.copies[number : number + 1])
+        if turn.owns(source):
             yield number, both[::-1] if turn.decision.staged else both
+
+
+def completing(workload: Workload) -> SourceObject | None:
+    """The object that completed a delivery of parts; None where none did."""
+    is_object = workload.parts is not None and not workload.replay_of and not workload.source.key.endswith("/")
+    return workload.source if is_object else None
 
 
 def file_name(written: WrittenObject) -> str:
@@ -108,7 +109,7 @@ def _written(turn: DeliveryTurn, share: str, written: WrittenObject | WrittenSli
         raise Alarm("rows-missing", turn.row.id) from None
     if (found.size, found.etag) != (written.size, written.etag):
         raise Alarm("rows-differ", turn.row.id)
-    return SourceObject(found.bucket, found.key, found.version, found.etag, found.size, found.checksum)
+    return SourceObject.of(found)
 
 
 def copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], to: Address) -> Steps[ObjectVersion]:
@@ -117,7 +118,7 @@ def copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], to: Address) -
     for source in sources:
         try:
             objects = turn.gate.objects
-            copy = yield from perform(Effect.COPY, objects.copy, address(source), source.etag, to, absent=True, tag=tag)
+            copy = yield from perform(Effect.COPY, objects.copy, source.address, source.etag, to, absent=True, tag=tag)
             return _verified(turn.row, source, copy)
         except ConditionFailed:
             return _verified(turn.row, source, _there(turn, to))
@@ -226,7 +227,7 @@ def _result(turn: DeliveryTurn) -> Result | None:
     """The result that was decided on, the very bytes; None where the door refused."""
     if not turn.decision.result:
         return None
-    body = measured_result(turn.moved(measured_row(turn)))
+    body = measured_result(turn.measured)
     if hashlib.sha256(body).hexdigest() != turn.decision.result:
         raise Alarm("result-differs", turn.row.id)
     return Result.from_bytes(body)

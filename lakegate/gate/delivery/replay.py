@@ -10,10 +10,10 @@ from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import ChosenVersion, major
 from lakegate.gate import lake_layout
 from lakegate.gate.carry_out_decision import DecisionKind
-from lakegate.gate.delivery import delivery_objects, delivery_row
+from lakegate.gate.delivery import delivery_row
 from lakegate.gate.delivery.advance import take
-from lakegate.gate.delivery.delivery_objects import described
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, replay_id
+from lakegate.gate.delivery.find_landed_data import write_parts
 from lakegate.gate.delivery.protocol import END_STATES, Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.dependencies import Dependencies
@@ -69,7 +69,7 @@ def is_replayable(dependencies: Dependencies, row: Workload) -> bool:
     """Whether a delivery failed, or is rejected and not let through by a waiver; a replay may be repeated."""
     if row.state is not State.QUARANTINED:
         return row.state is State.FAILED
-    after = delivery_objects.row_of(dependencies, replay_id(row.id))
+    after = dependencies.workloads.find(replay_id(row.id))
     return after is None or after.waiver is None
 
 
@@ -125,11 +125,11 @@ def _anew(turn: DeliveryTurn, chosen: ChosenVersion | None) -> Steps[Workload]:
 
 def fresh(turn: DeliveryTurn, identity: str) -> Steps[Workload]:
     """The workload of the quarantined copies: of a delivery of parts, of all of them or of none. Raises InputError."""
-    listed = delivery_objects.landed(turn)
+    listed = turn.landed
     if listed.problems or not listed.parts:
         raise InputError("the delivery was not complete when it was rejected: deliver all parts again")
     copies = tuple(_copy(turn, number) for number in range(len(listed.parts)))
-    again = turn.row.parts and (yield from delivery_objects.written(turn.gate, identity, delivery_row.PartList(copies)))
+    again = turn.row.parts and (yield from write_parts(turn.gate, identity, delivery_row.PartList(copies)))
     due = turn.lease_end
     return Workload(
         identity,
@@ -147,7 +147,7 @@ def _copy(turn: DeliveryTurn, number: int) -> SourceObject:
     name = lake_layout.part_name(number, turn.terms.suffix)
     where = Address(turn.gate.places.lake, lake_layout.destination_key("quarantine", turn.pin, turn.row.id, name))
     try:
-        return described(turn.gate.objects.head(where))
+        return SourceObject.of(turn.gate.objects.head(where))
     except NotFound:
         days = turn.terms.quarantine_days
         until = f": its contract keeps it for {counted(days, 'day')}" if days else ""

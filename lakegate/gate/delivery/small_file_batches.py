@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from lakegate.base.errors import ConditionFailed, NotFound, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
-from lakegate.gate.delivery.delivery_objects import group_of, limits_of
 from lakegate.gate.delivery.delivery_row import FailureCause
+from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Batch, Member
 from lakegate.gate.effects import Effect, Steps, perform
@@ -21,6 +21,42 @@ from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
+
+# ---- Groups of deliveries, and their copies ----
+
+
+def staging_key(turn: DeliveryTurn) -> str:
+    """The key of the staged copy: in the folder of its group, which the runs of batches may read.
+
+    A delivery that is replayed stays in its folder, so that its copy is found if it was deleted in landing since.
+    """
+    group = lake_layout.staged_group(turn.staged.key) if turn.row.staged else group_of(turn)
+    return lake_layout.staging_key(turn.row.id, turn.terms.suffix, group=group)
+
+
+def group_of(turn: DeliveryTurn) -> str:
+    """The dataset and plan of deliveries that may share a run; empty: this one has a run of its own.
+
+    So is one of several objects, one that becomes slices (of a group only the first could have the next offset), and one with
+    rules that others measure, who are asked before its own run.
+    """
+    limits, job = limits_of(turn), turn.gate.places.job
+    pin, size, terms = turn.row.pin, turn.row.source.size, turn.terms
+    if pin is None or not pin.plan or turn.row.parts is not None or terms.as_slices:
+        return ""
+    if terms.has_companion:
+        return ""
+    invoked = bool(job.judge) and size < job.small
+    if limits.files == 1 or size >= (limits.bytes or 0) or invoked:
+        return ""
+    return hashlib.sha256(f"{pin.chain}\0{pin.plan}".encode()).hexdigest()[:32]
+
+
+def limits_of(turn: DeliveryTurn) -> BatchLimits:
+    """The limits of a batch of these deliveries: by the contract, else by the stack."""
+    own, others = turn.terms.batch, turn.gate.places.job.batch
+    return BatchLimits(*(other if mine is None else mine for mine, other in zip(own, others, strict=True)))
+
 
 # ---- Batches ----
 # An attempt in a batch is an attempt like any other, with its own request and result. Only the job run is shared. Batches of a

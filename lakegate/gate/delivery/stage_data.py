@@ -6,11 +6,12 @@ from functools import partial
 
 from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.gate import lake_layout
-from lakegate.gate.delivery import delivery_objects, delivery_row
-from lakegate.gate.delivery.admit_delivery import TAKEN
-from lakegate.gate.delivery.delivery_objects import address, described, duplicate, staging_key
-from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload
+from lakegate.gate.delivery import delivery_row
+from lakegate.gate.delivery.admit_delivery import TAKEN, duplicate
+from lakegate.gate.delivery.delivery_row import Decision, SourceObject, Workload, workload_id
+from lakegate.gate.delivery.find_landed_data import write_parts
 from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ports import Address
@@ -38,17 +39,17 @@ def stage(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workloa
 
 def _copies(turn: DeliveryTurn, suffix: str) -> Steps[SourceObject]:
     """The staged copy; of a delivery of parts the list of its copies."""
-    earlier = delivery_objects.staged(turn)
+    earlier = turn.copies
     if turn.row.parts is None:
         sources = turn.row.source, *earlier
         return (yield from _copied(turn, sources, staging_key(turn)))
-    if not (yield from delivery_objects.join(turn)):
+    if not (yield from claim_parts(turn)):
         raise OutcomeChanged(Outcome.REFUSED, decision=Decision(Verdict.REJECTED, (TAKEN,), staged=False))
     copies = []
-    for number, part in enumerate(delivery_objects.landed(turn).parts):
+    for number, part in enumerate(turn.landed.parts):
         key = lake_layout.staging_key(turn.row.id, suffix, number)
         copies.append((yield from _copied(turn, (part, *earlier[number : number + 1]), key)))
-    return (yield from delivery_objects.written(turn.gate, turn.row.id, delivery_row.PartList(tuple(copies))))
+    return (yield from write_parts(turn.gate, turn.row.id, delivery_row.PartList(tuple(copies))))
 
 
 def _copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], key: str) -> Steps[SourceObject]:
@@ -59,7 +60,7 @@ def _copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], key: str) -> 
     """
     to = Address(turn.gate.places.lake, key)
     for source in sources:
-        copy = partial(turn.gate.objects.copy, address(source), source.etag, to)
+        copy = partial(turn.gate.objects.copy, source.address, source.etag, to)
         try:
             try:
                 staged = yield from perform(Effect.STAGE, copy, absent=True)
@@ -75,7 +76,20 @@ def _copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], key: str) -> 
                 continue
         if staged.size != source.size:
             raise Alarm("copy-differs", turn.row.id)
-        return described(staged)
+        return SourceObject.of(staged)
     if turn.row.parts is not None:  # the next look finds at the door which parts are left
         raise ConcurrentUpdate(turn.row.id)
     raise OutcomeChanged(Outcome.VANISHED)
+
+
+def claim_parts(turn: DeliveryTurn) -> Steps[bool]:
+    """Claim every part for the delivery. Returns whether all are its own now."""
+    whole = True
+    for part in [part for part in turn.landed.parts if not turn.owns(part)]:
+        identity = workload_id(part.bucket, part.key, part.version)
+        row = Workload(identity, part, State.JOINED, None, joined=turn.row.id)
+        try:
+            yield from perform(Effect.JOIN, turn.gate.workloads.create, row)
+        except ConditionFailed:
+            whole = whole and turn.owner_of(part) == turn.row.id
+    return whole

@@ -7,32 +7,26 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, IdempotencyMismatch, NotFound, Throttled, UnreadableItem
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import plan_uri, write_request
-from lakegate.gate.delivery.attempts import (
-    Lost,
-    back_off,
-    companion_of,
-    end_attempt,
-    failures_of,
-    result_of,
-    spent,
-    uncounted,
-)
-from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, job_token
+from lakegate.gate.delivery.decide_verdict import Lost, companion_of, result_of
+from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailedAttempt, FailureCause, Workload, job_token
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, is_to_start, join
+from lakegate.gate.delivery.stage_data import claim_parts
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.delivery_store import Batch
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.event_bodies import message
 from lakegate.gate.ports import Address, invocation, is_invocation
 from lakegate.plan.request import BatchRequest, Request
 
 if TYPE_CHECKING:
-    from lakegate.gate.dependencies import Dependencies, JobSettings
+    from lakegate.gate.dependencies import Dependencies, JobSettings, Timing
 
 # ---- The session policy of a job run ----
 # EMR Serverless gives a run the intersection of its role and this policy
@@ -275,6 +269,80 @@ def observe_submitting(turn: DeliveryTurn) -> Observation | None:
     return Observation(Outcome.STORED)
 
 
+# ---- The end of an attempt, and when the next one begins ----
+
+
+def end_attempt(turn: DeliveryTurn, observed: Observation) -> Steps[None]:
+    """Make sure that the attempt is over: cancel its run, then read its result once more.
+
+    A result that came between the first look and the cancel is a good one; it must not cost an attempt, nor FAIL.
+    The run of a batch may still judge others after it has judged this delivery.
+    """
+    if turn.row.run and not (turn.row.batch and observed.answered):
+        yield from perform(Effect.CANCEL_JOB, turn.gate.jobs.cancel, turn.row.run)
+    # In SUBMITTING its batch cannot be read: whether a run was started is not known, and nobody looks for its result.
+    is_started = turn.row.state is not State.SUBMITTING
+    if is_started and not observed.answered and result_of(turn) is not None:
+        raise ConcurrentUpdate(turn.row.id)
+
+
+def failures_of(turn: DeliveryTurn, cause: FailureCause | None) -> tuple[FailedAttempt, ...]:
+    """The attempts that came to nothing, now with the current one, if it did."""
+    if cause is None:
+        return turn.row.failed
+    return (*turn.row.failed, FailedAttempt(turn.row.attempt, turn.row.run, cause, turn.now))
+
+
+def fail(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
+    """End a delivery as FAILED, with the causes of its attempts."""
+    if turn.row.parts is not None:
+        yield from claim_parts(turn)
+    yield from end_attempt(turn, observed)
+    # What cannot be read took no job run, but counts as an attempt: state and attempt must not repeat after a replay.
+    tried = turn.row._replace(attempt=turn.row.attempt + (observed.on is Outcome.UNREADABLE))
+    failures = failures_of(turn.moved(tried), observed.cause)
+    after = tried._replace(state=to, failed=failures, cost=turn.spent(observed), due_at=None)
+    return (yield from move(turn, Effect.FAIL, after, message=message(turn.gate, after)))
+
+
+OVERTAKEN_AT_ONCE = 8
+"""Attempts that may follow one another at once because others were published before: Lambda ends a chain of invocations that
+call each other some sixteen times (its guide, Recursive loop detection). The next one is started by `sweep`."""
+FREE = frozenset({FailureCause.DOES_NOT_FIT, FailureCause.NO_FUNCTION})
+"""Causes for which one more attempt is allowed: they are possible once a round, in its first attempt."""
+
+
+def back_off(timing: Timing, now: datetime, workload: Workload, cause: FailureCause | None) -> datetime | None:
+    """Before when the next attempt is not sent; None: at once, for the first of a round, and where nothing failed."""
+    ordinal: int = (
+        0 if cause in {*FREE, FailureCause.BATCH_FAILED, FailureCause.OVERTAKEN} else workload.attempt - workload.first
+    )
+    if cause is FailureCause.OVERTAKEN and (_overtaken(workload) + 1) % OVERTAKEN_AT_ONCE == 0:
+        return now + timing.poll
+    if ordinal and cause in OF_VALIDATORS:  # a service may be away for some minutes
+        return now + timing.poll
+    return None if ordinal == 0 else now + min(timing.backoff * 2 ** (ordinal - 1), timing.longest_backoff)
+
+
+def _overtaken(workload: Workload) -> int:
+    """The number of attempts just before this one that were overtaken."""
+    return sum(1 for _ in takewhile(lambda each: each.cause is FailureCause.OVERTAKEN, reversed(workload.failed)))
+
+
+def uncounted(turn: DeliveryTurn, cause: FailureCause | None) -> int:
+    """Attempts of a round beyond its limit: 1 if the current one only waited or its batch failed, within the bound
+    on each, was an invocation that could not judge the delivery, which is followed by none in its round, or was overtaken.
+
+    That has no bound: each time another delivery of the line was published.
+    """
+    if cause is None:
+        return 0
+    before = sum(each.cause is cause for each in turn.row.failed if each.number > turn.row.first)
+    timing = turn.gate.timing
+    bounds = {FailureCause.NOT_STARTED: timing.waits, FailureCause.BATCH_FAILED: timing.splits}
+    return int(cause in {*FREE, FailureCause.OVERTAKEN} or (cause in bounds and before < bounds[cause]))
+
+
 # ---- The run of an attempt ----
 
 
@@ -330,7 +398,7 @@ def prepare_run(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[W
         not_before=not_before,
         deadline=None,
         failed=failed,
-        cost=spent(turn.row, observed),
+        cost=turn.spent(observed),
         due_at=not_before or now + turn.gate.timing.lease,
     )
     return (yield from move(turn, Effect.SUBMIT, after))

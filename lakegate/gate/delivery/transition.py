@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from lakegate.base.errors import ConditionFailed, LakegateError
+from lakegate.base.errors import ConditionFailed, LakegateError, NotFound
 from lakegate.contract.semantic_versions import ChosenVersion
+from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
     UNANSWERED,
     ApprovalAnswer,
@@ -19,12 +22,13 @@ from lakegate.gate.delivery.delivery_row import (
     SourceObject,
     Waiver,
     Workload,
+    workload_id,
 )
 from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery_store import Expected
-from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
-from lakegate.gate.ports import Message
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.ports import Address, Message
 from lakegate.plan.billed_cost import BilledCost
 
 if TYPE_CHECKING:
@@ -44,7 +48,7 @@ class OutcomeChanged(LakegateError):  # noqa: N818 - the name is what happened
         self.decision = decision
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeliveryTurn:
     """One delivery in the hands of one worker: its row as it was read, and what its steps are carried out with.
 
@@ -92,6 +96,43 @@ class DeliveryTurn:
         """The staged copy, or the list of copies: from the state STAGED on."""
         return self.required(self.row.staged)
 
+    @cached_property
+    def landed(self) -> PartList:
+        """The delivered objects: the parts, or the one object. Raises Alarm."""
+        return PartList((self.row.source,)) if self.row.parts is None else self._listed(self.row.parts)
+
+    @cached_property
+    def copies(self) -> tuple[SourceObject, ...]:
+        """The staged copies, in the order of the parts; none before they are staged. Raises Alarm."""
+        if self.row.staged is None:
+            return ()
+        return (self.row.staged,) if self.row.parts is None else self._listed(self.row.staged).parts
+
+    def _listed(self, at: SourceObject) -> PartList:
+        """The list at an address, verified by its name. Raises Alarm where it is missing or differs."""
+        try:
+            body = self.gate.objects.read(Address(at.bucket, at.key))
+        except NotFound:
+            raise Alarm("parts-missing", self.row.id) from None
+        if at.key != lake_layout.parts_key(at.key.split("/")[1], hashlib.sha256(body).hexdigest()):
+            raise Alarm("parts-differ", self.row.id)
+        return PartList.from_bytes(body)
+
+    def owner_of(self, part: SourceObject) -> str | None:
+        """The delivery that a version of the landing bucket belongs to; None: it is free."""
+        identity = workload_id(part.bucket, part.key, part.version)
+        row = self.gate.workloads.claimed(identity)
+        return (row.joined or identity) if row else None
+
+    def owns(self, part: SourceObject) -> bool:
+        """Whether an object belongs to the delivery: one alone, copies in the lake, versions in landing that joined it."""
+        is_copy = self.row.parts is None or part.bucket == self.gate.places.lake
+        return is_copy or self.owner_of(part) == self.row.id
+
+    def spent(self, observed: Observation) -> BilledCost | None:
+        """The cost of the attempts so far, with the current one."""
+        return self.row.cost.plus(observed.cost) if self.row.cost else observed.cost
+
     @property
     def decision(self) -> Decision:
         """The decision: from the state DECIDED on."""
@@ -111,6 +152,12 @@ class DeliveryTurn:
     def waiver(self) -> Waiver:
         """The waiver of a delivery that is let through unjudged."""
         return self.required(self.row.waiver)
+
+    @property
+    def measured(self) -> DeliveryTurn:
+        """The delivery whose attempt measured this one: of a waived one, the rejected delivery."""
+        waiver = self.row.waiver
+        return self if waiver is None else self.moved(self.gate.workloads.get(waiver.rejected))
 
     def required(self, part: T | None) -> T:
         """A part of the row, or of what was observed, that the step cannot do without. Raises Alarm where it is absent."""

@@ -19,13 +19,13 @@ from lakegate.features.external_validators.registered_validators import remove_v
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.carry_out_decision import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
-from lakegate.gate.delivery.attempts import keep
-from lakegate.gate.delivery.delivery_objects import group_of
+from lakegate.gate.delivery.decide_verdict import keep
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.find_deliveries import judged, result_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
+from lakegate.gate.delivery.small_file_batches import group_of
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
 from lakegate.gate.person_decisions import WantedReplay

@@ -9,8 +9,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.gate.delivery.advance import advance, completion, observe
-from lakegate.gate.delivery.attempts import result_of
-from lakegate.gate.delivery.decide_verdict import judged
+from lakegate.gate.delivery.decide_verdict import judged, result_of
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from lakegate.gate.delivery.advance import completion, observe, pause_of
-from lakegate.gate.delivery.attempts import back_off
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.submit_run import back_off
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation
 from lakegate.gate.effects import Effect, run
 from lakegate.gate.ports import Address, JobRun, JobState

@@ -12,8 +12,8 @@ from lakegate.base.errors import InputError, NotFound
 from lakegate.contract.delivery_policy import Duplicates
 from lakegate.gate import dependencies
 from lakegate.gate.delivery import transition
+from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.advance import completion, observe
-from lakegate.gate.delivery.delivery_objects import content
 from lakegate.gate.delivery.delivery_row import Decision, SourceObject
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State

@@ -12,10 +12,12 @@ from lakegate.base.errors import AccessDenied, InputError, NotFound
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
 from lakegate.gate.datasets.pauses import pause, resume
+from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import named, recent
 from lakegate.gate.delivery.intake import admit, intake
 from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Alarm, Effect
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_store import Registry
@@ -305,7 +307,7 @@ def test_a_part_deleted_between_two_looks_is_looked_for_again(monkeypatch: pytes
 
 @pytest.mark.parametrize(("body", "code"), [(None, "parts-missing"), (b"{}", "parts-differ")])
 def test_a_list_that_is_not_itself_raises_an_alarm(body: bytes | None, code: str) -> None:
-    """Neither a missing list nor other bytes at its address say what a delivery consists of."""
+    """Neither a missing list nor other bytes at its address say what a delivery consists of: another worker reads it."""
     env = environment()
     complete(env, SUCCESS)
 
@@ -315,6 +317,7 @@ def test_a_list_that_is_not_itself_raises_an_alarm(body: bytes | None, code: str
         env.memory.objects.delete(Address(LAKE, row.parts.key))
         if body is not None:
             env.memory.objects.put(Address(LAKE, row.parts.key), body)
+        drive(env.dependencies, advance(DeliveryTurn(env.dependencies, row)))
 
     with pytest.raises(Alarm) as raised:
         refused_at(env, Effect.JOIN, intake(env.dependencies, LANDING, f"{FOLDER}_SUCCESS"), broken)

@@ -1,0 +1,200 @@
+"""Step 2: what landed: one version, or the parts of a folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from lakegate.admission.ignored_keys import is_ignored
+from lakegate.admission.multi_file_delivery import (
+    COMPLETED_BY,
+    MAX_BYTES,
+    ChosenParts,
+    PartVersion,
+    completed_by_manifest,
+    completed_by_quiet,
+    completed_by_success,
+    folder_of,
+    name_of,
+)
+from lakegate.base.errors import AccessDenied, Archived, LakegateError, NotFound
+from lakegate.contract.delivery_policy import DeliveryUnit
+from lakegate.gate import lake_layout
+from lakegate.gate.delivery.delivery_row import FailureCause, PartList, SourceObject, workload_id
+from lakegate.gate.delivery.delivery_terms import Terms
+from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.small_file_batches import staging_key
+from lakegate.gate.delivery.transition import DeliveryTurn
+from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ports import Address, ObjectVersion, every_version
+
+if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
+
+
+# ---- The version to judge ----
+
+
+class UnreadableSource(LakegateError):  # noqa: N818 - the name is what was observed
+    """The landed object cannot be read before a person grants a right or restores it."""
+
+    def __init__(self, cause: FailureCause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def data_of(turn: DeliveryTurn) -> ObjectVersion | None:
+    """The version to judge, or its staged copy where the producer deleted it since; None: there are no bytes left.
+
+    Raises UnreadableSource.
+    """
+    keys = (staging_key(turn), *filter(None, [turn.row.unnamed_copy]))
+    unnamed = (Address(turn.gate.places.lake, key) for key in keys)
+    try:
+        with of_the_source():
+            return turn.gate.objects.head(turn.row.source.address)
+    except NotFound:
+        pass
+    for copy in (turn.row.staged.address,) if turn.row.staged else unnamed:
+        with suppress(NotFound):
+            return turn.gate.objects.head(copy)
+    return None
+
+
+@contextmanager
+def of_the_source() -> Iterator[None]:
+    """A refusal inside concerns what landed: another caller, key policy or storage class is needed, and no repetition."""
+    try:
+        yield
+    except AccessDenied:
+        raise UnreadableSource(FailureCause.ACCESS_DENIED) from None
+    except Archived:
+        raise UnreadableSource(FailureCause.ARCHIVED) from None
+
+
+# ---- Parts of a folder ----
+# The list is an object of its own (`runs/<workload>/parts-<digest>.json`), because a row has 400 KB. A part has a row, too, in
+# the state JOINED: put if absent, so that a version belongs to one delivery only.
+
+
+def write_parts(dependencies: Dependencies, workload: str, listed: PartList) -> Steps[SourceObject]:
+    """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
+    body = listed.to_bytes()
+    where = Address(dependencies.places.lake, lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
+    found = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
+    return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
+
+
+def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
+    """The parts of a delivery; None: it is not complete yet.
+
+    Raises NotFound where nothing is left to deliver, and UnreadableSource.
+    """
+    source = turn.row.source
+    listed = list(versions(turn.gate, source.bucket, folder_of(source.key)))
+    with of_the_source():
+        match DeliveryUnit(turn.row.completed_by):
+            case DeliveryUnit.SUCCESS:
+                chosen = _by_success(turn, listed)
+            case DeliveryUnit.MANIFEST:
+                chosen = _by_manifest(turn, terms, listed)
+            case _:
+                chosen = _by_quiet(turn, terms, listed)
+        if chosen.is_waiting:
+            return None
+        at = {(each.key, each.version): each for each in listed}
+        folder = folder_of(source.key)
+        wanted = [at[folder + each.name, each.version] for each in chosen.parts]
+        try:
+            sources = tuple(_described(turn.gate, each) for each in wanted)
+        except NotFound:
+            return None  # deleted meanwhile: the next look lists the folder again
+    return PartList(sources, chosen.problems)
+
+
+def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[ObjectVersion]:
+    """Every version of the objects directly in a folder; of one key the newest first."""
+    below = every_version(dependencies.objects, bucket, folder)
+    return (each for each in below if each.key != folder and folder_of(each.key) == folder)
+
+
+def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery: DeliveryUnit) -> bool:
+    """Whether a delivery of the folder is under way, or FAILED: it may still take what lies there."""
+    key = folder + COMPLETED_BY[delivery]
+    for each in versions(dependencies, bucket, folder):
+        if each.key == key:
+            row = dependencies.workloads.claimed(workload_id(bucket, key, each.version))
+            if row is None or row.state not in {State.PUBLISHED, State.QUARANTINED, State.GONE}:
+                return True
+    return False
+
+
+def _by_success(turn: DeliveryTurn, listed: list[ObjectVersion]) -> ChosenParts:
+    of_marker = [each for each in listed if each.key == turn.row.source.key]
+    place = next((at for at, each in enumerate(of_marker) if each.version == turn.row.source.version), None)
+    if place is None or not of_marker[0].current:
+        raise NotFound  # withdrawn by its producer
+    earlier = (each.modified for each in of_marker[place + 1 :] if not _is_gone(turn.gate, each))
+    before = next(earlier, None)
+    free = _free(turn, listed)
+    return completed_by_success(map(_plain, free), of_marker[place].modified, before)
+
+
+def _is_gone(dependencies: Dependencies, version: ObjectVersion) -> bool:
+    """Whether a marker completed nothing, because its producer withdrew it."""
+    row = dependencies.workloads.claimed(workload_id(version.bucket, version.key, version.version))
+    return row is not None and row.state is State.GONE
+
+
+def _by_manifest(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+    manifest = turn.gate.objects.head(turn.row.source.address)
+    body = turn.gate.objects.read(turn.row.source.address, 0, MAX_BYTES + 1)
+    data = _data(turn.gate, listed, DeliveryUnit.MANIFEST)
+    may_arrive = turn.now < manifest.modified + terms.parts_within
+    return completed_by_manifest([_compared(turn.gate, each) for each in data], body, may_arrive=may_arrive)
+
+
+def _by_quiet(turn: DeliveryTurn, terms: Terms, listed: list[ObjectVersion]) -> ChosenParts:
+    free = _free(turn, listed)
+    chosen = completed_by_quiet(map(_plain, free))
+    if not chosen.parts:
+        raise NotFound
+    newest = max(each.modified for each in free)
+    return chosen._replace(is_waiting=turn.now < newest + terms.quiet)
+
+
+def _free(turn: DeliveryTurn, listed: list[ObjectVersion]) -> list[ObjectVersion]:
+    """Without what belongs to another delivery of the folder already."""
+    data = _data(turn.gate, listed, DeliveryUnit(turn.row.completed_by))
+    return [each for each in data if not _is_taken(turn, each)]
+
+
+def _is_taken(turn: DeliveryTurn, version: ObjectVersion) -> bool:
+    part = SourceObject.of(version)
+    own = workload_id(part.bucket, part.key, part.version)
+    free = (
+        {None, turn.row.id} if DeliveryUnit(turn.row.completed_by) is DeliveryUnit.QUIET else {None, turn.row.id, own}
+    )
+    return turn.owner_of(part) not in free
+
+
+def _data(dependencies: Dependencies, listed: list[ObjectVersion], delivery: DeliveryUnit) -> list[ObjectVersion]:
+    ignored, last = dependencies.places.ignored, COMPLETED_BY.get(delivery)
+    return [each for each in listed if not is_ignored(each.key, each.size, ignored) and name_of(each.key) != last]
+
+
+def _plain(version: ObjectVersion) -> PartVersion:
+    return PartVersion(
+        name_of(version.key), version.version, version.size, version.checksum, version.modified, version.current
+    )
+
+
+def _compared(dependencies: Dependencies, version: ObjectVersion) -> PartVersion:
+    """With its checksum, which a listing does not contain."""
+    return _plain(version)._replace(checksum=_described(dependencies, version).checksum)
+
+
+def _described(dependencies: Dependencies, version: ObjectVersion) -> SourceObject:
+    return SourceObject.of(dependencies.objects.head(SourceObject.of(version).address))
