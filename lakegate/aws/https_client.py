@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from typing import Any, Final
+from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from lakegate.base.errors import PortError, Throttled, Unanswered
+from lakegate.base.errors import InputError, PortError, Throttled, Unanswered
 
 API_SECONDS: Final = 60
 
@@ -28,6 +29,22 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 OPENER: Final = build_opener(_NoRedirect)
+
+
+MAX_RESPONSE_BYTES: Final = 8 << 20
+
+
+def sent(request: Request, what: str) -> tuple[int, bytes]:
+    """Status and body of the response. Raises InputError where there is none; `what`: who was asked."""
+    try:
+        with OPENER.open(request, timeout=API_SECONDS) as response:
+            return response.status, response.read(MAX_RESPONSE_BYTES)
+    except HTTPError as refused:
+        with refused:
+            return refused.code, refused.read(MAX_RESPONSE_BYTES)
+    except (URLError, HTTPException, OSError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
 
 
 def read_whole(read: Callable[[int], bytes], length: int) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
 
 from lakegate.aws.open_stack import DeployedStack, opened
 from lakegate.base.errors import InputError
@@ -47,95 +50,10 @@ if TYPE_CHECKING:
     from lakegate.library.described_deliveries import Sections
     from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
 
-# ---- The facade of a stack, and a stack in AWS ----
-
-
-class Ask(Protocol):
-    """Sends a request to the HTTP API; the JSON answer. Raises Refused."""
-
-    def __call__(
-        self, method: str, path: str, document: object = None, *, key: str = "", query: Mapping[str, str]
-    ) -> Any:  # noqa: ANN401 - JSON
-        """`key`: the API knows the request again by it."""
-        ...
-
-
 ResultT = TypeVar("ResultT")
 DecidedT = TypeVar("DecidedT", bound=DecidedDelivery)
-ResultT_co = TypeVar("ResultT_co", covariant=True)
 
-
-class StackOperation(Protocol[ResultT_co]):
-    """An operation of a feature on a stack, which the facade performs in one of two ways."""
-
-    def in_aws(self, dependencies: Dependencies) -> ResultT_co:
-        """With rights in the account. Raises InputError."""
-        ...
-
-    def over_http(self, ask: Ask) -> ResultT_co:
-        """By requests to the HTTP API. Raises Refused."""
-        ...
-
-
-class StackFacade(Protocol):
-    """A stack: in AWS, or behind its HTTP API. Methods raise InputError; a contract beside a name is for the API alone."""
-
-    @property
-    def aws(self) -> AwsStack:
-        """The part that only a stack in AWS has. Raises InputError through the API."""
-        ...
-
-    def refuse(self, **options: object) -> None:
-        """Raise InputError for options that are given and that it has nothing for."""
-        ...
-
-    def perform(self, operation: StackOperation[ResultT]) -> ResultT:
-        """Perform an operation of a feature."""
-        ...
-
-    def deliveries(
-        self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
-    ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
-        """The latest deliveries, the newest first, through the API those of a contract; and the contract's sections."""
-        ...
-
-    def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
-        """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
-        ...
-
-    def replay(self, name: str, contract: str | None) -> StartedReplay:
-        """Judge a delivery again; by a version, if `contract` is `contract@version`."""
-        ...
-
-    def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
-        """Make a decision about a delivery; its result in a form."""
-        ...
-
-    def contracts(
-        self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
-    ) -> DescribedVersions:
-        """The published versions with labels and statuses."""
-        ...
-
-    def document(self, contract: str, version: str | None) -> ContractDocument:
-        """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
-        ...
-
-    def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
-        """Make a version valid, or propose it, once its effects are confirmed; None: they are. Raises PublicationRefused."""
-        ...
-
-    def routes(self) -> Routes:
-        """All routes that the caller may see."""
-        ...
-
-    def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
-        """Add a route, once its effects are confirmed."""
-        ...
-
-    def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
-        """Remove the route of a prefix."""
-        ...
+# ---- A stack in AWS, which is the facade of every other one ----
 
 
 @contextmanager
@@ -147,19 +65,17 @@ def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[StackFaca
         yield there
         return
     with ExitStack() as context:
-        yield AwsStack(lambda: context.enter_context(opened(name, local=local)))
+        yield StackFacade(lambda: context.enter_context(opened(name, local=local)))
 
 
 @dataclass
-class AwsStack:
-    """A stack in AWS; it is opened when it is first asked something."""
+class StackFacade:
+    """A stack, opened in AWS when it is first asked something. Methods raise InputError.
+
+    A contract beside the name of something else is for the API alone.
+    """
 
     opens: Callable[[], DeployedStack]
-
-    @property
-    def aws(self) -> AwsStack:
-        """See `StackFacade`."""
-        return self
 
     @cached_property
     def there(self) -> DeployedStack:
@@ -176,22 +92,25 @@ class AwsStack:
         """The gate as the intake function has it, job included."""
         return self.there.working_dependencies()
 
-    def refuse(self, **_options: object) -> None:
-        """See `StackFacade`."""
+    def refuse(self, **options: object) -> None:
+        """Raise InputError for options that are given and that it has nothing for."""
 
-    def perform(self, operation: StackOperation[ResultT]) -> ResultT:
-        """See `StackFacade`."""
-        return operation.in_aws(self.dependencies)
+    def perform(
+        self, in_aws: Callable[[Dependencies], ResultT], over_http: Callable[[RemoteStack], ResultT]
+    ) -> ResultT:
+        """Perform an operation of a feature, in the way that this stack has."""
+        del over_http
+        return in_aws(self.dependencies)
 
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
-        """See `StackFacade`."""
+        """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
         _refuse_contract(contract)
         return delivery_status(self.dependencies, named(self.dependencies, name, LATEST))
 
     def deliveries(
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
     ) -> tuple[tuple[DeliveryStatus, ...], Sections]:
-        """See `StackFacade`."""
+        """The latest deliveries, the newest first, through the API those of a contract; and the contract's sections."""
         from lakegate.gate.datasets.dataset_names import datasets_fitting  # noqa: PLC0415 - for lists alone
 
         datasets = datasets_fitting(self.dependencies, contract) if contract is not None else frozenset[str]()
@@ -200,7 +119,7 @@ class AwsStack:
         return listed, sections_of(STATUS_SECTIONS, self.dependencies, datasets)
 
     def replay(self, name: str, contract: str | None) -> StartedReplay:
-        """See `StackFacade`."""
+        """Judge a delivery again; by a version, if `contract` is `contract@version`."""
         version = self.whole_version(contract)
         before = named(self.working, name, LATEST)
         already = _already(self.working, before)
@@ -208,7 +127,7 @@ class AwsStack:
         return replay_of(row, before.id, started=already is None)
 
     def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
-        """See `StackFacade`."""
+        """Make a decision about a delivery; its result in a form."""
         _refuse_contract(contract)
         before = named(self.working, name, LATEST)
         already = self.working.workloads.find(replay_id(before.id))
@@ -217,18 +136,21 @@ class AwsStack:
     def contracts(
         self, labels: Mapping[str, Sequence[str] | None], statuses: Sequence[str] | None
     ) -> DescribedVersions:
-        """See `StackFacade`."""
+        """The published versions with labels and statuses."""
         return published_contracts.versions_with(self.dependencies, labels, statuses)
 
     def document(self, contract: str, version: str | None) -> ContractDocument:
-        """See `StackFacade`."""
+        """A version of a contract, by default the newest; in AWS also by the beginning of the contract's id."""
         from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - for this command alone
 
         snapshot = snapshot_of(self.dependencies.registry, contract)
         return published_contracts.document_in(self.dependencies, snapshot, chosen(snapshot, contract, version))
 
     def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
-        """See `StackFacade`. A document that refers to nothing is compiled before the stack is opened."""
+        """Make a version valid, or propose it, once its effects are confirmed; None: they are. Raises PublicationRefused.
+
+        A document that refers to nothing is compiled before the stack is opened.
+        """
         compiled = published_contracts.compiled_document(lambda: self.dependencies, document)
         return published_contracts.publish(self.dependencies, compiled, confirm)
 
@@ -238,19 +160,19 @@ class AwsStack:
         return published_contracts.planned_publication(self.dependencies, compiled)
 
     def routes(self) -> Routes:
-        """See `StackFacade`."""
+        """All routes that the caller may see."""
         from lakegate.library.published_routes import described_routes  # noqa: PLC0415 - for this command alone
 
         return described_routes(self.dependencies.registry.snapshot().routes)
 
     def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
-        """See `StackFacade`."""
+        """Add a route, once its effects are confirmed."""
         from lakegate.library.published_routes import added  # noqa: PLC0415 - likewise
 
         return added(self.dependencies, self.dependencies.registry.snapshot(), wanted, agree)
 
     def remove_route(self, prefix: str, contract: str | None) -> DescribedRoute:
-        """See `StackFacade`."""
+        """Remove the route of a prefix."""
         from lakegate.library.published_routes import removed  # noqa: PLC0415 - likewise
 
         _refuse_contract(contract)
@@ -290,6 +212,10 @@ def _already(dependencies: Dependencies, before: Delivery) -> Workload | None:
 # ---- A stack behind an address (`--api`) ----
 
 
+CONTRACTS: Final = "/api/v1/data-contract"
+NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
+
+
 class Refused(InputError):  # noqa: N818 - the name is what happened
     """A stack refused a request that was sent to its address: problem details of RFC 9457."""
 
@@ -313,24 +239,26 @@ def known_form() -> Iterator[None]:
         ) from None
 
 
-class RemoteStack(StackFacade, Protocol):
-    """A stack by its address, also with what only its API has. Methods raise Refused, or InputError without an answer."""
+class RemoteStack(StackFacade):
+    """A stack behind the address of its HTTP API. Methods raise Refused, or InputError without an answer."""
 
-    def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
-        """A workload or announcement by its whole id, as DCM represents it; below its contract's address, if that is given."""
-        ...
+    @abstractmethod
+    def ask(self, method: str, path: str, document: object = None, *, query: Mapping[str, str] = NO_QUERY) -> Any:  # noqa: ANN401 - JSON
+        """The JSON response, an object or a text. `document`: bytes are YAML. A POST has a key, by which the API knows it again.
 
-    def announce(self, contract: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Announce a file; the workload, with where to upload it."""
-        ...
+        Raises Refused.
+        """
 
-    def upload(self, url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
-        """Send an announced file."""
-        ...
 
-    def notify(self, workload: str, contract: str) -> dict[str, Any]:
-        """Tell that an announced file was sent; its workload."""
-        ...
+def contract_path(contract: str) -> str:
+    """The address of a contract."""
+    return f"{CONTRACTS}/{quote(contract, safe='')}"
+
+
+def workload_path(workload: str, contract: str | None) -> str:
+    """The address of a workload; below its contract's, if that is given, which policies name."""
+    below = f"{contract_path(contract)}/workload" if contract else "/api/v1/workload"
+    return f"{below}/{quote(workload, safe='')}"
 
 
 def remote_stack(address: str) -> RemoteStack:

@@ -125,7 +125,7 @@ def show(
     if not columns and not resolved:
         whole = there.document(contract, version)
         return CommandResult(whole, whole.text.splitlines())
-    dependencies = there.aws.dependencies
+    dependencies = there.dependencies
     snapshot = snapshot_of(dependencies.registry, contract)
     found = chosen(snapshot, contract, version)
     (described_version,) = described(dependencies, replace(snapshot, versions=(found,)), {})

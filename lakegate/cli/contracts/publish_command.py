@@ -75,7 +75,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     document = DocumentToPublish(InputDocument(file, root=root).read(), allow_unmeasured, inherited_from)
     try:
         if dry_run:
-            plan = there.aws.planned_publication(document)
+            plan = there.planned_publication(document)
             return CommandResult(plan, chain(_plan_in_words(plan), _warnings_in_words(file, document.text, plan)))
         return publication_result(file, document.text, there.publish(document, None if yes else confirm_publication))
     except PublicationRefused as refused:

@@ -236,7 +236,7 @@ def replay(  # noqa: PLR0913 - a command has these options
         if workload is not None or state is None or wait:
             raise InputError("name a workload, or choose many with --state (then without --wait)")
         chosen = Chosen(state, line, since, until, limit)
-        outcome = replay_many(there.aws.working, chosen, there.aws.whole_version(contract), dry_run=dry_run)
+        outcome = replay_many(there.working, chosen, there.whole_version(contract), dry_run=dry_run)
         code = WaitExit.NO_VERDICT if outcome.refused else WaitExit.ACCEPTED
         return CommandResult(_many(outcome), _many_in_words(outcome), code)
     began = time.monotonic()
@@ -245,7 +245,7 @@ def replay(  # noqa: PLR0913 - a command has these options
         return CommandResult(found, _in_words(found))
     if not as_json:
         terminal.tell(_in_words(found))
-    dependencies = there.aws.working
+    dependencies = there.working
     before = named(dependencies, found.replay_of or found.workload, 0)
     waited = Waited(found.workload, before.key, before.size, began)
     wait_for(dependencies, [waited], timeout)

@@ -7,14 +7,17 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import IO, Annotated, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import Request
 
+from lakegate.aws.https_client import sent
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, WaitExit, pauses
 from lakegate.cli.options import Timeout, Wait
-from lakegate.library.stack import Refused, RemoteStack, known_form, remote_stack
+from lakegate.library.stack import Refused, RemoteStack, contract_path, known_form, remote_stack, workload_path
 from lakegate.transfer.upload_files import read
 
 ENDS: Final = {"Accepted": WaitExit.ACCEPTED, "Rejected": WaitExit.REJECTED}
@@ -69,15 +72,28 @@ def announce(api: RemoteStack, contract: str, file: Path, known: Mapping[str, An
     local = read(file)
     checksum = base64.b64encode(bytes.fromhex(local.sha256)).decode()
     wanted = {"name": file.name, "size": local.size, "checksum": f"sha256:{checksum}", **known}
-    return api.announce(contract, wanted)
+    made: dict[str, Any] = api.ask("POST", f"{contract_path(contract)}/workload", wanted)
+    return made
 
 
 def send(api: RemoteStack, contract: str, file: Path, announced: Mapping[str, Any]) -> Mapping[str, Any]:
     """Upload the announced file by its URL; the workload, once the API has been notified."""
     upload = announced["upload"]
     with file.open("rb") as body:
-        api.upload(upload["url"], upload["headers"], body)
-    return api.notify(str(announced["workloadId"]), contract)
+        put(upload["url"], upload["headers"], body)
+    found: dict[str, Any] = api.ask("POST", f"{workload_path(str(announced['workloadId']), contract)}/notify")
+    return found
+
+
+def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
+    """Send a file to an upload URL: of HTTPS, or of this machine. Raises InputError for another one, and where S3 refuses it."""
+    parts = urlsplit(url)
+    if (parts.scheme, parts.hostname) not in {("http", "127.0.0.1"), ("http", "localhost")} and parts.scheme != "https":
+        raise InputError("the API named an upload address that is not of HTTPS: the file was not sent")
+    request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's response
+    status, _ = sent(request, "S3")
+    if status != 200:  # noqa: PLR2004 - HTTP
+        raise InputError(f"S3 refused the file with status {status}: has it changed, or is the URL's time over?")
 
 
 def known_id(found: Mapping[str, Any]) -> str:
@@ -99,7 +115,7 @@ def _followed(
     end, seconds = time.monotonic() + timeout, pauses()
     while found["status"] not in OVER and time.monotonic() < end:
         time.sleep(next(seconds))
-        found = api.workload(workload, contract)
+        found = api.ask("GET", workload_path(workload, contract))
     return found
 
 

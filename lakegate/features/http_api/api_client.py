@@ -6,17 +6,15 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from http.client import HTTPException
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, Final, NoReturn, TypeVar
-from urllib.error import HTTPError, URLError
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
-from lakegate.aws.https_client import API_SECONDS, OPENER
+from lakegate.aws.https_client import sent
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.base.json_codec import decode, encode
 from lakegate.contract.semantic_versions import precedence
@@ -33,11 +31,21 @@ from lakegate.library.published_contracts import (
     PublishedVersion,
 )
 from lakegate.library.published_routes import Agree, DescribedRoute, Routes, WantedRoute
-from lakegate.library.stack import DecidedT, Refused, StackOperation, known_form
+from lakegate.library.stack import (
+    CONTRACTS,
+    NO_QUERY,
+    DecidedT,
+    Refused,
+    RemoteStack,
+    contract_path,
+    known_form,
+    workload_path,
+)
 
 if TYPE_CHECKING:
     from datetime import date
 
+    from lakegate.gate.dependencies import Dependencies
     from lakegate.library.described_deliveries import Sections
 
 # ---- Requests without rights in the account ----
@@ -48,69 +56,30 @@ if TYPE_CHECKING:
 TOKEN, TOKEN_FILE = "LAKEGATE_TOKEN", "LAKEGATE_TOKEN_FILE"
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 REGION: Final = re.compile(r"\.execute-api\.([a-z0-9-]+)\.")
-CONTRACTS: Final = "/api/v1/data-contract"
 ROUTES: Final = "/api/v1/route"
-MAX_RESPONSE_BYTES: Final = 8 << 20
 DONE: Final = frozenset({200, 202})
-NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 DETAILS: Final[Mapping[str, str]] = MappingProxyType({"details": "true"})
 """Wants what commands print beside DCM's representation."""
 T = TypeVar("T")
 
 
-def sent(request: Request, what: str) -> tuple[int, bytes]:
-    """Status and body of the response. Raises InputError where there is none; `what`: who was asked."""
-    try:
-        with OPENER.open(request, timeout=API_SECONDS) as response:
-            return response.status, response.read(MAX_RESPONSE_BYTES)
-    except HTTPError as refused:
-        with refused:
-            return refused.code, refused.read(MAX_RESPONSE_BYTES)
-    except (URLError, HTTPException, OSError) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
-
-
-def contract_path(contract: str) -> str:
-    """The address of a contract."""
-    return f"{CONTRACTS}/{quote(contract, safe='')}"
-
-
-def workload_path(workload: str, contract: str | None) -> str:
-    """The address of a workload; below its contract's, if that is given, which policies name."""
-    below = f"{contract_path(contract)}/workload" if contract else "/api/v1/workload"
-    return f"{below}/{quote(workload, safe='')}"
-
-
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(RemoteStack):
     """An API, with the caller's credentials."""
 
-    url: str
-
-    def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
-            raise InputError(f"{self.url} is not the address of an API: it begins with https://")
+            raise InputError(f"{url} is not the address of an API: it begins with https://")
+        super().__init__(_refuse_opening)
+        self.url = url
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        document: object = None,
-        *,
-        key: str = "",
-        query: Mapping[str, str] = NO_QUERY,
-    ) -> Any:  # noqa: ANN401 - JSON
-        """The JSON response, an object or a text. `document`: bytes are YAML. `key`: the API knows the request again by it.
-
-        Raises Refused.
-        """
+    def ask(self, method: str, path: str, document: object = None, *, query: Mapping[str, str] = NO_QUERY) -> Any:  # noqa: ANN401 - JSON
+        """See `RemoteStack`."""
         is_yaml = isinstance(document, bytes)
         body = document if isinstance(document, bytes) else b"" if document is None else json.dumps(document).encode()
         headers = {"content-type": "application/yaml" if is_yaml else "application/json"} if body else {}
-        if key:
-            headers["idempotency-key"] = key
+        if method == "POST":
+            headers["idempotency-key"] = secrets.token_hex(16)
         url = self.url.rstrip("/") + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         headers |= _credentials(method, url, headers, body)
         request = Request(url, data=body or None, headers=headers, method=method)  # noqa: S310 - the scheme was checked
@@ -145,27 +114,15 @@ class Api:
     @known_form()
     def routes(self) -> Routes:
         """See `StackFacade`."""
-        found: list[DescribedRoute] = []
-        cursor: Mapping[str, str] = {}
-        while True:
-            page = self.ask("GET", ROUTES, query=cursor)
-            found += (decode(DescribedRoute, each) for each in page["routes"])
-            if not page["cursor"]:
-                return Routes(tuple(sorted(found, key=lambda each: each.prefix)))
-            cursor = {"cursor": page["cursor"]}
+        found = [decode(DescribedRoute, each) for page in self._pages(ROUTES, NO_QUERY) for each in page["routes"]]
+        return Routes(tuple(sorted(found, key=lambda each: each.prefix)))
 
     @known_form()
     def add_route(self, wanted: WantedRoute, agree: Agree) -> DescribedRoute:
         """See `StackFacade`. To the address of the contract, by its whole id."""
         body = {name: value for name, value in encode(wanted).items() if value is not None}
-        path, key = f"{contract_path(body.pop('contract'))}/route", secrets.token_hex(16)
-        try:
-            found = self.ask("POST", path, body, key=key)
-        except Refused as refused:
-            if refused.kind != "confirmation-needed":
-                raise
-            agree(refused.problem["effects"])
-            found = self.ask("POST", path, body, query={"confirm": "true"}, key=secrets.token_hex(16))
+        path = f"{contract_path(body.pop('contract'))}/route"
+        found = self._confirmed("POST", path, body, NO_QUERY, lambda problem: agree(problem["effects"]))
         return decode(DescribedRoute, found)
 
     @known_form()
@@ -175,40 +132,39 @@ class Api:
         return decode(DescribedRoute, self.ask("DELETE", path, query={"prefix": prefix}))
 
     def publish(self, document: DocumentToPublish, confirm: Confirm | None) -> PublishedVersion | NewProposal:
-        """See `StackFacade`. Effects that are not confirmed are refused; then the document is sent again."""
-        query = {"allowUnmeasured": "true"} if document.allow_unmeasured else {}
+        """See `StackFacade`. To the contract's own address, which policies name; a document without an id has none."""
+        from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - the compiler, for publishing alone
+
+        query = {**DETAILS, **({"allowUnmeasured": "true"} if document.allow_unmeasured else {})}
         query |= {} if document.inherited_from is None else {"from": document.inherited_from}
-        confirmed = {**query, "confirm": "true"}
+        agree = None if confirm is None else lambda problem: confirm(decode(PublicationEffects, problem))
         try:
-            if confirm is None:
-                return self._published(document.text, confirmed)
-            try:
-                return self._published(document.text, query)
-            except Refused as refused:
-                if refused.kind != "confirmation-needed":
-                    raise
-                with known_form():
-                    effects = decode(PublicationEffects, refused.problem)
-            confirm(effects)
-            return self._published(document.text, confirmed)
+            with known_form():
+                contract = identity(document.text)[0]
+                method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
+                found = self._confirmed(method, path, document.text, query, agree)
+                details = found["details"]
+                return decode(NewProposal, details) if "proposal" in found else decode(PublishedVersion, details)
         except Refused as refused:
             raise _refusal(refused, document.text) from None
 
-    @known_form()
-    def _published(self, text: bytes, query: Mapping[str, str]) -> PublishedVersion | NewProposal:
-        """The outcome. To the contract's own address, which policies name; a document without an id has none."""
-        from lakegate.gate.registry.parent_contracts import identity  # noqa: PLC0415 - the compiler, for publishing alone
-
-        contract = identity(text)[0]
-        method, path = ("PUT", contract_path(contract)) if contract else ("POST", CONTRACTS)
-        found = self.ask(method, path, text, query={**DETAILS, **query})
-        details = found["details"]
-        return decode(NewProposal, details) if "proposal" in found else decode(PublishedVersion, details)
-
-    @property
-    def aws(self) -> NoReturn:
-        """See `StackFacade`."""
-        raise InputError("this is done with rights in the account of the stack: leave out --api (LAKEGATE_API)")
+    def _confirmed(
+        self,
+        method: str,
+        path: str,
+        document: object,
+        query: Mapping[str, str],
+        agree: Callable[[Mapping[str, Any]], None] | None,
+    ) -> Any:  # noqa: ANN401 - JSON
+        """The response once effects are confirmed: they are refused, and then the document is sent again. None: they are."""
+        if agree is not None:
+            try:
+                return self.ask(method, path, document, query=query)
+            except Refused as refused:
+                if refused.kind != "confirmation-needed":
+                    raise
+                agree(refused.problem)
+        return self.ask(method, path, document, query={**query, "confirm": "true"})
 
     def refuse(self, **options: object) -> None:
         """See `StackFacade`."""
@@ -233,20 +189,20 @@ class Api:
                 break
         return tuple(found[:limit]), sections or {}
 
-    def _pages(self, path: str) -> Iterator[Any]:
+    def _pages(self, path: str, query: Mapping[str, str] = DETAILS) -> Iterator[Any]:
         """The pages of a list, with what commands print."""
-        cursor: Mapping[str, str] = {}
         while True:
-            page = self.ask("GET", path, query={**DETAILS, **cursor})
+            page = self.ask("GET", path, query=query)
             yield page
             if not page["cursor"]:
                 return
-            cursor = {"cursor": page["cursor"]}
+            query = {**query, "cursor": page["cursor"]}
 
     @known_form()
-    def perform(self, operation: StackOperation[T]) -> T:
+    def perform(self, in_aws: Callable[[Dependencies], T], over_http: Callable[[RemoteStack], T]) -> T:
         """See `StackFacade`."""
-        return operation.over_http(self.ask)
+        del in_aws
+        return over_http(self)
 
     @known_form()
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
@@ -267,28 +223,11 @@ class Api:
     def _transition(self, form: type[T], workload: str, contract: str | None, wanted: WantedDecision) -> T:
         path = f"{workload_path(workload, contract)}/transition"
         body = encode(wanted)
-        return decode(form, self.ask("POST", path, body, key=secrets.token_hex(16), query=DETAILS)["details"])
+        return decode(form, self.ask("POST", path, body, query=DETAILS)["details"])
 
-    def workload(self, workload: str, contract: str | None) -> dict[str, Any]:
-        """See `RemoteStack`."""
-        found: dict[str, Any] = self.ask("GET", workload_path(workload, contract))
-        return found
 
-    def announce(self, contract: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """See `RemoteStack`."""
-        found: dict[str, Any] = self.ask(
-            "POST", f"{contract_path(contract)}/workload", wanted, key=secrets.token_hex(16)
-        )
-        return found
-
-    def upload(self, url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
-        """See `RemoteStack`."""
-        put(url, headers, file)
-
-    def notify(self, workload: str, contract: str) -> dict[str, Any]:
-        """See `RemoteStack`."""
-        found: dict[str, Any] = self.ask("POST", f"{workload_path(workload, contract)}/notify")
-        return found
+def _refuse_opening() -> NoReturn:
+    raise InputError("this is done with rights in the account of the stack: leave out --api (LAKEGATE_API)")
 
 
 @known_form()
@@ -311,17 +250,6 @@ def _refusal(refused: Refused, text: bytes) -> LakegateError:
         tuple(decode(Problem, each) for each in refused.problem[name]) for name in ("errors", "warnings")
     )
     return DocumentRefused(Examined(errors, warnings, lines))
-
-
-def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
-    """Send a file to an upload URL: of HTTPS, or of this machine. Raises InputError for another one, and where S3 refuses it."""
-    parts = urlsplit(url)
-    if (parts.scheme, parts.hostname) not in {("http", "127.0.0.1"), ("http", "localhost")} and parts.scheme != "https":
-        raise InputError("the API named an upload address that is not of HTTPS: the file was not sent")
-    request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's response
-    status, _ = sent(request, "S3")
-    if status != 200:  # noqa: PLR2004 - HTTP
-        raise InputError(f"S3 refused the file with status {status}: has it changed, or is the URL's time over?")
 
 
 def _credentials(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import quote
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from lakegate.base.json_codec import decode
 from lakegate.cli.click_commands import CommandGroup, Option
@@ -15,7 +14,6 @@ from lakegate.cli.options import DatasetFilter, DatasetName
 from lakegate.features.pull.named_objects import name_object
 from lakegate.features.pull.pull_task import PullState, pulls_of, run_now
 from lakegate.features.pull.pulled_dataset import (
-    PATH,
     EndOfPull,
     PulledDataset,
     PullStatus,
@@ -29,9 +27,10 @@ from lakegate.features.pull.pulled_dataset import (
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
+from lakegate.library.stack import contract_path
 
 if TYPE_CHECKING:
-    from lakegate.library.stack import Ask, StackFacade
+    from lakegate.library.stack import RemoteStack, StackFacade
 
 SHOWN: Final = 5
 """Objects of a dataset that were named last."""
@@ -79,8 +78,10 @@ def run_line(
     Example: lakegate pull run orders
     """
     if named is not None:
-        return there.perform(DeliverNamed(dataset, named, version))
-    return there.perform(PullNow(dataset))
+        return there.perform(
+            partial(_named_in_aws, dataset, named, version), partial(_named_over_http, dataset, named, version)
+        )
+    return there.perform(partial(_pulled_in_aws, dataset), partial(_pulled_over_http, dataset))
 
 
 WORDS: Final = {
@@ -89,29 +90,6 @@ WORDS: Final = {
     PullStatus.DONE: "was delivered",
     PullStatus.UNSCHEDULED: "is not scheduled yet: it was published within five minutes, or the stack does not pull",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PullNow:
-    """The operation of `lakegate pull run`."""
-
-    name: str
-    """Of a dataset; over HTTP the whole name, or the id of a contract for all its datasets."""
-
-    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-        """See `StackOperation`."""
-        row = run(run_now(dependencies, dataset_named(dependencies, self.name)), dependencies.clock)
-        return CommandResult(pulled_dataset(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
-
-    def over_http(self, ask: Ask) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-        """See `StackOperation`."""
-        contract, _, line = self.name.rpartition("/")
-        query = {"details": "true"} | ({"line": self.name} if contract else {})
-        path = PATH.format(id=quote(contract or line, safe=""))
-        found = ask("POST", path, query=query, key=token_hex(16))["pulls"]
-        lines = tuple(decode(PulledDataset, each["details"]) for each in found)
-        words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
-        return CommandResult(lines[0] if contract else PulledDatasets(lines), words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,37 +103,43 @@ class PulledObject:
     latest: EndOfPull | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliverNamed:
-    """The operation of `lakegate pull run --object`."""
+def _pulled_in_aws(name: str, dependencies: Dependencies) -> CommandResult[PulledDataset]:
+    row = run(run_now(dependencies, dataset_named(dependencies, name)), dependencies.clock)
+    return CommandResult(pulled_dataset(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
 
-    name: str
-    """Of a dataset; over HTTP the whole name, or the id of a contract."""
-    source: str
-    version: str
 
-    def in_aws(self, dependencies: Dependencies) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-        """See `StackOperation`."""
-        line = dataset_named(dependencies, self.name)
-        row = run(name_object(dependencies, line, self.source, self.version), dependencies.clock)
-        return self._result(row.dataset, status_of_object(row), end_of(row.end) if row.end else None)
+def _pulled_over_http(name: str, there: RemoteStack) -> CommandResult[PulledDataset | PulledDatasets]:
+    """Pull the dataset with this whole name, or all datasets of the contract with this id."""
+    found = _pulls(name, there, {"details": "true"})
+    lines = tuple(decode(PulledDataset, each["details"]) for each in found)
+    words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
+    return CommandResult(lines[0] if "/" in name else PulledDatasets(lines), words)
 
-    def over_http(self, ask: Ask) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-        """See `StackOperation`."""
-        contract, _, line = self.name.rpartition("/")
-        query = {"object": self.source} | ({"line": self.name} if contract else {})
-        query |= {"version": self.version} if self.version else {}
-        path = PATH.format(id=quote(contract or line, safe=""))
-        (found,) = ask("POST", path, query=query, key=token_hex(16))["pulls"]
-        end = found["latest"] and decode(EndOfPull, found["latest"])
-        return self._result(found["line"], PullStatus(found["status"]), end)
 
-    def _result(
-        self, line: str, status: PullStatus, end: EndOfPull | None
-    ) -> CommandResult[PulledDataset | PulledDatasets | PulledObject]:
-        ended = f": {end.outcome} ({end.key or end.reason})" if end else ""
-        words = f"{self.source} {WORDS[status]}{ended}"
-        return CommandResult(PulledObject(line, self.source, self.version or None, status, end), [words])
+def _named_in_aws(name: str, source: str, version: str, dependencies: Dependencies) -> CommandResult[PulledObject]:
+    line = dataset_named(dependencies, name)
+    row = run(name_object(dependencies, line, source, version), dependencies.clock)
+    end = end_of(row.end) if row.end else None
+    return _named(PulledObject(row.dataset, source, version or None, status_of_object(row), end))
+
+
+def _named_over_http(name: str, source: str, version: str, there: RemoteStack) -> CommandResult[PulledObject]:
+    (found,) = _pulls(name, there, {"object": source} | ({"version": version} if version else {}))
+    end = found["latest"] and decode(EndOfPull, found["latest"])
+    return _named(PulledObject(found["line"], source, version or None, PullStatus(found["status"]), end))
+
+
+def _named(found: PulledObject) -> CommandResult[PulledObject]:
+    end = found.latest
+    ended = f": {end.outcome} ({end.key or end.reason})" if end else ""
+    return CommandResult(found, [f"{found.object} {WORDS[found.status]}{ended}"])
+
+
+def _pulls(name: str, there: RemoteStack, query: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    """The pulls that a request begins: of the dataset with a whole name, or of the contract with an id."""
+    contract, _, line = name.rpartition("/")
+    of_line = {"line": name} if contract else {}
+    return there.ask("POST", f"{contract_path(contract or line)}/pull", query={**query, **of_line})["pulls"]
 
 
 def _lines(row: PullState) -> Iterator[str]:
