@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.base.multipart_uploads import part_size
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
 from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, found, workloads_key
 
@@ -74,7 +75,6 @@ def _checksums(response: Mapping[str, Any]) -> dict[str, str]:
 
 
 COPY_PART_BYTES: Final = 128 * 1024 * 1024
-MAX_PARTS: Final = 10_000
 WHOLE_COPY_LIMIT: Final = 512 * 1024 * 1024
 """CopyObject takes up to 5 GB, but cannot continue after a timeout: larger copies use parts."""
 PARTS_AT_ONCE: Final = 10
@@ -264,7 +264,7 @@ class S3Store:
         def part(number: int, first: int) -> dict[str, Any]:
             return arrived.get(number) or self._copy_part(original, source, at, number, first)
 
-        firsts = range(0, original.size, self._part_size(original))
+        firsts = range(0, original.size, part_size(original.size, self.part))
         with ThreadPoolExecutor(PARTS_AT_ONCE) as threads:  # after an error those that have not begun are cancelled
             return list(threads.map(part, range(1, len(firsts) + 1), firsts))
 
@@ -273,14 +273,11 @@ class S3Store:
     ) -> dict[str, Any]:
         if self.remaining() < HAND_OVER:
             raise Unfinished(f"part {number}")
-        last = min(first + self._part_size(original), original.size) - 1
+        last = min(first + part_size(original.size, self.part), original.size) - 1
         response = self.client.upload_part_copy(
             PartNumber=number, CopySourceRange=f"bytes={first}-{last}", **self._from(original, source), **at
         )
         return part_of(response["CopyPartResult"], number)
-
-    def _part_size(self, original: ObjectVersion) -> int:
-        return max(self.part, -(-original.size // MAX_PARTS))
 
     def _at(self, address: Address) -> dict[str, Any]:
         version = {"VersionId": address.version} if address.version else {}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.base.errors import InputError
+from lakegate.base.multipart_uploads import part_size
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, path_of
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
@@ -32,7 +33,6 @@ WHOLE: Final = 1 << 30
 """Bytes of one request; S3 takes up to 5 GiB."""
 PART: Final = 64 << 20
 """Bytes of a part, which is in memory; more where there would be too many."""
-MAX_PARTS: Final = 10_000
 
 
 def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: str) -> None:
@@ -48,7 +48,7 @@ def uploaded(client: S3Client, content: bytes | Path, at: dict[str, Any], kind: 
         upload = {"UploadId": client.create_multipart_upload(ContentType=kind, **at)["UploadId"], **at}
         try:
             parts: list[Any] = []
-            while piece := body.read(max(PART, -(-size // MAX_PARTS))):
+            while piece := body.read(part_size(size, PART)):
                 response = client.upload_part(PartNumber=len(parts) + 1, Body=piece, **upload)
                 parts.append({"PartNumber": len(parts) + 1, "ETag": response["ETag"]})
             client.complete_multipart_upload(MultipartUpload={"Parts": parts}, IfNoneMatch="*", **upload)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import InputError, PortError
+from lakegate.base.multipart_uploads import part_size
 from lakegate.base.text import counted
 from lakegate.gate.registry.routes import usable
 
@@ -106,7 +107,6 @@ def _key(prefix: str, name: str) -> str:
 
 
 WHOLE: Final = 16 * 1024 * 1024
-MAX_PARTS: Final = 10_000
 AT_ONCE: Final = 4
 BLOCK: Final = 1024 * 1024
 CHANGED: Final = "changed while it was on its way: upload it again"
@@ -175,7 +175,7 @@ def _in_parts(s3: S3Client, local: Local, to: To, arrived: Callable[[int], None]
     begun = s3.create_multipart_upload(ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT", **to.request())
     upload: dict[str, Any] = {"UploadId": begun["UploadId"], **to.request()}
     try:
-        parts = _sent(s3, local, upload, arrived, max(size, -(-local.size // MAX_PARTS)))
+        parts = _sent(s3, local, upload, arrived, part_size(local.size, size))
         response = s3.complete_multipart_upload(
             MultipartUpload={"Parts": parts}, MpuObjectSize=local.size, ChecksumType="FULL_OBJECT", **upload
         )
