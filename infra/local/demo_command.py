@@ -29,7 +29,6 @@ from lakegate.gate.delivery.delivery_row import Workload, workload_id
 from lakegate.gate.delivery.find_deliveries import named
 from lakegate.gate.delivery.protocol import END_STATES
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.registry_rows import Route
@@ -95,9 +94,9 @@ def _publish(dependencies: Dependencies) -> dict[str, Route]:
     for document, prefix in CONTRACTS:
         body = document.read_bytes()
         compiled = compile_document(body, referred_of(dependencies, body))
-        published = run(publish(dependencies, compiled), dependencies.clock)
+        published = dependencies.run(publish(dependencies, compiled))
         dataset = published.plans[0][0]
-        route = run(add_route(dependencies, prefix, published.contract, dataset, 1), dependencies.clock)
+        route = dependencies.run(add_route(dependencies, prefix, published.contract, dataset, 1))
         terminal.note(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
         routes[prefix] = route
     return routes
@@ -138,7 +137,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     with suppress(s3.exceptions.BucketAlreadyOwnedByYou):
         s3.create_bucket(Bucket=PARTNER, CreateBucketConfiguration={"LocationConstraint": there.region})
     s3.put_object(Bucket=PARTNER, Key=SOURCE, Body=path.read_bytes())
-    run(run_now(dependencies, line), dependencies.clock)
+    dependencies.run(run_now(dependencies, line))
     asked("lambda", "invoke", FunctionName=function)
     end = next(iter(dependencies.rows("pulls").get(line).ends), None)
     if end is None or end.outcome is not PullOutcome.FETCHED:

@@ -22,7 +22,7 @@ from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, SetUpError, Unfinished
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Steps, run
+from lakegate.gate.effects import Steps
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -187,7 +187,7 @@ def do_afterwards(
         within = made()
     except SetUpError:
         return
-    failures = [*run(act(within), within.clock).failures, *within.taken_out()]
+    failures = [*within.run(act(within)).failures, *within.taken_out()]
     if failures:
         log_failures("StepFailures", failures, log, count)
     report_denied_deletions(within, log)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
@@ -17,7 +17,7 @@ from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines,
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
-from lakegate.gate.effects import Alarm
+from lakegate.gate.effects import Alarm, Steps, run
 from lakegate.gate.lake_layout import row_key
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import (
@@ -35,6 +35,7 @@ from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.table import Tables
 from lakegate.plan.billed_cost import PRICES, Prices
 
+T = TypeVar("T")
 ALONE = BatchLimits(1, 64 << 20, 300)
 """The stack's setting that no delivery is batched, but by its contract."""
 MOST_KEPT_BYTES = 32 << 20
@@ -209,6 +210,10 @@ class Dependencies:
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
         """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""
         return loaded("rows", name)(self) if name in names("rows") else None
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive a use case to its end."""
+        return run(steps, self.clock)
 
     def without_lease(self) -> Dependencies:
         """For a caller who does not carry on what it writes: the next sweep finds it due at once."""

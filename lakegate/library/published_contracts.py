@@ -16,7 +16,6 @@ from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
@@ -317,10 +316,8 @@ def publish(
         confirm(effects_of_publication(compiled, change))
     if dependencies.places.needs_approval and not change.is_done:
         proposed = loaded("version approval", "propose")(dependencies, compiled, holder)
-        return new_proposal(run(proposed, dependencies.clock), change.warnings)
-    found = published_version(
-        dependencies, run(publish_contract.publish(dependencies, compiled), dependencies.clock), change
-    )
+        return new_proposal(dependencies.run(proposed), change.warnings)
+    found = published_version(dependencies, dependencies.run(publish_contract.publish(dependencies, compiled)), change)
     if found.routes or not compiled.plans:
         return found
     from lakegate.library.published_routes import proposed_prefix  # noqa: PLC0415 - for a contract without a route alone

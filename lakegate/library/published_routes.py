@@ -12,7 +12,6 @@ from lakegate.base.errors import InputError
 from lakegate.base.text import listed
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.dependencies import Dependencies, Places
-from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
 from lakegate.gate.registry.routes import (
@@ -100,12 +99,12 @@ def added(
     place = (prefix, newest.contract, _dataset(first, wanted.dataset), number)
     written = newest.contract if wanted.contract == newest.id else wanted.contract
     agree(effects(dependencies, planned_route(dependencies, *place), written))
-    return described_route(run(add_route(dependencies, *place), dependencies.clock))
+    return described_route(dependencies.run(add_route(dependencies, *place)))
 
 
 def removed(dependencies: Dependencies, prefix: str, contract: str | None = None) -> DescribedRoute:
     """Remove a route, of this contract if one is given. Raises InputError where there is none."""
-    return described_route(run(remove_route(dependencies, folders(prefix), contract), dependencies.clock))
+    return described_route(dependencies.run(remove_route(dependencies, folders(prefix), contract)))
 
 
 # ---- Routes that documents propose ----

@@ -21,7 +21,6 @@ from lakegate.gate.delivery.delivery_row import (
 from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.person_decisions import WantedDecision, WantedReplay
 from lakegate.library import published_contracts
 from lakegate.library.described_deliveries import (
@@ -191,7 +190,7 @@ class StackFacade:
     def _decided(self, before: Delivery, wanted: WantedDecision) -> Workload:
         from lakegate.gate.carry_out_decision import decide  # noqa: PLC0415 - the whole gate, for such commands alone
 
-        return self.working.workloads.get(run(decide(self.working, before.id, wanted), self.working.clock))
+        return self.working.workloads.get(self.working.run(decide(self.working, before.id, wanted)))
 
 
 def _refuse_contract(contract: str | None) -> None:

@@ -14,7 +14,6 @@ from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.registry_rows import PROPOSALS, RETIRED
 from lakegate.gate.registry.withdraw_version import Withdrawal, planned_withdrawal
@@ -70,10 +69,10 @@ def withdraw(
     if dependencies.places.needs_approval and not planned.is_done:
         from lakegate.cli.contracts.publish_command import proposal_in_words  # noqa: PLC0415 - the compiler, for this alone
 
-        proposed = run(loaded(PROPOSALS, "withdraw")(dependencies, contract, version), dependencies.clock)
+        proposed = dependencies.run(loaded(PROPOSALS, "withdraw")(dependencies, contract, version))
         waiting = new_proposal(proposed, ())
         return CommandResult(waiting, proposal_in_words(waiting))
-    return withdrawn(run(take_back(dependencies, contract, version), dependencies.clock))
+    return withdrawn(dependencies.run(take_back(dependencies, contract, version)))
 
 
 def withdrawn(done: Withdrawal) -> CommandResult[WithdrawnVersion]:

@@ -16,7 +16,6 @@ from lakegate.gate.datasets import dataset_lines, lifecycle
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, side_effects
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 from lakegate.gate.registry.publish_contract import reactivate_line
 
@@ -60,9 +59,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
     ending = dataset_lines.Ending(*map(_text, (reason, replacement, guide)))
     days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
     decide = partial(days, ending=ending)
-    after = run(
-        change(dependencies, dataset_of_contract(dependencies, dataset), "deprecate", decide), dependencies.clock
-    )
+    after = dependencies.run(change(dependencies, dataset_of_contract(dependencies, dataset), "deprecate", decide))
     return _outcome(after, _now(dependencies))
 
 
@@ -104,7 +101,7 @@ def reactivate(dependencies: Dependencies, dataset: DatasetName) -> CommandResul
 
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
-    after = run(reactivate_line(dependencies, dataset_of_contract(dependencies, dataset)), dependencies.clock)
+    after = dependencies.run(reactivate_line(dependencies, dataset_of_contract(dependencies, dataset)))
     return _outcome(after, _now(dependencies))
 
 
@@ -138,7 +135,7 @@ def _confirmed(
     line = dataset_of_contract(dependencies, name)
     before, now = dependencies.lines.get(line), _now(dependencies)
     confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
-    return _outcome(run(change(dependencies, line, act, decide), dependencies.clock), now)
+    return _outcome(dependencies.run(change(dependencies, line, act, decide)), now)
 
 
 def _now(dependencies: Dependencies) -> str:

@@ -13,7 +13,6 @@ from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery_store import Pause
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.described_deliveries import in_utc
 
 
@@ -45,7 +44,7 @@ def pause(
     Example: lakegate pause orders --reason "the new version is published on Monday"
     """
     line = dataset_named(dependencies, dataset)
-    found = run(pauses.pause(dependencies, line, reason), dependencies.clock)
+    found = dependencies.run(pauses.pause(dependencies, line, reason))
     words = f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}"
     return CommandResult(_paused(line, found), [words])
 
@@ -57,7 +56,7 @@ def resume(dependencies: Dependencies, dataset: DatasetName) -> CommandResult[Pa
     Example: lakegate resume orders
     """
     line = dataset_named(dependencies, dataset)
-    found = run(pauses.resume(dependencies, line), dependencies.clock)
+    found = dependencies.run(pauses.resume(dependencies, line))
     words = f"{line} is not paused."
     if found is not None:
         words = f"{line} is resumed; {_held(found)}. The next sweep judges them in order of arrival."

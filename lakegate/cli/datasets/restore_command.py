@@ -13,7 +13,6 @@ from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, stack_command
-from lakegate.gate.effects import run
 from lakegate.gate.ledger.restore_object import LostObject, lost_object, record_restored
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
@@ -62,7 +61,7 @@ def restore(
         with terminal.bytes_arriving(name, source.size) as arrived:
             to = To(dependencies.places.lake, name, there.account)
             version = send(client("s3"), source, to, arrived)
-    run(record_restored(dependencies, lost, version), dependencies.clock)
+    dependencies.run(record_restored(dependencies, lost, version))
     words = f"Restored: {name}, version {version}. The manifest of {lost.chain} lists it."
     return CommandResult(RestoredObject(lost.chain, lost.workload, name, lost.stated.version, version), [words])
 

@@ -22,7 +22,6 @@ from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
 from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubscribed
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
 
@@ -81,7 +80,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
         raise InputError(f"{name} is {newest.status} by its version {newest.version} and takes no new subscribers")
     kinds = [kind.strip() for each in on or () for kind in each.split(",")]
     given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
-    after = run(change(dependencies, name, "", partial(subscribed, **given)), dependencies.clock)  # type: ignore[arg-type]
+    after = dependencies.run(change(dependencies, name, "", partial(subscribed, **given)))  # type: ignore[arg-type]
     now = moment(dependencies.clock.now())
     status = after.status_at(now)
     if status is LineStatus.DEPRECATED:
@@ -105,7 +104,7 @@ def unsubscribe(
     """
     name = dataset_of_contract(dependencies, dataset)
     steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
-    after = run(steps, dependencies.clock)
+    after = dependencies.run(steps)
     now = moment(dependencies.clock.now())
     return _outcome(after, now)
 
@@ -143,7 +142,7 @@ def acknowledge(
         raise InputError("write the dataset and the version, such as orders_v1@2.0.0")
     contract, schema_object, _ = parts_of(dataset_of_contract(dependencies, dataset))
     name = full_dataset_name(contract, schema_object, major(number))
-    after = run(acknowledge_version(dependencies, name, number, team), dependencies.clock)
+    after = dependencies.run(acknowledge_version(dependencies, name, number, team))
     now = moment(dependencies.clock.now())
     return _outcome(after, now)
 

@@ -27,7 +27,6 @@ from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.person_decisions import WantedReplay
 from lakegate.library.described_deliveries import (
     SHORT_ID,
@@ -130,7 +129,7 @@ def replay_many(
             progress(f"{number} of {len(outcome.selected)}: {each.key}")
             try:
                 steps = decide(dependencies, each.id, WantedReplay("replay", contract))
-                outcome.started[each.id] = run(steps, dependencies.clock)
+                outcome.started[each.id] = dependencies.run(steps)
             except LakegateError as error:
                 outcome.refused[each.id] = str(error)
     return outcome

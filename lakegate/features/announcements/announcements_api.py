@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.contract_model import is_usable
 from lakegate.features.announcements.wanted_delivery import Announced, WantedDelivery
-from lakegate.gate.effects import run
 from lakegate.library.http_messages import (
     DELIVER,
     JSON,
@@ -41,7 +40,7 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpR
     if not request.allows(wanted.contract):
         raise HttpProblem(404, "not-found", NO_CONTRACT)
     try:
-        made = run(keep(dependencies, wanted, request.token, version), dependencies.clock)
+        made = dependencies.run(keep(dependencies, wanted, request.token, version))
     except UnknownContract as unknown:
         raise HttpProblem(404, "not-found", str(unknown)) from None
     except SummaryRefused as refused:
@@ -65,7 +64,7 @@ def notify(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         if not landed:
             detail = f"Nothing has landed at {there.key}: upload the data first, then notify."
             raise HttpProblem(400, "refused", detail)
-        run(available(dependencies, landed), dependencies.clock)
+        dependencies.run(available(dependencies, landed))
         # intake will have the hint in a moment
         body |= {"status": "DataTransferInProgress", "result": {"result": "Running", "info": None}}
     return HttpResponse(200, body)

@@ -17,7 +17,6 @@ from lakegate.cli.options import Yes
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, planned_route
 
@@ -133,7 +132,7 @@ def _added(dependencies: Dependencies, planned: Import) -> Import:
         return planned
     route = planned.plan.wanted
     try:
-        run(add_route(dependencies, route.prefix, route.contract, route.dataset, route.major), dependencies.clock)
+        dependencies.run(add_route(dependencies, route.prefix, route.contract, route.dataset, route.major))
     except InputError as error:  # somebody else has changed the registry since
         return Import(planned.declared, "refused", reason=str(error))
     return planned

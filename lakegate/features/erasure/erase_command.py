@@ -20,7 +20,6 @@ from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
 from lakegate.gate.datasets.dataset_names import dataset_named
-from lakegate.gate.effects import run
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
 
 REMAINS: Final = 3
@@ -107,7 +106,7 @@ def erase(  # noqa: PLR0913 - a command has these options
         dependencies = there.dependencies()
         chain = dataset_named(dependencies, dataset)
         if not dry_run:
-            run(resume(dependencies, chain), dependencies.clock)
+            dependencies.run(resume(dependencies, chain))
         if keys:
             with terminal.working("searching objects") as progress:
                 found = searched(
@@ -119,8 +118,8 @@ def erase(  # noqa: PLR0913 - a command has these options
         if not dry_run:
             confirm(_effects(chain, found), yes=yes)
             for block, hits in found.deliveries:
-                run(erased(dependencies, chain, block.workload, staged(there, block, hits), why), dependencies.clock)
-            deleted = run(settle(dependencies, chain), dependencies.clock)
+                dependencies.run(erased(dependencies, chain, block.workload, staged(there, block, hits), why))
+            deleted = dependencies.run(settle(dependencies, chain))
         open_ones = dict(remaining(dependencies, chain))
     result = _result(chain, found, open_ones, deleted, dry_run=dry_run)
     words = _in_words(chain, found, open_ones, deleted, dry_run=dry_run)

@@ -17,7 +17,6 @@ from lakegate.features.external_validators.registered_validators import (
     validators,
 )
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 
 app = CommandGroup(help="Let other services measure rules of their technologies, by DCM's Validator API.")
 
@@ -46,7 +45,7 @@ def add(
     service = service_of(name, url, technology, secret)
     refuse_host(service, parameters_of(there).get("ValidatorHosts", ""))
     dependencies = there.dependencies()
-    run(add_validator(dependencies, service), dependencies.clock)
+    dependencies.run(add_validator(dependencies, service))
     technologies = ", ".join(service.technologies)
     words = (f"{name} answers rules of {technologies}.", "  Publish contracts to have their rules measured by it.")
     return CommandResult(service, words)
@@ -79,7 +78,7 @@ def remove(
     Deliveries whose contract version has rules for it are FAILED, until a validator has its name and technology again, or another
     version of the contract is published.
     """
-    run(remove_validator(dependencies, name), dependencies.clock)
+    dependencies.run(remove_validator(dependencies, name))
     return CommandResult(RemovedValidator(name), [f"{name} is removed."])
 
 

@@ -17,7 +17,6 @@ from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.library.http_messages import JSON, VERSION, HttpProblem, HttpRequest, HttpResponse, media_type
@@ -196,7 +195,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         detail = "Deliveries would be refused: repeat the request with `confirm=true`."
         raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=[])
     after = [
-        run(change(dependencies, each.name, _act(each, now), partial(ended, ending=ending)), dependencies.clock)
+        dependencies.run(change(dependencies, each.name, _act(each, now), partial(ended, ending=ending)))
         for each in before
     ]
     found = [encode(lifecycle_of(each, moment(dependencies.clock.now()))) for each in after]

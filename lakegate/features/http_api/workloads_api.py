@@ -17,7 +17,6 @@ from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.gate.person_decisions import WantedDecision, WantedReplay, WantedWaiver
 from lakegate.library.http_messages import (
     STATUSES,
@@ -188,7 +187,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
         raise HttpProblem(409, "illegal-transition", detail, workloadStatus=status, transitions=list(possible))
     begins = row.state is not State.QUARANTINED or dependencies.workloads.find(replay_id(row.id)) is None
     steps = carry_out(dependencies.without_lease(), row.id, _usable(dependencies, request, wanted))
-    after = run(steps, dependencies.clock)
+    after = dependencies.run(steps)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
     return HttpResponse(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
 

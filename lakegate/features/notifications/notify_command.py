@@ -15,7 +15,6 @@ from lakegate.features.notifications.notices import notices as stored
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 
 MOST = 1_000
 """Notices that are listed or sent again at once."""
@@ -109,7 +108,7 @@ def retry(
     """
     chosen = [each for each in _dead(dependencies) if to in {"", each.channel}]
     for each in chosen:
-        run(send_again(dependencies, each.id), dependencies.clock)
+        dependencies.run(send_again(dependencies, each.id))
     return CommandResult(RetriedNotices(len(chosen)), [f"{len(chosen)} will be sent again."])
 
 

@@ -61,7 +61,6 @@ from lakegate.gate.datasets.dataset_names import chains, dataset_named
 from lakegate.gate.datasets.readers_manifest import whole
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, time_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.contract_files import (
     ParentPlaces,
     load,
@@ -454,7 +453,7 @@ def watermark(
     Example: lakegate dataset watermark visits_v1 2026-11-02
     """
     at, name = time_of(time), dataset_named(dependencies, _name_of(dependencies, dataset))
-    before = run(set_watermark(dependencies, name, at), dependencies.clock)
+    before = dependencies.run(set_watermark(dependencies, name, at))
     words = f"{name}: the watermark is {moment(at)} (before: {before or 'none'})."
     return CommandResult(DatasetWatermark(name, moment(at), before or None), [words])
 

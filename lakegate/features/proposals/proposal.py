@@ -9,7 +9,7 @@ from typing import Final
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.text import shown
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps, perform, run
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
@@ -190,7 +190,7 @@ def approve_version(
     found = _named(dependencies, name, digest)
     if found.publication.status == WITHDRAWN:
         confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {shown(name)}",), ()), None)
-        return run(approve_withdrawal(dependencies, found), dependencies.clock)
+        return dependencies.run(approve_withdrawal(dependencies, found))
     body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
     referred = referred_of(dependencies, body, found.publication.own)
     compiled = compile_document(body, referred, allow_unmeasured=found.publication.unmeasured_rules > 0)
@@ -199,7 +199,7 @@ def approve_version(
     effects = effects_of_publication(compiled, change)
     proposed = f"{found.proposer} proposed {shown(name)}"
     confirm(replace(effects, effects=(proposed, *effects.effects)), change.comparison)
-    published = run(approve(dependencies, compiled, found), dependencies.clock)
+    published = dependencies.run(approve(dependencies, compiled, found))
     return body, published_version(dependencies, published, change)
 
 

@@ -26,7 +26,6 @@ from lakegate.features.pull.pulled_dataset import (
 )
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.stack import contract_path
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class PulledObject:
 
 
 def _pulled_in_aws(name: str, dependencies: Dependencies) -> CommandResult[PulledDataset]:
-    row = run(run_now(dependencies, dataset_named(dependencies, name)), dependencies.clock)
+    row = dependencies.run(run_now(dependencies, dataset_named(dependencies, name)))
     return CommandResult(pulled_dataset(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
 
 
@@ -118,7 +117,7 @@ def _pulled_over_http(name: str, there: RemoteStack) -> CommandResult[PulledData
 
 def _named_in_aws(name: str, source: str, version: str, dependencies: Dependencies) -> CommandResult[PulledObject]:
     line = dataset_named(dependencies, name)
-    row = run(name_object(dependencies, line, source, version), dependencies.clock)
+    row = dependencies.run(name_object(dependencies, line, source, version))
     end = end_of(row.end) if row.end else None
     return _named(PulledObject(row.dataset, source, version or None, status_of_object(row), end))
 

@@ -13,7 +13,6 @@ from lakegate.features.pull.pull_task import PullEnd, PullState
 from lakegate.features.pull.pulled_dataset import PATH, pulled_dataset, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.http_messages import DELIVER, Endpoint, HttpProblem, HttpRequest, HttpResponse
 
 MOST_LINES: Final = 100
@@ -58,7 +57,7 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         detail = "Several lines have this folder: name one by `line`."
         raise HttpProblem(400, "refused", detail)
     try:
-        row = run(name_object(dependencies, found[0], source, request.query.get("version", "")), dependencies.clock)
+        row = dependencies.run(name_object(dependencies, found[0], source, request.query.get("version", "")))
     except InputError as refused:
         raise HttpProblem(400, "refused", f"{refused}.") from None
     return HttpResponse(
@@ -82,7 +81,7 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
 
     row = pulls(dependencies).get(line)
     if row.plan and row.schedule:
-        row = run(run_now(dependencies, line), dependencies.clock)
+        row = dependencies.run(run_now(dependencies, line))
     return {
         "line": line,
         "contractVersion": row.version or None,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.base.errors import ContractError
 from lakegate.features.validator_api.wanted_validation import ValidationRequest
-from lakegate.gate.effects import run
 from lakegate.library.http_messages import VALIDATE, Endpoint, HttpProblem, HttpRequest, HttpResponse, body_of
 from lakegate.report.dcm_results import results_of
 
@@ -38,7 +37,7 @@ def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpRe
     body = body_of(request, ValidationRequest, exact)
     wanted = WantedValidation(request.caller, body.name, body.rules, body.access.path, partial(_allows, request))
     try:
-        run(start(dependencies, wanted, request.token), dependencies.clock)
+        dependencies.run(start(dependencies, wanted, request.token))
     except OtherValidation:
         detail = "The `workloadId` belongs to a validation of other rules or other data: choose a new one."
         raise HttpProblem(409, "other-validation", detail) from None

@@ -13,7 +13,6 @@ from lakegate.base.errors import InputError
 from lakegate.base.json_codec import Bounds, Pattern
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.http_messages import (
     CALLBACK_ROUTE,
     STATUSES,
@@ -67,7 +66,7 @@ def call_back(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     )
     at_once = dependencies.without_lease()
     try:
-        row = run(called_back(at_once, workload, wanted.token, reason), dependencies.clock)
+        row = dependencies.run(called_back(at_once, workload, wanted.token, reason))
     except UnknownToken:
         raise HttpProblem(404, "not-found", "No answer is awaited by this token.") from None
     except InputError as refused:

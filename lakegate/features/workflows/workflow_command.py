@@ -33,7 +33,6 @@ from lakegate.gate.delivery.protocol import (
     workflow_of,
 )
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import run
 from lakegate.library.contract_files import InputDocument
 from lakegate.plan.planned_workflow import PlannedTransition, PlannedWorkflow
 
@@ -204,7 +203,7 @@ def publish(dependencies: Dependencies, file: File, *, as_json: AsJson = False) 
     """
     body = InputDocument(file).read()
     workflow = _read(body, as_json=as_json)
-    published = run(publish_workflow(dependencies, body), dependencies.clock)
+    published = dependencies.run(publish_workflow(dependencies, body))
     line = workflow.name.partition(".")[0]
     words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}")
     return CommandResult(extended(PublishedWorkflow, workflow, document=published.document), words)
