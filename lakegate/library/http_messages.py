@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from lakegate.base.errors import LakegateError
-from lakegate.base.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode
+from lakegate.base.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode, encode
 from lakegate.base.text import did_you_mean, listed
+from lakegate.contract.contract_model import is_usable
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -29,6 +30,7 @@ from lakegate.verdict.verdict import ACCEPTING
 if TYPE_CHECKING:
     from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload
     from lakegate.gate.dependencies import Dependencies
+    from lakegate.gate.registry.registry_rows import RegistrySnapshot
 
 # ---- Requests and responses ----
 # API Gateway's events have the payload format 2.0
@@ -86,6 +88,10 @@ class HttpRequest:
     def allows(self, contract: str) -> bool:
         """Whether the caller may use a contract."""
         return are_named(self.contracts, contract)
+
+    def details(self, made: Callable[[], object]) -> dict[str, object]:
+        """With the parameter `details`, what commands print of a response, beside DCM's representation."""
+        return {"details": encode(made())} if self.flag("details") else {}
 
     def flag(self, name: str) -> bool:
         """Whether a parameter of the query is `true`; absent means no. Raises HttpProblem for any other value."""
@@ -288,6 +294,19 @@ def with_contract(dependencies: Dependencies, request: HttpRequest) -> HttpReque
     return replace(request, path={**request.path, "id": contract, VERSION: version})
 
 
+def usable_contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:
+    """What the registry has of a contract; nothing of one that the caller may not use."""
+    return dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+
+
+def published_contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:
+    """The same of a published contract. Raises HttpProblem."""
+    found = usable_contract(dependencies, request, name)
+    if not found.versions:
+        raise HttpProblem(404, "not-found", "No contract is published with this id.")
+    return found
+
+
 def contract_named(dependencies: Dependencies, name: str) -> tuple[str, str]:
     """The contract that a person names, and the version where they name it by DCM's id of one; else empty."""
     found = numbered_version(dependencies.registry, name)
@@ -382,6 +401,10 @@ class Endpoint:
     """Parameters that are `true` or `false`."""
     takes: Any = None
     """The form of its body, as `body_of` reads it; `str`: a contract document, as a JSON string or as YAML; None: it has none."""
+
+    def of_contract(self, summary: str, **others: Any) -> Endpoint:  # noqa: ANN401 - of any field
+        """The same below the address of a contract, with some other fields."""
+        return replace(self, name=f"{self.name}OfContract", summary=summary, **others)
 
     def refuse_unknown(self, request: HttpRequest) -> None:
         """Raise HttpProblem for parameters of the query that it does not have, and for one that is there twice."""

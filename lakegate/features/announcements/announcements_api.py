@@ -114,39 +114,28 @@ def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]
     return {**place, "url": url, "method": "PUT", "headers": signed, "expiresAt": made.until}
 
 
+ANNOUNCE: Final = Endpoint(
+    "announceWorkload",
+    announce_delivery,
+    DELIVER,
+    "Announce a delivery: judge its summary, and get an upload URL",
+    {200: "Workload"},
+    (400, 404, 413, 415, 422),
+    takes=Announced,
+)
+NOTIFY: Final = Endpoint(
+    "notifyWorkload",
+    notify,
+    DELIVER,
+    "The data of an announced delivery is there",
+    {200: "Workload"},
+    (400, 404, 413),
+)
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "POST /api/v1/workload": Endpoint(
-        "announceWorkload",
-        announce_delivery,
-        DELIVER,
-        "Announce a delivery: judge its summary, and get an upload URL",
-        {200: "Workload"},
-        (400, 404, 413, 415, 422),
-        takes=Announced,
-    ),
-    "POST /api/v1/data-contract/{id}/workload": Endpoint(
-        "announceWorkloadOfContract",
-        announce_delivery,
-        DELIVER,
-        "The same for a delivery to one contract",
-        {200: "Workload"},
-        (400, 404, 413, 415, 422),
-        takes=Announced,
-    ),
-    "POST /api/v1/workload/notify/{id}": Endpoint(
-        "notifyWorkload",
-        notify,
-        DELIVER,
-        "The data of an announced delivery is there",
-        {200: "Workload"},
-        (400, 404, 413),
-    ),
-    "POST /api/v1/data-contract/{id}/workload/{workload}/notify": Endpoint(
-        "notifyWorkloadOfContract",
-        notify,
-        DELIVER,
-        "The same for a delivery to one contract",
-        {200: "Workload"},
-        (400, 404, 413),
+    "POST /api/v1/workload": ANNOUNCE,
+    "POST /api/v1/data-contract/{id}/workload": ANNOUNCE.of_contract("The same for a delivery to one contract"),
+    "POST /api/v1/workload/notify/{id}": NOTIFY,
+    "POST /api/v1/data-contract/{id}/workload/{workload}/notify": NOTIFY.of_contract(
+        "The same for a delivery to one contract"
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from lakegate.base.extension_points import registered
@@ -22,28 +23,70 @@ def _of_features() -> dict[str, Endpoint]:
     return {route: endpoint for table in tables for route, endpoint in table.items()}
 
 
+PUBLISH_CONTRACT: Final = Endpoint(
+    "publishContract",
+    publish,
+    PUBLISH,
+    "Lint, compile and publish a contract document",
+    {200: "Published", 202: "Proposal"},
+    (400, 403, 409, 413, 415),
+    query=("from",),
+    flags=("confirm", "allowUnmeasured", "details"),
+    takes=str,
+)
+READ_WORKLOAD: Final = Endpoint(
+    "readWorkload",
+    workload,
+    READ,
+    "Read status and result of a delivery",
+    {200: "Workload"},
+    (404,),
+    flags=("details",),
+)
+FIND_WORKLOADS: Final = Endpoint(
+    "findWorkloads",
+    workloads,
+    READ,
+    "List the deliveries to a contract: those that are not finished, then the newest of each dataset first",
+    {200: "WorkloadPage"},
+    (404,),
+    query=("dataContractId", "line", "cursor"),
+    flags=("details",),
+)
+TRANSITION: Final = Endpoint(
+    "transitionWorkload",
+    transition,
+    OPERATE,
+    f"{', '.join(OTHERS)} or {LAST} a delivery".capitalize(),
+    {200: "Workload"},
+    (400, 404, 409, 413, 415),
+    flags=("details",),
+    takes=WantedDecision,
+)
+ADD_ROUTE: Final = Endpoint(
+    "addRoute",
+    add,
+    PUBLISH,
+    "Let what lands below a prefix belong to a dataset",
+    {200: "Route"},
+    (404, 409, 413, 415),
+    flags=("confirm",),
+    takes=RouteBody,
+)
+REMOVE_ROUTE: Final = Endpoint(
+    "removeRoute",
+    remove,
+    PUBLISH,
+    "Let what lands below a prefix belong to nobody",
+    {200: "Route"},
+    (404,),
+    query=("prefix",),
+)
+
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "POST /api/v1/data-contract": Endpoint(
-        "publishContract",
-        publish,
-        PUBLISH,
-        "Lint, compile and publish a contract document",
-        {200: "Published", 202: "Proposal"},
-        (400, 403, 409, 413, 415),
-        query=("from",),
-        flags=("confirm", "allowUnmeasured", "details"),
-        takes=str,
-    ),
-    "PUT /api/v1/data-contract/{id}": Endpoint(
-        "putContract",
-        publish,
-        PUBLISH,
-        "The same for a document of one contract",
-        {200: "Published", 202: "Proposal"},
-        (400, 403, 409, 413, 415),
-        query=("from",),
-        flags=("confirm", "allowUnmeasured", "details"),
-        takes=str,
+    "POST /api/v1/data-contract": PUBLISH_CONTRACT,
+    "PUT /api/v1/data-contract/{id}": replace(
+        PUBLISH_CONTRACT, name="putContract", summary="The same for a document of one contract"
     ),
     "GET /api/v1/data-contract": Endpoint(
         "findContracts",
@@ -65,14 +108,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         query=("version",),
         flags=("details",),
     ),
-    "GET /api/v1/data-contract/{id}/workload/{workload}": Endpoint(
-        "readWorkloadOfContract",
-        workload,
-        READ,
-        "The same for a delivery to one contract",
-        {200: "Workload"},
-        (404,),
-        flags=("details",),
+    "GET /api/v1/data-contract/{id}/workload/{workload}": READ_WORKLOAD.of_contract(
+        "The same for a delivery to one contract"
     ),
     "DELETE /api/v1/data-contract/{id}": Endpoint(
         "retireContract",
@@ -84,54 +121,14 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         query=("reason", "replacement"),
         flags=("confirm",),
     ),
-    "GET /api/v1/workload": Endpoint(
-        "findWorkloads",
-        workloads,
-        READ,
-        "List the deliveries to a contract: those that are not finished, then the newest of each dataset first",
-        {200: "WorkloadPage"},
-        (404,),
-        query=("dataContractId", "line", "cursor"),
-        flags=("details",),
+    "GET /api/v1/workload": FIND_WORKLOADS,
+    "GET /api/v1/data-contract/{id}/workload": FIND_WORKLOADS.of_contract(
+        "The same by the address of the contract", query=("line", "cursor")
     ),
-    "GET /api/v1/data-contract/{id}/workload": Endpoint(
-        "findWorkloadsOfContract",
-        workloads,
-        READ,
-        "The same by the address of the contract",
-        {200: "WorkloadPage"},
-        (404,),
-        query=("line", "cursor"),
-        flags=("details",),
-    ),
-    "GET /api/v1/workload/{id}": Endpoint(
-        "readWorkload",
-        workload,
-        READ,
-        "Read status and result of a delivery",
-        {200: "Workload"},
-        (404,),
-        flags=("details",),
-    ),
-    "POST /api/v1/workload/{id}/transition": Endpoint(
-        "transitionWorkload",
-        transition,
-        OPERATE,
-        f"{', '.join(OTHERS)} or {LAST} a delivery".capitalize(),
-        {200: "Workload"},
-        (400, 404, 409, 413, 415),
-        flags=("details",),
-        takes=WantedDecision,
-    ),
-    "POST /api/v1/data-contract/{id}/workload/{workload}/transition": Endpoint(
-        "transitionWorkloadOfContract",
-        transition,
-        OPERATE,
-        "The same for a delivery to one contract",
-        {200: "Workload"},
-        (400, 404, 409, 413, 415),
-        flags=("details",),
-        takes=WantedDecision,
+    "GET /api/v1/workload/{id}": READ_WORKLOAD,
+    "POST /api/v1/workload/{id}/transition": TRANSITION,
+    "POST /api/v1/data-contract/{id}/workload/{workload}/transition": TRANSITION.of_contract(
+        "The same for a delivery to one contract"
     ),
     "GET /api/v1/route": Endpoint(
         "findRoutes",
@@ -142,25 +139,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         (),
         query=("cursor",),
     ),
-    "POST /api/v1/route": Endpoint(
-        "addRoute",
-        add,
-        PUBLISH,
-        "Let what lands below a prefix belong to a dataset",
-        {200: "Route"},
-        (404, 409, 413, 415),
-        flags=("confirm",),
-        takes=RouteBody,
-    ),
-    "DELETE /api/v1/route": Endpoint(
-        "removeRoute",
-        remove,
-        PUBLISH,
-        "Let what lands below a prefix belong to nobody",
-        {200: "Route"},
-        (404,),
-        query=("prefix",),
-    ),
+    "POST /api/v1/route": ADD_ROUTE,
+    "DELETE /api/v1/route": REMOVE_ROUTE,
     "GET /api/v1/data-contract/{id}/route": Endpoint(
         "findRoutesOfContract",
         routes_of_contract,
@@ -169,25 +149,8 @@ ROUTES: Final[Mapping[str, Endpoint]] = {
         {200: "RoutePage"},
         (404,),
     ),
-    "POST /api/v1/data-contract/{id}/route": Endpoint(
-        "addRouteOfContract",
-        add,
-        PUBLISH,
-        "The same for one contract",
-        {200: "Route"},
-        (404, 409, 413, 415),
-        flags=("confirm",),
-        takes=RouteBody,
-    ),
-    "DELETE /api/v1/data-contract/{id}/route": Endpoint(
-        "removeRouteOfContract",
-        remove,
-        PUBLISH,
-        "The same for one contract",
-        {200: "Route"},
-        (404,),
-        query=("prefix",),
-    ),
+    "POST /api/v1/data-contract/{id}/route": ADD_ROUTE.of_contract("The same for one contract"),
+    "DELETE /api/v1/data-contract/{id}/route": REMOVE_ROUTE.of_contract("The same for one contract"),
     **_of_features(),
 }
 """By route key: API Gateway has chosen the route, so that no second router can choose otherwise."""

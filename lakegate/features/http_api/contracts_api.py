@@ -13,13 +13,22 @@ from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode
 from lakegate.base.text import shown
 from lakegate.base.timestamps import beginning_of, moment
-from lakegate.contract.contract_model import full_dataset_name, is_usable
+from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
-from lakegate.library.http_messages import JSON, VERSION, HttpProblem, HttpRequest, HttpResponse, media_type
+from lakegate.library.http_messages import (
+    JSON,
+    VERSION,
+    HttpProblem,
+    HttpRequest,
+    HttpResponse,
+    media_type,
+    published_contract,
+    usable_contract,
+)
 
 if TYPE_CHECKING:
     from lakegate.gate.datasets.dataset_lines import Line
@@ -77,7 +86,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         raise HttpProblem(409, "incompatible-version", str(refused), comparison=comparison) from None
     if isinstance(found, published_contracts.PublishedVersion) and found.proposed:
         found = _routed(dependencies, request, found)
-    details = {"details": encode(found)} if request.flag("details") else {}
+    details = request.details(lambda: found)
     warned = _warned(found.warnings)
     if isinstance(found, published_contracts.NewProposal):
         waiting = {"id": compiled.id, "version": found.version, "proposal": found.proposal, **details}
@@ -130,7 +139,7 @@ def _warned(warnings: Sequence[Problem]) -> Mapping[str, str]:
 def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
     name, wanted = request.path.get("id", ""), {request.path.get(VERSION), request.query.get(VERSION)} - {None}
-    snapshot = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
+    snapshot = usable_contract(dependencies, request, name)
     found = newest(each for each in snapshot.versions if wanted <= {each.version})
     if found is None:
         raise HttpProblem(
@@ -170,9 +179,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line  # noqa: PLC0415 - likewise
 
     name = request.path["id"]
-    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
-    if not seen.versions:
-        raise HttpProblem(404, "not-found", "No contract is published with this id.")
+    seen = published_contract(dependencies, request, name)
     reason, replacement = (request.query.get(each, "").strip() for each in ("reason", "replacement"))
     if not (is_one_line(reason) and is_one_line(replacement)):
         detail = f"`reason` and `replacement` are each one line of at most {LONGEST_REASON} characters."

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Final
+from typing import Annotated
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import OMITTED, Bounds, encode
-from lakegate.contract.contract_model import is_usable
 from lakegate.contract.semantic_versions import major
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.registry.registry_rows import RegistrySnapshot
 from lakegate.gate.registry.routes import RouteOwner
-from lakegate.library.http_messages import HttpProblem, HttpRequest, HttpResponse, body_of, contract_wanted
+from lakegate.library.http_messages import (
+    HttpProblem,
+    HttpRequest,
+    HttpResponse,
+    body_of,
+    contract_wanted,
+    published_contract,
+)
 from lakegate.library.published_routes import WantedRoute, added, described_route, folders, removed
-
-UNKNOWN: Final = "No contract is published with this id."
 
 
 def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -29,7 +32,7 @@ def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
 def routes_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}/route: those of one contract."""
-    found = _contract(dependencies, request, request.path["id"]).routes
+    found = published_contract(dependencies, request, request.path["id"]).routes
     return HttpResponse(200, {"routes": [encode(described_route(each)) for each in found], "cursor": None})
 
 
@@ -51,7 +54,7 @@ def add(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
     body = body_of(request, RouteBody)
     contract, version = contract_wanted(dependencies, request, body.contract)
-    seen = _contract(dependencies, request, contract)
+    seen = published_contract(dependencies, request, contract)
     _refuse_two_people(dependencies)
     line = major(version) if version and body.line is None else body.line
     wanted = WantedRoute(body.prefix, contract, body.dataset, line)
@@ -70,14 +73,6 @@ def remove(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         raise HttpProblem(404, "not-found", "There is no such route.")
     _refuse_two_people(dependencies)
     return HttpResponse(200, encode(removed(dependencies, prefix, contract)))
-
-
-def _contract(dependencies: Dependencies, request: HttpRequest, name: str) -> RegistrySnapshot:
-    """A published contract that the caller may use. Raises HttpProblem."""
-    found = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
-    if not found.versions:
-        raise HttpProblem(404, "not-found", UNKNOWN)
-    return found
 
 
 def _agreed(request: HttpRequest) -> Callable[[Iterable[str]], None]:

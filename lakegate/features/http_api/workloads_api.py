@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lakegate.base.json_codec import encode
 from lakegate.base.timestamps import moment
-from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, replay_id
 from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
@@ -28,6 +26,7 @@ from lakegate.library.http_messages import (
     body_of,
     contract_named,
     found,
+    published_contract,
     representation,
     result_word,
 )
@@ -43,12 +42,7 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """
     row, announced = found(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
-    return HttpResponse(200, body | _details(request, lambda: _described(dependencies, named(dependencies, row.id, 0))))
-
-
-def _details(request: HttpRequest, made: Callable[[], object]) -> dict[str, object]:
-    """With the parameter `details`, what commands print of a response, beside DCM's representation."""
-    return {"details": encode(made())} if request.flag("details") else {}
+    return HttpResponse(200, body | request.details(lambda: _described(dependencies, named(dependencies, row.id, 0))))
 
 
 def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
@@ -75,12 +69,9 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     features say about the datasets.
     """
     name = request.path.get("id") or contract_named(dependencies, request.query.get("dataContractId", ""))[0]
-    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
-    if not seen.versions:
-        detail = (
-            "No contract is published with this id." if name else "`dataContractId` is missing: the id of a contract."
-        )
-        raise HttpProblem(404 if name else 400, "not-found" if name else "invalid-parameter", detail)
+    if not name:
+        raise HttpProblem(400, "invalid-parameter", "`dataContractId` is missing: the id of a contract.")
+    seen = published_contract(dependencies, request, name)
     lines = lines_of(seen.versions) | {each.line for each in seen.routes}
     if (wanted := request.query.get("line")) is not None:
         if wanted not in lines:
@@ -92,7 +83,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     listed, after = page_of(dependencies, lines, routes, place, limit)
     ids = {each.version: each.id for each in seen.versions}
     shown = [
-        _summary(dependencies, each, name, ids) | _details(request, partial(_described, dependencies, each))
+        _summary(dependencies, each, name, ids) | request.details(partial(_described, dependencies, each))
         for each in listed
     ]
     page: dict[str, object] = {"workloads": shown, "cursor": _cursor(after) if after else None}
@@ -180,7 +171,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
         body = representation(dependencies, row, announced, asked_for(request))
         if isinstance(row, Workload) and kind is not None:
             if kind.is_made(row):
-                return HttpResponse(200, body | _details(request, lambda: _result(wanted, row, row.id, started=False)))
+                return HttpResponse(200, body | request.details(lambda: _result(wanted, row, row.id, started=False)))
             refusal = kind.refusal(row)
         status = body["status"]
         detail = refusal or f"A workload that is `{status}` has no transition `{wanted.transition}`."
@@ -189,7 +180,7 @@ def transition(dependencies: Dependencies, request: HttpRequest) -> HttpResponse
     steps = carry_out(dependencies.without_lease(), row.id, _usable(dependencies, request, wanted))
     after = dependencies.run(steps)
     body = representation(dependencies, after, asked=asked_for(request) if after.id == row.id else "")
-    return HttpResponse(200, body | _details(request, lambda: _result(wanted, after, row.id, started=begins)))
+    return HttpResponse(200, body | request.details(lambda: _result(wanted, after, row.id, started=begins)))
 
 
 def _result(wanted: WantedDecision, after: Workload, before: str, *, started: bool) -> StartedReplay | DecidedDelivery:

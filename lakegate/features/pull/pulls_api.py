@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import encode
 from lakegate.base.text import counted
 from lakegate.contract.contract_model import is_usable
 from lakegate.features.pull.pull_task import PullEnd, PullState
@@ -39,9 +38,7 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if len(found) > MOST_LINES:
         detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
         raise HttpProblem(400, "refused", detail)
-    return HttpResponse(
-        200, {"pulls": [_asked(dependencies, each, with_details=request.flag("details")) for each in found]}
-    )
+    return HttpResponse(200, {"pulls": [_asked(dependencies, request, each) for each in found]})
 
 
 def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -75,7 +72,7 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     )
 
 
-def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict[str, object]:
+def _asked(dependencies: Dependencies, request: HttpRequest, line: str) -> dict[str, object]:
     """One line, which the next tick pulls; without its source, which the contract states, unless the caller wants details."""
     from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
 
@@ -87,7 +84,7 @@ def _asked(dependencies: Dependencies, line: str, *, with_details: bool) -> dict
         "contractVersion": row.version or None,
         "status": status_of(row),
         "latest": _latest_document(row),
-        **({"details": encode(pulled_dataset(row))} if with_details else {}),
+        **request.details(lambda: pulled_dataset(row)),
     }
 
 

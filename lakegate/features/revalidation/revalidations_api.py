@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lakegate.contract.contract_model import is_usable
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.dependencies import Dependencies
-from lakegate.library.http_messages import READ, Endpoint, HttpProblem, HttpRequest, HttpResponse
+from lakegate.library.http_messages import READ, Endpoint, HttpRequest, HttpResponse, published_contract
 
 
 def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
@@ -18,10 +17,7 @@ def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) 
     """
     from lakegate.features.revalidation.revalidation import as_document, measured_lines  # noqa: PLC0415 - for this route alone
 
-    name = request.path["id"]
-    seen = dependencies.registry.contract(name if is_usable(name) and request.allows(name) else "")
-    if not seen.versions:
-        raise HttpProblem(404, "not-found", "No contract is published with this id.")
+    seen = published_contract(dependencies, request, request.path["id"])
     found = measured_lines(dependencies, lines_of(seen.versions))
     return HttpResponse(200, {"revalidations": [as_document(each) for each in found]})
 

@@ -93,34 +93,26 @@ def _of_validator(severity: Any) -> dict[str, object] | None:  # noqa: ANN401 - 
     return {"success": severity["success"], "exception_info": info}
 
 
+START: Final = Endpoint(
+    "startValidation",
+    start_validation,
+    VALIDATE,
+    "Measure rules of another manager over data that landed here",
+    {200: "ValidationStatus"},
+    (400, 404, 409, 413, 415),
+    takes=ValidationRequest,
+)
+READ: Final = Endpoint(
+    "readValidation",
+    validation,
+    VALIDATE,
+    "Read what a validation has come to",
+    {200: "ValidationStatus"},
+    (404,),
+)
 ROUTES: Final[Mapping[str, Endpoint]] = {
-    "POST /v1/validation/start": Endpoint(
-        "startValidation",
-        start_validation,
-        VALIDATE,
-        "Measure rules of another manager over data that landed here",
-        {200: "ValidationStatus"},
-        (400, 404, 409, 413, 415),
-        takes=ValidationRequest,
-    ),
-    "GET /v1/validation/{workloadId}": Endpoint(
-        "readValidation", validation, VALIDATE, "Read what a validation has come to", {200: "ValidationStatus"}, (404,)
-    ),
-    "POST /api/v1/data-contract/{id}/v1/validation/start": Endpoint(
-        "startValidationOfContract",
-        start_validation,
-        VALIDATE,
-        "The same over data of one contract",
-        {200: "ValidationStatus"},
-        (400, 404, 409, 413, 415),
-        takes=ValidationRequest,
-    ),
-    "GET /api/v1/data-contract/{id}/v1/validation/{workloadId}": Endpoint(
-        "readValidationOfContract",
-        validation,
-        VALIDATE,
-        "The same over data of one contract",
-        {200: "ValidationStatus"},
-        (404,),
-    ),
+    "POST /v1/validation/start": START,
+    "GET /v1/validation/{workloadId}": READ,
+    "POST /api/v1/data-contract/{id}/v1/validation/start": START.of_contract("The same over data of one contract"),
+    "GET /api/v1/data-contract/{id}/v1/validation/{workloadId}": READ.of_contract("The same over data of one contract"),
 }
