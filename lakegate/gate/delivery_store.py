@@ -105,6 +105,10 @@ class Workloads:
         """The row in the table: that of whatever is in the landing bucket, because its row does not leave the table before."""
         return found(self.table, workload_key(workload), workload_of)
 
+    def knows(self, line: str, prefix: str) -> bool:
+        """Whether a delivery to a dataset was accepted before that landed below the route of this prefix."""
+        return self.table.get(producer_key(line, prefix)) is not None
+
     def save(
         self,
         workload: Workload,

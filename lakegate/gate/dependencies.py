@@ -13,7 +13,13 @@ from lakegate.admission.ignored_keys import IGNORED
 from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.base.extension_points import loaded, names
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, DatasetLines, DatasetRowStore, dataset_deadlines
+from lakegate.gate.datasets.dataset_lines import (
+    DatasetDeadlines,
+    DatasetRowStore,
+    Line,
+    dataset_deadlines,
+    dataset_lifecycles,
+)
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, archived_row
 from lakegate.gate.delivery.delivery_terms import UNROUTED, BatchLimits, Terms, terms_of
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
@@ -183,9 +189,9 @@ class Dependencies:
         return History(self.table)
 
     @cached_property
-    def lines(self) -> DatasetLines:
+    def lines(self) -> DatasetRowStore[Line]:
         """Lifecycle and subscriptions of datasets."""
-        return DatasetLines(self.table)
+        return dataset_lifecycles(self.table)
 
     @cached_property
     def deadlines(self) -> DatasetRowStore[DatasetDeadlines]:

@@ -12,53 +12,22 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import chain
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError, TransactionConflict
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.schedules import schedule
 from lakegate.contract.semantic_versions import major
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, DueRow, LineStatus, RowT, advance_revision
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, guarded, perform
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
+from lakegate.gate.table import Write
 
 T = TypeVar("T")
-
-
-class DueRow(Protocol):
-    """A row of a task."""
-
-    @property
-    def revision(self) -> int:
-        """The number of its writes."""
-
-    @property
-    def due(self) -> str:
-        """The time when there is something to do, as `moment` writes it; empty: never."""
-
-
-RowT = TypeVar("RowT", bound=DueRow | None)
-
-
-class Rows(Protocol[RowT]):
-    """The rows of a task. `get` is strongly consistent, `due` reads an index that lags."""
-
-    def get(self, name: str, /) -> RowT:
-        """The row; one that nobody has written has revision 0, or is None."""
-        ...
-
-    def write(self, row: RowT, /) -> None:
-        """Replace the row if it is one revision older. Raises ConditionFailed."""
-        ...
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of rows that are due, the oldest first."""
-        ...
 
 
 ENOUGH: Final = 60.0
@@ -78,7 +47,7 @@ def _wait(_dependencies: Dependencies, _row: object, _now: str) -> Steps[None]:
 class ScheduledTask(Generic[RowT]):
     """A task over the rows of a kind by time; those that a sweep runs are registered at the point `scheduled tasks`."""
 
-    rows: Callable[[Dependencies], Rows[RowT]]
+    rows: Callable[[Dependencies], DatasetRowStore[RowT]]
     step: Callable[[Dependencies, RowT, str], Steps[RowT | None]] = _wait
     """Does what is due about a row now. Returns the row afterwards, to be written; None: there is nothing to write."""
     end: Callable[[RowT, RowT], object] = lambda _before, _after: None
@@ -165,13 +134,13 @@ def run_batch(
 def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) -> Steps[object | None]:
     """Run one row, if it is due: it is read again, because the index lags. Returns what ended by it."""
     row, now = task.rows(dependencies).get(name), present(dependencies)
-    if row is None or not is_due(row, now):
+    if not is_due(row, now):
         return None
     try:
         after = yield from task.step(dependencies, row, now)
         if after is None:
             return None
-        yield from write_row(dependencies, task, name, after)
+        yield from write_row(dependencies, task, after)
     except ConditionFailed:  # another worker goes on with it
         return None
     return task.end(row, after)
@@ -187,15 +156,20 @@ def is_due(row: DueRow, now: str) -> bool:
     return "" < row.due <= now
 
 
-def write_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str, row: RowT) -> Steps[RowT]:
-    """Write a row. Raises ConditionFailed where another worker was first, unless an earlier try of this one arrived."""
-    rows = task.rows(dependencies)
+def write_row(
+    dependencies: Dependencies, task: ScheduledTask[RowT], row: RowT, *others: Write, effect: Effect = Effect.WRITE_ROW
+) -> Steps[RowT]:
+    """Write a row, and others with it. Returns it with its next revision.
+
+    Raises ConditionFailed where another worker was first, unless an earlier try of this one arrived.
+    """
+    rows, after = task.rows(dependencies), advance_revision(row)
     try:
-        yield from perform(Effect.WRITE_ROW, rows.write, row)
+        yield from perform(effect, rows.write, row, *others)
     except ConditionFailed:
-        if rows.get(name) != row:
+        if rows.get(rows.name_of(row)) != after:
             raise
-    return row
+    return after
 
 
 def change_row(
@@ -208,7 +182,7 @@ def change_row(
         if after == before:
             return after
         with suppress(ConditionFailed):
-            return (yield from write_row(dependencies, task, name, after))
+            return (yield from write_row(dependencies, task, after))
     raise TransactionConflict(name)
 
 
@@ -264,7 +238,7 @@ def _planned(
     row = discovery.plan(dependencies, found)
     if row is not None:
         with suppress(ConditionFailed):  # another worker has it: the next turn plans it
-            yield from write_row(dependencies, task, found.line, row)
+            yield from write_row(dependencies, task, row)
 
 
 def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset]:

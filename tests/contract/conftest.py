@@ -6,19 +6,20 @@ import base64
 import zlib
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from lakegate.aws.emr_serverless import EmrServerless
 from lakegate.features.announcements.announced_delivery import Announcements
 from lakegate.features.http_api.idempotency_keys import RequestKeys
-from lakegate.features.notifications.notices import Notices
+from lakegate.features.notifications.notices import notices
 from lakegate.features.odf.slice_turns import Turns
 from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validations
 from lakegate.features.workflows.callbacks import Callbacks
-from lakegate.gate.datasets.dataset_lines import DatasetLines, DatasetRowStore, dataset_deadlines
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, dataset_deadlines, dataset_lifecycles
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys
@@ -28,6 +29,9 @@ from tests.fakes import Memory
 from tests.fakes.quick_moto import client
 from tests.fakes.signing import MemoryKey
 from tests.unit.aws.conftest import BUCKETS, Cloud, cloud  # noqa: F401 - a fixture
+
+if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
 
 LIMIT = 6
 
@@ -57,8 +61,8 @@ class Ports:
         self.batches, self.pauses = Batches(table), Pauses(table)
         self.ledger, self.history = Ledger(table), History(table)
         self.registry = Registry(table, "landing")
-        self.lines, self.deadlines = DatasetLines(table), dataset_deadlines(table)
-        self.turns, self.notices = Turns(table), Notices(table)
+        self.lines, self.deadlines = dataset_lifecycles(table), dataset_deadlines(table)
+        self.turns, self.notices = Turns(table), notices(cast("Dependencies", self))
         self.pulls: DatasetRowStore[PullState] = DatasetRowStore(table, "pull", "pull", PullState)
         self.revalidations: DatasetRowStore[RevalidationState] = DatasetRowStore(
             table, "revalidation", "revalidation", RevalidationState

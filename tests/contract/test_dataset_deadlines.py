@@ -27,9 +27,9 @@ BEGUN = accepted(
 def test_promises_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written promises nothing."""
     assert ports.deadlines.get(BEGUN.line) == DatasetDeadlines(BEGUN.line)
-    ports.deadlines.write(BEGUN)
+    written = ports.deadlines.write(BEGUN)
 
-    assert ports.deadlines.get(BEGUN.line) == BEGUN
+    assert ports.deadlines.get(BEGUN.line) == written == replace(BEGUN, revision=1)
 
 
 def test_promises_are_written_only_as_they_were_seen(ports: Ports) -> None:
@@ -42,11 +42,11 @@ def test_promises_are_written_only_as_they_were_seen(ports: Ports) -> None:
 
 def test_missed_promises_are_found_by_the_index(ports: Ports) -> None:
     """From the time of the first promise on; not those that were reported."""
-    ports.deadlines.write(BEGUN)
+    row = ports.deadlines.write(BEGUN)
     early, first = (ports.deadlines.due(NOW + timedelta(seconds=each), 10) for each in (59, 60))
-    ports.deadlines.write(reported(BEGUN, BEGUN.deadlines[:1]))
+    row = ports.deadlines.write(reported(row, BEGUN.deadlines[:1]))
     between, second = (ports.deadlines.due(NOW + timedelta(seconds=each), 10) for each in (60, 3_600))
 
     assert (early, first, between, second) == ((), (BEGUN.line,), (), (BEGUN.line,))
-    ports.deadlines.write(replace(reported(BEGUN, BEGUN.deadlines), revision=3))
+    ports.deadlines.write(reported(row, BEGUN.deadlines))
     assert ports.deadlines.due(NOW + timedelta(days=9), 10) == ()

@@ -27,39 +27,34 @@ BEGUN = occurred(ChannelNotice("shop/orders_v1", "slack:a", quiet="22:00-06:00",
 
 def test_a_notice_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field survives the store; nobody has written another."""
-    assert ports.notices.get(BEGUN.id) is None
-    ports.notices.write(BEGUN)
+    assert ports.notices.get(BEGUN.id) == ChannelNotice(BEGUN.id)
+    written = ports.notices.write(BEGUN)
 
-    assert ports.notices.get(BEGUN.id) == BEGUN
+    assert ports.notices.get(BEGUN.id) == written == replace(BEGUN, revision=1)
 
 
 def test_a_notice_is_written_only_as_it_was_seen(ports: Ports) -> None:
     """Neither a second beginning nor an older revision replaces what another turn has written."""
-    ports.notices.write(BEGUN)
-    ports.notices.write(failed(BEGUN, moment(NOW), "Throttled: http-429"))
-    for late in (BEGUN, replace(BEGUN, revision=2), replace(BEGUN, revision=9)):
+    ports.notices.write(failed(ports.notices.write(BEGUN), moment(NOW), "Throttled: http-429"))
+    for late in (BEGUN, replace(BEGUN, revision=1), replace(BEGUN, revision=9)):
         with pytest.raises(ConditionFailed, match="notice"):
             ports.notices.write(late)
 
-    found = ports.notices.get(BEGUN.id)
-    assert found is not None
-    assert found.tries == 1
+    assert ports.notices.get(BEGUN.id).tries == 1
 
 
 def test_what_is_due_and_what_is_dead_is_found_by_the_index(ports: Ports) -> None:
     """A notice is in one of the lists or in none: due from its time on, dead after the last try."""
     other = replace(BEGUN, channel="slack:b")
-    ports.notices.write(BEGUN)
-    ports.notices.write(sent(replace(other, revision=0), other.causes[0], moment(NOW)))
+    notice = ports.notices.write(BEGUN)
+    ports.notices.write(sent(other, other.causes[0], moment(NOW)))
     early = ports.notices.due(NOW - timedelta(seconds=1), 10)
-    due, dead = ports.notices.due(NOW, 10), ports.notices.dead(10)
-    notice = BEGUN
+    due, dead = ports.notices.due(NOW, 10), ports.table.due("dead-notice", 10)
     for _ in range(TRIES):
-        notice = failed(notice, moment(NOW), "Unanswered: http-503")
-        ports.notices.write(notice)
+        notice = ports.notices.write(failed(notice, moment(NOW), "Unanswered: http-503"))
 
     assert (early, due, dead) == ((), (BEGUN.id,), ())
-    assert (ports.notices.due(NOW + timedelta(days=9), 10), ports.notices.dead(10)) == ((), (BEGUN.id,))
+    assert (ports.notices.due(NOW + timedelta(days=9), 10), ports.table.due("dead-notice", 10)) == ((), (BEGUN.id,))
 
 
 def test_the_notice_of_one_delivery_expires_with_its_message(ports: Ports) -> None:

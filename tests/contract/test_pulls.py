@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -33,27 +34,30 @@ END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
 def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is not pulled."""
     assert ports.pulls.get(NEW.line) == PullState(NEW.line)
-    for row in (NEW, busy := fetching(NEW, FETCH), ended(busy, END, FETCH.source)):
-        ports.pulls.write(row)
-        assert ports.pulls.get(NEW.line) == row
+    changes = (partial(replace), partial(fetching, fetch=FETCH), partial(ended, end=END, seen=FETCH.source))
+    row = NEW
+    for revision, change in enumerate(changes, 1):
+        wanted = replace(change(row), revision=revision)
+        row = ports.pulls.write(change(row))
+        assert row == ports.pulls.get(NEW.line) == wanted
 
 
 def test_pulls_are_written_only_as_they_were_seen(ports: Ports) -> None:
     """Of two ticks with the same row, one leases it."""
-    ports.pulls.write(NEW)
-    ports.pulls.write(leased(NEW, moment(NOW)))
-    for late in (NEW, leased(NEW, moment(NOW)), replace(NEW, revision=4)):
+    written = ports.pulls.write(NEW)
+    ports.pulls.write(leased(written, moment(NOW)))
+    for late in (NEW, leased(written, moment(NOW)), replace(NEW, revision=4)):
         with pytest.raises(ConditionFailed, match="pull"):
             ports.pulls.write(late)
 
 
 def test_due_pulls_are_found_by_the_index(ports: Ports) -> None:
     """From their time on; not while a tick has them, and not once nothing is pulled any more."""
-    ports.pulls.write(NEW)
+    row = ports.pulls.write(NEW)
     found = [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
-    ports.pulls.write(busy := leased(NEW, moment(NOW + timedelta(minutes=50))))
+    row = ports.pulls.write(leased(row, moment(NOW + timedelta(minutes=50))))
     found += [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
-    ports.pulls.write(unplanned(busy))
+    ports.pulls.write(unplanned(row))
 
     assert found == [(), (NEW.line,), (), (NEW.line,)]
     assert ports.pulls.due(NOW + timedelta(days=9), 10) == ()

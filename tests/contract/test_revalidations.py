@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -54,27 +55,30 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
 def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written has no schedule."""
     assert ports.revalidations.get(NEW.line) == RevalidationState(NEW.line)
-    for row in (NEW, busy := running(NEW, RUN, moment(NOW)), ended(busy, END)):
-        ports.revalidations.write(row)
-        assert ports.revalidations.get(NEW.line) == row
+    changes = (partial(replace), partial(running, run=RUN, look=moment(NOW)), partial(ended, end=END))
+    row = NEW
+    for revision, change in enumerate(changes, 1):
+        wanted = replace(change(row), revision=revision)
+        row = ports.revalidations.write(change(row))
+        assert row == ports.revalidations.get(NEW.line) == wanted
 
 
 def test_rows_are_written_only_as_they_were_seen(ports: Ports) -> None:
     """Of two sweeps with the same row, one goes on."""
-    ports.revalidations.write(NEW)
-    ports.revalidations.write(running(NEW, RUN, moment(NOW)))
-    for late in (NEW, running(NEW, RUN, moment(NOW)), replace(NEW, revision=4)):
+    written = ports.revalidations.write(NEW)
+    ports.revalidations.write(running(written, RUN, moment(NOW)))
+    for late in (NEW, running(written, RUN, moment(NOW)), replace(NEW, revision=4)):
         with pytest.raises(ConditionFailed, match="revalidation"):
             ports.revalidations.write(late)
 
 
 def test_due_lines_are_found_by_the_index(ports: Ports) -> None:
     """From the earliest of their schedules on; while a run is under way by its own time; not once they have no schedule."""
-    ports.revalidations.write(NEW)
+    row = ports.revalidations.write(NEW)
     found = [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
-    ports.revalidations.write(busy := running(NEW, RUN, moment(NOW + timedelta(minutes=50))))
+    row = ports.revalidations.write(running(row, RUN, moment(NOW + timedelta(minutes=50))))
     found += [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
-    ports.revalidations.write(unplanned(replace(busy, run=None)))
+    ports.revalidations.write(unplanned(replace(row, run=None)))
     found.append(ports.revalidations.due(NOW + timedelta(days=9), 10))
 
     assert found == [(), (NEW.line,), (), (NEW.line,), ()]

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from lakegate.features.announcements.announced_delivery import Announcement, Announcements
-from lakegate.features.notifications.notices import ChannelNotice, Notices
+from lakegate.features.notifications.notices import ChannelNotice
+from lakegate.features.notifications.notices import notices as notices_of
 from lakegate.features.odf.slice_turns import Turns, turn_key
 from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
@@ -21,10 +22,10 @@ from lakegate.features.validator_api.validation_run import Validation, Validatio
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
 from lakegate.gate.datasets.dataset_lines import (
     DatasetDeadlines,
-    DatasetLines,
     DatasetRowStore,
     Line,
     dataset_deadlines,
+    dataset_lifecycles,
 )
 from lakegate.gate.delivery.delivery_row import Workload, workload_of, workload_row
 from lakegate.gate.delivery_store import Batch, Batches, Pause, Pauses, message_of, message_row
@@ -42,6 +43,9 @@ from tests.fakes.objects import MemoryObjects
 from tests.fakes.stored import Stored, StoredChains
 from tests.fakes.table import Change, MemoryTable
 from tests.fakes.validators import MemoryValidators
+
+if TYPE_CHECKING:
+    from lakegate.gate.dependencies import Dependencies
 
 T = TypeVar("T")
 """The mark of a registry whose contracts are all listed."""
@@ -109,9 +113,9 @@ class Memory:
         return Ledger(self.table, self.signing)
 
     @property
-    def lines(self) -> DatasetLines:
+    def lines(self) -> DatasetRowStore[Line]:
         """Lifecycle and subscriptions."""
-        return DatasetLines(self.table)
+        return dataset_lifecycles(self.table)
 
     def put_turn(self, line: str, following: int, writer: str = "") -> None:
         """Set the turn of a line, as nobody does."""
@@ -234,7 +238,7 @@ class Memory:
     @cached_property
     def notices(self) -> Stored[ChannelNotice]:
         """By id."""
-        return self._kept("notice", Notices(self.table).get)
+        return self._kept("notice", notices_of(cast("Dependencies", self)).get)
 
     @cached_property
     def validations(self) -> Stored[Validation]:

@@ -16,7 +16,7 @@ from lakegate.base.timestamps import moment
 from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.dataset_lines import DatasetLines, Ending, Line
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Ending, Line
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.effects import Steps
@@ -228,23 +228,23 @@ def test_no_order_of_publishers_and_dates_breaks_a_line(name: str) -> None:
     assert explore(prepare, commands) > len(commands)
 
 
-def unfenced(original: Callable[..., None]) -> Callable[..., None]:
+def unfenced(original: Callable[..., Line]) -> Callable[..., Line]:
     """The write of a line without the condition of its revision."""
 
-    def write(self: DatasetLines, line: Line, *given: Any) -> None:
+    def write(self: DatasetRowStore[Line], line: Line, *given: Any) -> Line:
         stored = cast("MemoryTable", self.table).rows["workloads", "line"]
         if row := stored.pop(line.name, None):
-            stored[line.name] = Row(row.key, {**row.values, "revision": line.revision - 1})
-        if line.revision == 1:
+            stored[line.name] = Row(row.key, {**row.values, "revision": line.revision})
+        if not line.revision:
             stored.pop(line.name, None)
-        original(self, line, *given)
+        return original(self, line, *given)
 
     return write
 
 
 def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the revision of the line is no condition of its write."""
-    monkeypatch.setattr(DatasetLines, "write", unfenced(DatasetLines.write))
+    monkeypatch.setattr(DatasetRowStore, "write", unfenced(DatasetRowStore.write))
     with pytest.raises(Violation):
         explore(*LINES["two publishers of a breaking version"])
 

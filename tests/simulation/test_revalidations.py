@@ -178,7 +178,7 @@ def retire(stage: RevalidationStage) -> None:
     """The line is retired."""
     line = stage.env.dependencies.lines.get(LINE)
     changes = (StatusChange(LineStatus.RETIRED, stage.now),)
-    after = replace(line, changes=changes, recorded=1, listed=True, revision=line.revision + 1)
+    after = replace(line, changes=changes, recorded=1, listed=True)
     stage.env.dependencies.lines.write(after)
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.base.errors import AccessDenied, NotFound, PortError
 from lakegate.base.extension_points import loaded, registered
-from lakegate.base.json_codec import decode, encode
 from lakegate.base.text import printable
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.features.notifications.message_text import (
@@ -23,7 +23,7 @@ from lakegate.features.notifications.message_text import (
     reasons_text,
 )
 from lakegate.gate.channel_ports import CallbackInvitation, EndedDelivery, Notification, channel_of, gets_lineage
-from lakegate.gate.datasets.dataset_lines import Line
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Line
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
@@ -34,7 +34,7 @@ from lakegate.gate.ledger.ledger_store import broken_rules
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, run_due
 from lakegate.gate.send_messages import Delivered, MessageListener
-from lakegate.gate.table import Put, Row, StoredRecord, Tables, at_revision, due_at, found, instant, workloads_key
+from lakegate.gate.table import due_at
 from lakegate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ class ChannelNotice:
     """The causes of a dataset that one channel is notified of."""
 
     line: str
-    channel: str
+    channel: str = ""
+    """Empty: nobody has written it."""
     causes: tuple[OpenCause, ...] = ()
     quiet: str = ""
     """Hours, UTC, in which nothing is sent: `22:00-06:00`; empty: none."""
@@ -172,7 +173,7 @@ def occurred(notice: ChannelNotice, what: Occurrence) -> ChannelNotice:
     elif causes == notice.causes:
         return notice
     seen = (*notice.seen, what.event)[-REMEMBERED:]
-    return replace(notice, causes=causes, seen=seen, revision=notice.revision + 1)
+    return replace(notice, causes=causes, seen=seen)
 
 
 def _ended(notice: ChannelNotice, cause: OpenCause, what: Occurrence) -> OpenCause:
@@ -197,7 +198,7 @@ def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurre
 def sent(notice: ChannelNotice, cause: OpenCause, now: str) -> ChannelNotice:
     """The notice after a message about a cause, as it was when it was sent; what happened meanwhile stays due."""
     causes = tuple(after for each in notice.causes if (after := _after_message(each, cause, now)) is not None)
-    return replace(notice, causes=causes, tries=0, not_before="", error="", revision=notice.revision + 1)
+    return replace(notice, causes=causes, tries=0, not_before="", error="")
 
 
 def _after_message(cause: OpenCause, stated: OpenCause, now: str) -> OpenCause | None:
@@ -214,14 +215,12 @@ def failed(notice: ChannelNotice, now: str, error: str) -> ChannelNotice:
     pause = min(FIRST_PAUSE * 2**notice.tries, LONGEST_PAUSE)
     again = moment(instant_of(now) + pause)
     tries = notice.tries + 1
-    return replace(
-        notice, tries=tries, not_before=again, error=error, dead=tries >= TRIES, revision=notice.revision + 1
-    )
+    return replace(notice, tries=tries, not_before=again, error=error, dead=tries >= TRIES)
 
 
 def retried(notice: ChannelNotice) -> ChannelNotice:
     """A dead letter that is sent again."""
-    return replace(notice, tries=0, not_before="", dead=False, revision=notice.revision + 1)
+    return replace(notice, tries=0, not_before="", dead=False)
 
 
 def after_quiet(at: str, quiet: str) -> str:
@@ -259,42 +258,22 @@ DEAD: Final = "dead-notice"
 """Kinds of shards of the index; the first one also of keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notices:
-    """Notices, by id. `get` is strongly consistent; `due` and `dead` read an index that lags."""
-
-    table: Tables
-
-    def get(self, notice: str) -> ChannelNotice | None:
-        """The notice; None where nobody has written it."""
-        return found(self.table, workloads_key(KIND, notice), _notice)
-
-    def write(self, notice: ChannelNotice | None) -> None:
-        """Replace the notice if it is one revision older. Raises ConditionFailed."""
-        assert notice is not None
-        content = json.dumps(encode(notice), separators=(",", ":"), ensure_ascii=False)
-        index = due_at(DEAD, notice.id, notice.not_before) if notice.dead else due_at(KIND, notice.id, notice.due)
-        values = {"revision": notice.revision, "notice": StoredRecord(notice, lambda: content), **index}
-        if notice.ended:  # with its message
-            values["expires"] = int((instant_of(notice.ended) + MESSAGE_LIFE).timestamp())
-        self.table.write(Put(Row(workloads_key(KIND, notice.id), values), at_revision(notice.revision - 1), "notice"))
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Ids of notices with a message to send, the oldest first."""
-        return self.table.due(KIND, limit, instant(now))
-
-    def dead(self, limit: int) -> tuple[str, ...]:
-        """Ids of notices that were given up, the oldest first."""
-        return self.table.due(DEAD, limit)
+def notices(dependencies: Dependencies) -> DatasetRowStore[ChannelNotice]:
+    """Notices by their ids."""
+    return DatasetRowStore(dependencies.table, KIND, KIND, ChannelNotice, attrgetter("id"), _attributes)
 
 
-def notices(dependencies: Dependencies) -> Notices:
-    """Notices of this stack."""
-    return Notices(dependencies.table)
+def _attributes(notice: ChannelNotice) -> dict[str, Any]:
+    """The place of a dead letter in the index; the end of a notice of one delivery, which is that of its message."""
+    index: dict[str, Any] = due_at(DEAD, notice.id, notice.not_before) if notice.dead else {}
+    if notice.ended:
+        index["expires"] = int((instant_of(notice.ended) + MESSAGE_LIFE).timestamp())
+    return index
 
 
-def _notice(row: Row) -> ChannelNotice:
-    return row.record("notice", lambda text: decode(ChannelNotice, json.loads(text)))
+def dead_notices(dependencies: Dependencies, limit: int) -> tuple[str, ...]:
+    """Ids of notices that were given up, the oldest first, by the index, which lags."""
+    return dependencies.table.due(DEAD, limit)
 
 
 # ---- Causes of a message of the outbox ----
@@ -474,7 +453,7 @@ def deliver(dependencies: Dependencies, noted_now: Iterable[str] = ()) -> Steps[
     task = replace(TASK, step=lambda _, notice, __: _deliver(dependencies, notice, done))
     yield from run_due(dependencies, done, task, noted_now)
     try:
-        done.dead = len(notices(dependencies).dead(DUE_PER_TURN))
+        done.dead = len(dead_notices(dependencies, DUE_PER_TURN))
     except PortError as failure:  # of the table: the next turn goes on
         done.failures.append(failure)
     return done
@@ -489,15 +468,15 @@ def trial_notification(channel: str, at: datetime) -> Notification:
 
 def retry(dependencies: Dependencies, identity: str) -> Steps[None]:
     """Send a dead letter again, with the next turn."""
-    yield from change_row(dependencies, TASK, identity, lambda found: retried(found) if found and found.dead else found)
+    yield from change_row(dependencies, TASK, identity, lambda notice: retried(notice) if notice.dead else notice)
 
 
-def _deliver(dependencies: Dependencies, notice: ChannelNotice | None, done: Delivered) -> Steps[None]:
-    if notice is None or notice.channel in done.failing:
+def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered) -> Steps[None]:
+    if notice.channel in done.failing:
         return
     wanted = channels_of(dependencies.lines.get(notice.line)).get(notice.channel)
     if wanted is None:
-        yield from change_row(dependencies, TASK, notice.id, _ended_notice)
+        yield from change_row(dependencies, TASK, notice.id, partial(replace, causes=()))
         return
     current = replace(notice, quiet=wanted.quiet, digest=wanted.digest)
     for cause in current.ready(moment(dependencies.clock.now())):
@@ -515,7 +494,7 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice | None, done: Del
             yield from change_row(dependencies, TASK, notice.id, partial(_failed, at=moment(now), error=error))
             return
         done.sent += 1
-        yield from change_row(dependencies, TASK, notice.id, partial(_sent, cause=cause, at=moment(now)))
+        yield from change_row(dependencies, TASK, notice.id, partial(sent, cause=cause, now=moment(now)))
 
 
 def _invited(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause) -> Steps[CallbackInvitation | None]:
@@ -560,26 +539,14 @@ def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Not
     )
 
 
-def _noted(
-    before: ChannelNotice | None, begun: ChannelNotice, wanted: ChannelSettings, what: Occurrence
-) -> ChannelNotice | None:
-    after = occurred(before or begun, what)
-    if after is before or after is begun:
-        return before
-    return replace(after, quiet=wanted.quiet, digest=wanted.digest)
+def _noted(before: ChannelNotice, begun: ChannelNotice, wanted: ChannelSettings, what: Occurrence) -> ChannelNotice:
+    known = before if before.revision else begun
+    after = occurred(known, what)
+    return before if after is known else replace(after, quiet=wanted.quiet, digest=wanted.digest)
 
 
-def _sent(before: ChannelNotice | None, cause: OpenCause, at: str) -> ChannelNotice | None:
-    return before and sent(before, cause, at)
-
-
-def _failed(before: ChannelNotice | None, at: str, error: str) -> ChannelNotice | None:
-    return before and failed(before, at, error)
-
-
-def _ended_notice(before: ChannelNotice | None) -> ChannelNotice | None:
-    """Nobody subscribes to the channel any more."""
-    return before and replace(before, causes=(), revision=before.revision + 1)
+def _failed(before: ChannelNotice, at: str, error: str) -> ChannelNotice:
+    return failed(before, at, error) if before.revision else before
 
 
 TASK: Final = ScheduledTask(notices, enough=ENOUGH, most=DUE_PER_TURN)

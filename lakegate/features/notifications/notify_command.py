@@ -10,8 +10,7 @@ from lakegate.aws.open_stack import DeployedStack, asked
 from lakegate.base.errors import SetUpError
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, stack_command
-from lakegate.features.notifications.notices import ChannelNotice
-from lakegate.features.notifications.notices import notices as stored
+from lakegate.features.notifications.notices import ChannelNotice, dead_notices, notices
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.dependencies import Dependencies
@@ -89,9 +88,9 @@ def dead(
     Example: lakegate notify dead
     """
     found = _dead(dependencies)
-    notices = tuple(DeadNotice(each.line, each.channel, each.error, each.tries) for each in found)
+    dead = tuple(DeadNotice(each.line, each.channel, each.error, each.tries) for each in found)
     return CommandResult(
-        DeadNotices(notices), [f"{each.line}  {each.channel}  {each.error}" for each in found] or ["None."]
+        DeadNotices(dead), [f"{each.line}  {each.channel}  {each.error}" for each in found] or ["None."]
     )
 
 
@@ -113,6 +112,5 @@ def retry(
 
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:
-    notices = stored(dependencies)
-    found = map(notices.get, notices.dead(MOST))
-    return [each for each in found if each is not None and each.dead]
+    found = map(notices(dependencies).get, dead_notices(dependencies, MOST))
+    return [each for each in found if each.dead]

@@ -106,10 +106,6 @@ class NamedObject:
         """The object as a source."""
         return Pull(self.source)
 
-    def after(self, **changes: object) -> NamedObject:
-        """The row with changes, one revision later."""
-        return replace(self, revision=self.revision + 1, **changes)  # type: ignore[arg-type]  # fields of the row
-
 
 def named_objects(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
     """Named objects by the hash of dataset, object and version."""
@@ -147,9 +143,9 @@ def name_object(dependencies: Dependencies, line: str, source: str, version: str
 
     def wanted(row: NamedObject) -> NamedObject:
         if not row.dataset:
-            return row.after(dataset=line, source=source, version=version, by=caller, named=now, next=now)
+            return replace(row, dataset=line, source=source, version=version, by=caller, named=now, next=now)
         if row.end is not None and row.end.outcome is PullOutcome.FAILED:
-            return row if row.next else row.after(by=caller, next=now, failures=0)
+            return row if row.next else replace(row, by=caller, next=now, failures=0)
         return row
 
     return (yield from change_row(dependencies, TASK, hashlib.sha256(what.encode()).hexdigest(), wanted))
@@ -175,14 +171,14 @@ def deliver_named(work: Work, turn: Turn) -> Steps[None]:
 
 def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
     """One object, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
-    row = yield from _write(work, row.after(leased=moment(instant_of(now) + LEASE)))
+    row = yield from _write(work, replace(row, leased=moment(instant_of(now) + LEASE)))
     plan = plan_of(work.dependencies, row.dataset)
     if plan is not None and plan.is_paused and not row.upload:
         return _released(work, row)
     try:
         size = yield from _landed(work, row, plan)
     except TimeIsUp:
-        return _taken(work, row).after(leased="", next=present(work.dependencies))
+        return replace(_taken(work, row), leased="", next=present(work.dependencies))
     except ConditionFailed:
         raise
     except PortError as failure:
@@ -195,7 +191,7 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
         row = _taken(work, row)
         end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.key, size)
     yield from _report(work, row, end)
-    return row.after(leased="", next="", failures=0, end=end)
+    return replace(row, leased="", next="", failures=0, end=end)
 
 
 def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
@@ -221,14 +217,14 @@ def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
     if not sizes or not row.key.startswith(plan.prefix):  # the upload is lost, empty, or below another route
         if row.upload:
             yield from perform(Effect.END_UPLOAD, work.landing.abort, row.key, row.upload)
-            row = yield from _write(work, row.after(upload="", key="", etag="", completing=False))
+            row = yield from _write(work, replace(row, upload="", key="", etag="", completing=False))
         sizes = ()
     if not (sizes and sum(sizes) == row.size):
         begun = SourceIdentity(row.etag, "", row.version)
         with work.transfer.open(plan.contract, row.where, SourceIdentity(), begun, sum(sizes)) as opened:
             assert opened is not None  # nothing is known of it that it could be unchanged from
             row = yield from _filled(work, row, plan, opened, sizes)
-    row = yield from _write(work, row.after(completing=True))
+    row = yield from _write(work, replace(row, completing=True))
     if not (yield from _completed(work, row)):
         raise SourceChanged("upload-lost")
     return row.size
@@ -244,8 +240,8 @@ def _filled(
     if not row.upload:
         key = _key_of(plan.prefix or "", row)
         upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, key)
-        fetched = {"etag": opened.identity.etag, "size": opened.size or 0, "began": present(work.dependencies)}
-        row = yield from _write(work, row.after(key=key, upload=upload, **fetched))
+        etag, whole, now = opened.identity.etag, opened.size or 0, present(work.dependencies)
+        row = yield from _write(work, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
     number, size, began = len(sizes), sum(sizes), work.dependencies.clock.now()
     while True:
         body = opened.read(work.part)
@@ -294,13 +290,12 @@ def _key_of(prefix: str, row: NamedObject) -> str:
 
 
 def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
-    return row.after(leased="", next=moment(work.dependencies.clock.now() + AGAIN), failures=failures)
+    return replace(row, leased="", next=moment(work.dependencies.clock.now() + AGAIN), failures=failures)
 
 
 def _write(work: Work, row: NamedObject) -> Steps[NamedObject]:
     """Write how far it is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_ROW, named_objects(work.dependencies).write, row)
-    return row
+    return (yield from perform(Effect.WRITE_ROW, named_objects(work.dependencies).write, row))
 
 
 def _taken(work: Work, row: NamedObject) -> NamedObject:

@@ -137,45 +137,45 @@ def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> P
     """
     due = line.next if line.next and line.schedule == pull.schedule else _after(pull.schedule, now)
     known = line if line.source == pull.source else replace(line, fetch=None, seen=SourceIdentity(), failures=0)
-    return replace(_next(known), plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
+    return replace(known, plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
 
 
 def with_named(line: PullState, end: PullEnd) -> PullState:
     """The dataset with the end of an object that its producer has named, in the place of an earlier one of the same version."""
     others = (each for each in line.ends if (each.object, each.version) != (end.object, end.version))
-    return replace(_next(line), ends=(end, *others)[:MAX_ENDS])
+    return replace(line, ends=(end, *others)[:MAX_ENDS])
 
 
 def unplanned(line: PullState) -> PullState:
     """The dataset when nothing is pulled any more; how pulls ended stays."""
-    return replace(_next(line), plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
+    return replace(line, plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
 def asked(line: PullState, now: str) -> PullState:
     """The dataset when a person wants it to be pulled now."""
-    return replace(_next(line), next=min(now, line.next or now))
+    return replace(line, next=min(now, line.next or now))
 
 
 def leased(line: PullState, until: str) -> PullState:
     """The dataset while a tick has it."""
-    return replace(_next(line), leased=until)
+    return replace(line, leased=until)
 
 
 def fetching(line: PullState, fetch: SourceFetch | None) -> PullState:
     """The dataset with what is being fetched; None: what was is given up."""
-    return replace(_next(line), fetch=fetch)
+    return replace(line, fetch=fetch)
 
 
 def released(line: PullState, due: str, *, failed: bool = False, keep: bool = True) -> PullState:
     """The dataset when another tick continues; without `keep` from the beginning."""
     fetch = line.fetch if keep else None
-    return replace(_next(line), leased="", next=due, fetch=fetch, failures=line.failures + failed)
+    return replace(line, leased="", next=due, fetch=fetch, failures=line.failures + failed)
 
 
 def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> PullState:
     """The dataset after a pull has ended: due again by its schedule."""
     return replace(
-        _next(line),
+        line,
         next=_after(line.schedule, end.at),
         leased="",
         failures=0,
@@ -187,7 +187,7 @@ def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> 
 
 def postponed(line: PullState, now: str) -> PullState:
     """The dataset when nothing is to be fetched this time."""
-    return replace(_next(line), next=_after(line.schedule, now), leased="")
+    return replace(line, next=_after(line.schedule, now), leased="")
 
 
 def key_of(prefix: str, line: PullState, source: SourceIdentity) -> str:
@@ -212,10 +212,6 @@ def _modified(source: SourceIdentity) -> str:
 
 def _after(schedule: str, now: str) -> str:
     return following(schedule, now) if schedule else ""
-
-
-def _next(line: PullState) -> PullState:
-    return replace(line, revision=line.revision + 1)
 
 
 def has_lasted(fetch: SourceFetch, now: datetime) -> float:
@@ -412,8 +408,7 @@ def landed(work: Work, fetch: SourceFetch) -> int | None:
 
 def write(work: Work, row: PullState) -> Steps[PullState]:
     """Write where the pull is. Raises ConditionFailed if somebody else has."""
-    yield from perform(Effect.WRITE_ROW, pulls(work.dependencies).write, row)
-    return row
+    return (yield from perform(Effect.WRITE_ROW, pulls(work.dependencies).write, row))
 
 
 # ---- Datasets that are pulled ----

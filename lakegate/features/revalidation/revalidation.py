@@ -234,17 +234,17 @@ def planned(line: RevalidationState, schedules: Iterable[str], version: str, pla
     """The dataset under another plan: a schedule that it had before is due as before."""
     known = {each.text: each.next for each in line.schedules}
     due = tuple(DueSchedule(each, known.get(each) or following(each, now)) for each in sorted(set(schedules)))
-    return replace(_next(line), plan=plan, version=version, schedules=due)
+    return replace(line, plan=plan, version=version, schedules=due)
 
 
 def unplanned(line: RevalidationState) -> RevalidationState:
     """The dataset when nothing is measured by schedule any more; how runs ended stays."""
-    return replace(_next(line), plan="", version="", schedules=(), look="")
+    return replace(line, plan="", version="", schedules=(), look="")
 
 
 def running(line: RevalidationState, run: ScheduledRun, look: str) -> RevalidationState:
     """The dataset with a run, or with another attempt of it."""
-    return replace(_next(line), run=run, look=look)
+    return replace(line, run=run, look=look)
 
 
 def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
@@ -260,7 +260,7 @@ def postponed(line: RevalidationState, schedules: Collection[str], now: str) -> 
     due = tuple(
         DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
     )
-    return _watched(replace(_next(line), schedules=due, run=None), now)
+    return _watched(replace(line, schedules=due, run=None), now)
 
 
 def _watched(line: RevalidationState, now: str) -> RevalidationState:
@@ -319,10 +319,6 @@ def content_of(
         "broken": [{"rule": each.rule, "status": each.status, "rows": each.rows} for each in broken],
         "stale": stale,
     }
-
-
-def _next(line: RevalidationState) -> RevalidationState:
-    return replace(line, revision=line.revision + 1)
 
 
 # ---- Datasets with rules that have a schedule ----
@@ -786,7 +782,7 @@ def _plan(dependencies: Dependencies, row: RevalidationState, digest: str) -> Pl
 
 
 def _written(dependencies: Dependencies, row: RevalidationState) -> Steps[RevalidationState]:
-    return (yield from write_row(dependencies, TASK, row.line, row))
+    return (yield from write_row(dependencies, TASK, row))
 
 
 def _metric(before: RevalidationState, after: RevalidationState) -> str | None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, decode, encode
 from lakegate.base.timestamps import instant_of, moment
-from lakegate.gate.delivery_store import message_row, producer_key
-from lakegate.gate.ledger.blocks import Record
-from lakegate.gate.ledger.ledger_store import record_reasons, record_writes
-from lakegate.gate.ports import Message
 from lakegate.gate.table import (
     Put,
     Row,
@@ -216,25 +212,26 @@ class DatasetDeadlines:
 # ---- One row for each dataset, in the table of workloads: its lifecycle, and what is done about it by schedule ----
 
 
-class DatasetRow(Protocol):
-    """A row about a dataset."""
-
-    @property
-    def line(self) -> str:
-        """The name of the dataset."""
+class DueRow(Protocol):
+    """A row, a dataclass."""
 
     @property
     def revision(self) -> int:
-        """The number of times that it was written."""
+        """The number of its writes, which its store counts."""
 
     @property
     def due(self) -> str:
-        """The time when there is something to do; empty: never."""
+        """The time when there is something to do, as `moment` writes it; empty: never."""
 
 
-RowT = TypeVar("RowT", bound=DatasetRow)
-MAX_CONTENT: Final = 390_000
-"""Bytes of a line: an item of DynamoDB has at most 400 KB."""
+RowT = TypeVar("RowT", bound=DueRow)
+
+
+def advance_revision(row: RowT) -> RowT:
+    """The row as its write leaves it."""
+    change: Any = replace
+    after: RowT = change(row, revision=row.revision + 1)
+    return after
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,22 +244,35 @@ class DatasetRowStore(Generic[RowT]):
     attribute: str
     """With the content of the row; also what a condition that fails is called."""
     new_row: Callable[[str], RowT]
-    """Makes the row of a dataset that nobody has written, with revision 0; the class of rows."""
+    """Makes the row of a name that nobody has written, with revision 0; the class of rows."""
+    name_of: Callable[[RowT], str] = attrgetter("line")
+    """The name of a row in its key."""
+    beside: Callable[[RowT], Mapping[str, Any]] = lambda _: {}
+    """Further attributes of a row."""
 
-    def get(self, line: str) -> RowT:
-        """The row of a dataset."""
-        return found(self.table, workloads_key(self.kind, line), self._row) or self.new_row(line)
+    def get(self, name: str) -> RowT:
+        """The row of a name."""
+        return found(self.table, workloads_key(self.kind, name), self._row) or self.new_row(name)
 
-    def write(self, line: RowT) -> None:
-        """Replace the row if it is one revision older. Raises ConditionFailed."""
-        content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
-        document = StoredRecord(line, lambda: content)
-        values = {"revision": line.revision, self.attribute: document, **due_at(self.kind, line.line, line.due)}
-        row = Row(workloads_key(self.kind, line.line), values)
-        self.table.write(Put(row, at_revision(line.revision - 1), self.attribute))
+    def write(self, row: RowT, *others: Write) -> RowT:
+        """Replace a row that is stored as it was read, and do other writes with it: all or none.
+
+        Returns the row with its next revision. Raises ConditionFailed; together with others also TransactionConflict.
+        """
+        after, name = advance_revision(row), self.name_of(row)
+        content = json.dumps(encode(after), separators=(",", ":"), ensure_ascii=False)
+        document = StoredRecord(after, lambda: content)
+        index = due_at(self.kind, name, after.due)
+        values = {"revision": after.revision, self.attribute: document, **index, **self.beside(after)}
+        put = Put(Row(workloads_key(self.kind, name), values), at_revision(row.revision), self.attribute)
+        if others:
+            self.table.transact((put, *others))
+        else:
+            self.table.write(put)
+        return after
 
     def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of datasets that are due, the oldest first."""
+        """Names of rows that are due, the oldest first."""
         return self.table.due(self.kind, limit, instant(now))
 
     def _row(self, row: Row) -> RowT:
@@ -271,54 +281,11 @@ class DatasetRowStore(Generic[RowT]):
         return content
 
 
+def dataset_lifecycles(table: Tables) -> DatasetRowStore[Line]:
+    """Lifecycle and subscriptions by dataset; one that nobody has written is active."""
+    return DatasetRowStore(table, "line", "line", Line, attrgetter("name"))
+
+
 def dataset_deadlines(table: Tables) -> DatasetRowStore[DatasetDeadlines]:
     """Deadlines by dataset."""
     return DatasetRowStore(table, "promise", "promises", DatasetDeadlines)
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetLines:
-    """Lifecycle and subscriptions of datasets; `due` reads an index that lags, all else is strongly consistent."""
-
-    table: Tables
-
-    def get(self, name: str) -> Line:
-        """The dataset; one that nobody has written is active and has revision 0."""
-        return found(self.table, workloads_key("line", name), _line) or Line(name)
-
-    def write(self, line: Line, record: Record | None = None, message: Message | None = None) -> None:
-        """Replace the dataset if it is one revision older, together with a record of the ledger and an outbox row.
-
-        All or nothing. ConditionFailed.reasons: one entry each for line, head and event, `""` where it held, else `line`,
-        `head` or `event` (as `Ledger.append`). Raises TransactionConflict.
-        """
-        key = workloads_key("line", line.name)
-        content = json.dumps(encode(line), separators=(",", ":"), ensure_ascii=False)
-        if len(content.encode()) > MAX_CONTENT:
-            raise InputError(f"the subscriptions of {line.name} need more than {MAX_CONTENT:,} bytes")
-        values = {
-            "revision": line.revision,
-            "line": StoredRecord(line, lambda: content),
-            **due_at("line", line.name, line.due),
-        }
-        writes: list[Write] = [Put(Row(key, values), at_revision(line.revision - 1), "line")]
-        if record is not None:
-            writes += record_writes(record)
-        if message is not None:
-            writes.append(Put(message_row(message)))
-        try:
-            self.table.transact(writes)
-        except ConditionFailed as failed:
-            raise ConditionFailed(failed.reasons[0], *record_reasons(failed.reasons[1:])) from None
-
-    def due(self, now: datetime, limit: int) -> tuple[str, ...]:
-        """Names of datasets with a change to record, or to list in the manifest, the oldest first."""
-        return self.table.due("line", limit, instant(now))
-
-    def knows(self, name: str, prefix: str) -> bool:
-        """Whether a delivery to the dataset was accepted before that landed below the route of this prefix."""
-        return self.table.get(producer_key(name, prefix)) is not None
-
-
-def _line(row: Row) -> Line:
-    return row.record("line", lambda text: decode(Line, json.loads(text)))

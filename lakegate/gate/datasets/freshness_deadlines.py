@@ -42,7 +42,7 @@ def accepted(
     deadlines = (
         Deadline(each.name, each.seconds_from(start), since=began.get(each.name, "")) for each in service_levels
     )
-    after = replace(dataset, last=at, version=version, revision=dataset.revision + 1)
+    after = replace(dataset, last=at, version=version)
     kept = tuple(each for each in deadlines if each.name != LATENCY or after.end_of(each) < at)
     return replace(after, deadlines=kept)
 
@@ -56,7 +56,7 @@ def not_accepted(
         return dataset
     deadline = Deadline(LATENCY, latency.seconds, since=taken_in)
     version = dataset.version or version
-    return replace(dataset, version=version, deadlines=(*dataset.deadlines, deadline), revision=dataset.revision + 1)
+    return replace(dataset, version=version, deadlines=(*dataset.deadlines, deadline))
 
 
 def missed(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
@@ -67,7 +67,7 @@ def missed(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
 def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> DatasetDeadlines:
     """The deadlines after some were reported as missed."""
     after = tuple(replace(each, missed=True) if each in deadlines else each for each in dataset.deadlines)
-    return replace(dataset, deadlines=after, revision=dataset.revision + 1)
+    return replace(dataset, deadlines=after)
 
 
 # ---- Deadlines of a dataset, and messages when they are missed ----

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.json_codec import OMITTED, NotEmpty, encode
+from lakegate.base.json_codec import OMITTED, NotEmpty, canonical, encode
 from lakegate.base.text import counted, listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.gate.datasets import readers_manifest
@@ -22,14 +22,17 @@ from lakegate.gate.datasets.dataset_lines import (
     ParentNotice,
     StatusChange,
 )
+from lakegate.gate.delivery_store import message_row
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.effects import Effect, Steps
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.ledger_store import record_writes
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ports import Message
-from lakegate.gate.scheduled_tasks import ScheduledTask
+from lakegate.gate.scheduled_tasks import ScheduledTask, write_row
+from lakegate.gate.table import Put
 from lakegate.verdict.verdict import Verdict
 
 # ---- The lifecycle of a dataset ----
@@ -48,7 +51,7 @@ def next_recorded(line: Line, now: str) -> Line | None:
     """The dataset with the next change that has begun as recorded; None if all are."""
     if line.recorded == len(line.changes) or line.changes[line.recorded].at > now:
         return None
-    return replace(line, recorded=line.recorded + 1, listed=False, revision=line.revision + 1)
+    return replace(line, recorded=line.recorded + 1, listed=False)
 
 
 def refusal(status: str, *, known: bool, observed: bool) -> str:
@@ -168,7 +171,7 @@ def announced(line: Line, now: str, ending: Ending, sunset_day: str) -> Line:
 
 def stated(line: Line, _now: str, ending: Ending) -> Line:
     """The end that the document of a version in sunset, or retired, states: for a dataset whose end nobody has announced."""
-    return line if line.ending != Ending() else replace(line, ending=ending, revision=line.revision + 1)
+    return line if line.ending != Ending() else replace(line, ending=ending)
 
 
 def sunset(line: Line, now: str, *, on: str = "") -> Line:
@@ -236,7 +239,7 @@ def parent_announced(line: Line, now: str, notice: ParentNotice) -> Line:
         return line
     parents = (*(each for each in line.parents if each.inherited_from > now), notice)
     ordered = tuple(sorted(parents, key=lambda each: (each.inherited_from, each.version)))
-    return replace(line, parents=ordered, revision=line.revision + 1)
+    return replace(line, parents=ordered)
 
 
 def acknowledged(line: Line, now: str, version: str, team: str, subscribed: Collection[str]) -> Line:
@@ -251,7 +254,7 @@ def acknowledged(line: Line, now: str, version: str, team: str, subscribed: Coll
     told = replace(notice, acknowledged=tuple(sorted({*notice.acknowledged, team})))
     waiting = {each for each in notice.teams if each in subscribed} - set(told.acknowledged)
     after = replace(line, notice=told)
-    return replace(after, revision=line.revision + 1) if waiting else activated(after, now)
+    return after if waiting else activated(after, now)
 
 
 def later(at: str, by: timedelta) -> str:
@@ -266,7 +269,7 @@ def _planned(line: Line, now: str, plan: tuple[StatusChange, ...], ending: Endin
     if (changes, ending) == (line.changes, line.ending):
         return line
     recorded = sum(each.at <= now for each in changes)
-    return replace(line, changes=changes, ending=ending, recorded=recorded, listed=False, revision=line.revision + 1)
+    return replace(line, changes=changes, ending=ending, recorded=recorded, listed=False)
 
 
 def _not_past(line: Line, at: str, now: str) -> str:
@@ -379,6 +382,8 @@ class LifecycleEvent(LifecycleState):
 # The gate does not wait for the record: the status at a time follows from the dates of the dataset.
 
 
+MAX_CONTENT: Final = 390_000
+"""Bytes of a dataset: an item of DynamoDB has at most 400 KB."""
 TRIES = 20
 """Repetitions of a decision because somebody else has written the dataset."""
 BY_DATE = "date"
@@ -399,8 +404,8 @@ def change(dependencies: Dependencies, name: str, act: str, decide: Callable[[Li
         after = decide(before, now)
         if after is not before:
             try:
-                yield from _write(dependencies, before, after, act, now)
-            except _LineChanged:
+                return (yield from _write(dependencies, before, after, act, now))
+            except ConditionFailed:
                 continue
         return after
     raise InputError(f"others are changing {name} all the time: try again")
@@ -414,7 +419,7 @@ def record_due(dependencies: Dependencies, name: str) -> Steps[Line]:
         after = next_recorded(line, now)
         if after is None:
             return line
-        with suppress(_LineChanged):
+        with suppress(ConditionFailed):
             yield from _write(dependencies, line, after, BY_DATE, now)
     raise InputError(f"others are changing {name} all the time: try again")
 
@@ -425,9 +430,7 @@ def settle_line(dependencies: Dependencies, line: Line, _now: str) -> Steps[Line
     if line.listed:
         return None
     yield from readers_manifest.update(dependencies, line.name)
-    return replace(
-        line, listed=True, revision=line.revision + 1
-    )  # where somebody else has written it, that one settles it
+    return replace(line, listed=True)  # where somebody else has written it, that one settles it
 
 
 TASK: Final = ScheduledTask(lambda dependencies: dependencies.lines, settle_line)
@@ -443,26 +446,24 @@ def acknowledge(dependencies: Dependencies, name: str, version: str, team: str) 
     return (yield from change(dependencies, name, "acknowledge", decide))
 
 
-class _LineChanged(Exception):  # noqa: N818 - the name is what happened
-    """Somebody else has written the dataset, or its chain, since it was read."""
+def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now: str) -> Steps[Line]:
+    """Write a dataset with its record and message.
 
-
-def _write(dependencies: Dependencies, before: Line, after: Line, act: str, now: str) -> Steps[None]:
-    """Write a dataset with its record and message. Raises _LineChanged."""
-    record = _record(dependencies, after, act, now) if act else None
+    Raises ConditionFailed where somebody else has written it, or its chain, since it was read.
+    """
+    if len(canonical(after)) > MAX_CONTENT:
+        raise InputError(f"the subscriptions of {after.name} need more than {MAX_CONTENT:,} bytes")
+    record = record_writes(_record(dependencies, after, act, now)) if act else ()
     message = _message(dependencies, before, after, act, now) if act else None
-    try:
-        yield from perform(Effect.WRITE_LINE, dependencies.lines.write, after, record, message)
-    except ConditionFailed:
-        if dependencies.lines.get(after.name) != after:  # else an earlier try of ours arrived
-            raise _LineChanged from None
+    writes = (*record, Put(message_row(message))) if message else record
+    return (yield from write_row(dependencies, TASK, after, *writes, effect=Effect.WRITE_LINE))
 
 
 def _record(dependencies: Dependencies, line: Line, act: str, now: str) -> Record:
     content = {"act": act, **_state(line, act, now), "notice": asdict(line.notice) if line.notice else None}
     if act == PARENT:
         content["parents"] = [asdict(each) for each in line.parents]
-    event = event_id("lifecycle", line.name, line.revision)
+    event = event_id("lifecycle", line.name, line.revision + 1)
     return record_at_head(dependencies, "lifecycle", line.name, json.loads(json.dumps(content)), event)
 
 
@@ -494,7 +495,7 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
     if act == PARENT:
         (parent,) = set(after.parents) - set(before.parents)
         body = replace(body, follows=after.name, **asdict(parent))
-    identity = f"{after.name}:{kind}:{after.revision}"
+    identity = f"{after.name}:{kind}:{after.revision + 1}"
     return Message(identity, "", kind, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), after.name)
 
 

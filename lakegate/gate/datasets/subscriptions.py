@@ -101,4 +101,4 @@ def teams(line: Line, cause: str) -> tuple[str, ...]:
 
 def _with(line: Line, subscriptions: Iterable[Subscription]) -> Line:
     ordered = tuple(sorted(subscriptions, key=lambda each: (each.team, each.audience)))
-    return replace(line, subscriptions=ordered, revision=line.revision + 1)
+    return replace(line, subscriptions=ordered)

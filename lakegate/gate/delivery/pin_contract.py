@@ -47,7 +47,7 @@ def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, mo
         return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)
     line = dependencies.lines.get(route.line)
     status = strictest(route.status, line.status_at(moment(now)))
-    known = status is not LineStatus.SUNSET or dependencies.lines.knows(route.line, route.prefix)
+    known = status is not LineStatus.SUNSET or dependencies.workloads.knows(route.line, route.prefix)
     pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
     return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status), modified=modified)
 

@@ -11,8 +11,8 @@ import pytest
 from lakegate.base.errors import ConditionFailed, NotFound, PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Policy
 from lakegate.features.notifications import notices
-from lakegate.features.notifications.notices import DUE_PER_TURN, Notices, deliver, retry
-from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
 from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
 from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
@@ -68,7 +68,7 @@ def test_a_message_that_is_repeated_has_the_id_of_before(monkeypatch: pytest.Mon
     gate.subscribe(OPERATOR, "rejected")
     gate.ends("quarantined", "rejected")
     with monkeypatch.context() as broken:
-        broken.setattr(notices, "_sent", lambda before, **_: before)
+        broken.setattr(notices, "sent", lambda before, **_: before)
         gate.turn()
     gate.turn(1)
     first, *others = [each.id for _, each in gate.env.memory.channels.sent]
@@ -290,7 +290,7 @@ def test_a_dead_letter_waits_for_a_person() -> None:
     gate.env.memory.channels.broken.clear()
     gate.ends("quarantined", "rejected")
     still = gate.turn(3).channels
-    [dead] = gate.env.dependencies.rows("notices").dead(10)
+    [dead] = notices.dead_notices(gate.env.dependencies, 10)
     for _ in range(2):
         run(retry(gate.env.dependencies, dead), gate.env.dependencies.clock)
     run(retry(gate.env.dependencies, "nothing"), gate.env.dependencies.clock)
@@ -401,7 +401,7 @@ def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn(monkey
     gate = Gate()
     gate.subscribe(OPERATOR, "rejected")
     gate.ends("quarantined", "rejected")
-    monkeypatch.setattr(Notices, "write", lambda *_: (_ for _ in ()).throw(ConditionFailed("notice")))
+    monkeypatch.setattr(DatasetRowStore, "write", lambda *_: (_ for _ in ()).throw(ConditionFailed("notice")))
     done = gate.turn()
 
     assert [type(each).__name__ for each in done.failures] == ["TransactionConflict"]
@@ -411,7 +411,7 @@ def test_a_notice_that_others_write_all_the_time_is_left_to_the_next_turn(monkey
 def test_a_table_that_does_not_answer_is_a_failure_of_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was sent to the bus is still reported as sent."""
     gate = Gate()
-    monkeypatch.setattr(Notices, "due", lambda *_: (_ for _ in ()).throw(Throttled("Query")))
+    monkeypatch.setattr(DatasetRowStore, "due", lambda *_: (_ for _ in ()).throw(Throttled("Query")))
     done = run(deliver(gate.env.dependencies), gate.env.dependencies.clock)
 
     assert ([str(each) for each in done.failures], done.sent, DUE_PER_TURN) == (["Query"], 0, 1_000)

@@ -106,10 +106,9 @@ def test_dead_letters_are_listed_and_sent_again(lakegate: Lakegate) -> None:
         notice = occurred(
             ChannelNotice("shop/orders_v1", channel), Occurrence("e", moment(now), "rejected", title="Rejected")
         )
-        notices.write(notice)
+        notice = notices.write(notice)
         for _ in range(TRIES):
-            notice = failed(notice, moment(now), "PortError: http-404")
-            notices.write(notice)
+            notice = notices.write(failed(notice, moment(now), "PortError: http-404"))
     listed, machine = lakegate.ok("notify", "dead"), lakegate.json("notify", "dead")
     one, rest = lakegate.ok("notify", "retry", "--to", "teams:x"), lakegate.json("notify", "retry")
 

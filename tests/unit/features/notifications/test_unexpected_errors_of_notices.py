@@ -8,6 +8,7 @@ import pytest
 
 from lakegate.base.errors import Throttled, UnreadableItem
 from lakegate.features.notifications import notices
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from tests.unit.gate.notified_gate import OPERATOR, Gate
 from tests.unit.gate.test_unexpected_errors import refusing
 
@@ -39,13 +40,13 @@ def test_a_notice_that_cannot_be_read_stops_no_other(monkeypatch: pytest.MonkeyP
     gate.subscribe(OPERATOR, "rejected")
     gate.ends("quarantined", "rejected")
     unreadable = UnreadableItem("notice#x", "it is not JSON")
-    monkeypatch.setattr(notices.Notices, "due", lambda *_: ("bad",))
-    usual = notices.Notices.get
-    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", unreadable))
+    monkeypatch.setattr(DatasetRowStore, "due", lambda *_: ("bad",))
+    usual = DatasetRowStore.get
+    monkeypatch.setattr(DatasetRowStore, "get", refusing(usual, "bad", unreadable))
     notified = gate.turn()
 
     assert (notified.channels.failures, [to for to, *_ in gate.sent()]) == ([unreadable], [OPERATOR])
 
     throttled = Throttled("GetItem")
-    monkeypatch.setattr(notices.Notices, "get", refusing(usual, "bad", throttled))
+    monkeypatch.setattr(DatasetRowStore, "get", refusing(usual, "bad", throttled))
     assert gate.turn().channels.failures == [throttled]

@@ -309,10 +309,10 @@ def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.
     stage.dependencies.plans.clear()
     write = pulls.write
 
-    def written(rows: Any, row: PullState) -> None:
-        if refused is not None and row.revision > 2:
+    def written(rows: Any, row: PullState) -> PullState:
+        if refused is not None and row.revision > 1:
             raise refused
-        write(rows, row)
+        return write(rows, row)
 
     monkeypatch.setattr(pulls, "write", written)
     failures = [str(each) for each in stage.tick().failures]

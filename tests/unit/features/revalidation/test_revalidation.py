@@ -214,7 +214,7 @@ def test_a_retired_line_is_not_measured_and_keeps_its_mark() -> None:
     stage.measure()
     line = stage.env.dependencies.lines.get(LINE)
     changes = (StatusChange(LineStatus.RETIRED, stage.now),)
-    stage.env.dependencies.lines.write(replace(line, changes=changes, recorded=1, listed=True, revision=1))
+    stage.env.dependencies.lines.write(replace(line, changes=changes, recorded=1, listed=True))
     for _ in range(3):
         stage.sweep(60)
 

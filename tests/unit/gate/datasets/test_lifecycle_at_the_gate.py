@@ -15,7 +15,7 @@ from lakegate.aws.wiring import detail, detail_type
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Mode, Policy
-from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
+from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice, Subscription
 from lakegate.gate.datasets.lifecycle import (
     TASK,
     TRIES,
@@ -291,7 +291,7 @@ def test_of_two_sweeps_at_once_one_settles_a_line() -> None:
     for _ in range(2):
         run(run_row(gate.env.dependencies, TASK, LINE), gate.env.memory.clock)
     settled = lines.get(LINE)
-    lines.write(replace(settled, revision=settled.revision + 1))
+    lines.write(settled)
     with pytest.raises(ConditionFailed) as refused:
         call.do()
     with pytest.raises(StopIteration):
@@ -310,7 +310,7 @@ def test_a_line_that_others_write_all_the_time_is_given_up(days: int) -> None:
     steps = change(gate.env.dependencies, LINE, "reactivate", reactivate)
     call = next(steps)
     for left in reversed(range(TRIES)):
-        lines.write(replace(lines.get(LINE), revision=lines.get(LINE).revision + 1))
+        lines.write(lines.get(LINE))
         with pytest.raises(ConditionFailed) as lost:
             call.do()
         if left:
@@ -517,3 +517,17 @@ def test_every_event_about_a_line_fits_its_schema() -> None:
         validate("line-event", detail(each))
 
     assert {each.kind for each in messages} == {"deprecated", "sunset", "retired", "active", "planned", "draft"}
+
+
+def test_a_line_fits_into_an_item() -> None:
+    """What DynamoDB would refuse is refused before, with a sentence."""
+    gate = Gate()
+    channels = tuple(f"channel-{number:04}" + "x" * 90 for number in range(5_000))
+    large = (Subscription("finance", moment(gate.env.memory.clock.now()), to=channels),)
+    with pytest.raises(InputError, match=r"^the subscriptions of orders/lines_v1 need more than 390,000 bytes$"):
+        run(
+            change(gate.env.dependencies, LINE, "", lambda line, _: replace(line, subscriptions=large)),
+            gate.env.dependencies.clock,
+        )
+
+    assert gate.env.memory.lines.get(LINE) == Line(LINE)

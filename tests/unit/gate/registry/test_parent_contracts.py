@@ -15,7 +15,7 @@ from lakegate.base.errors import AccessDenied, InputError
 from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import labels_of
 from lakegate.features.notifications.notices import noted
-from lakegate.gate.datasets.dataset_lines import DatasetLines, Line, LineStatus, ParentNotice, StatusChange
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Line, LineStatus, ParentNotice, StatusChange
 from lakegate.gate.datasets.lifecycle import change, parent_announced
 from lakegate.gate.datasets.subscriptions import subscribed
 from lakegate.gate.ledger.blocks import document_of
@@ -351,7 +351,7 @@ def test_a_line_is_marked_by_its_own_parent_alone() -> None:
 def test_who_may_not_write_lines_publishes_without_notice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version for now; one with a day is published, too, and its publisher is told."""
     env = family()
-    monkeypatch.setattr(DatasetLines, "write", Mock(side_effect=AccessDenied("PutItem")))
+    monkeypatch.setattr(DatasetRowStore, "write", Mock(side_effect=AccessDenied("PutItem")))
 
     assert published(env, policy(8, "1.1.0")).version == "1.1.0"
     with pytest.raises(AccessDenied):
