@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
@@ -294,6 +295,42 @@ def limits(hint: Json) -> tuple[Json, Constraints]:
 def annotated(base: Json, constraints: Constraints) -> Json:
     """The inverse of `limits`."""
     return getitem(Annotated, (base, *constraints.values())) if constraints else base
+
+
+# ---- Selections ----
+# What commands print, and what the API and events have, is a selection of the fields of a record of the core.
+
+
+def select_fields(cls: type[T], *sources: object, **more: object) -> T:
+    """A record with `more`, and the fields that the first source has, then the second; with the values that documents have.
+
+    Records within it are selected likewise. A time is a text (ISO 8601), an empty text is None in a field that may be None. Where
+    a source is None, such a field that no other source has is None.
+    """
+    hints = _hints(cls)
+    for source in sources:
+        more = {
+            name: getattr(source, name, None)
+            for name, hint in hints.items()
+            if hasattr(source, name) or (source is None and types.NoneType in typing.get_args(hint))
+        } | more
+    return cls(**{name: _selection(hints[name])(value) for name, value in more.items()})
+
+
+_hints: Final[Convert] = cache(typing.get_type_hints)
+
+
+@cache
+def _selection(hint: Json) -> Convert:
+    """The function that makes a value of a hint."""
+    inner = typing.get_args(hint)
+    if inner[1:] == (types.NoneType,):
+        return lambda value: None if value is None or value == "" else _selection(inner[0])(value)
+    if inner[1:] == (Ellipsis,):
+        return lambda values: tuple(map(_selection(inner[0]), values))
+    if is_dataclass(hint):
+        return lambda value: value if type(value) is hint else select_fields(typing.cast("type", hint), value)
+    return lambda value: value.isoformat() if hint is str and isinstance(value, datetime) else value
 
 
 # ---- Decoders ----

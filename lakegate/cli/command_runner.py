@@ -155,11 +155,6 @@ class _Lazy:
         return getattr(self._opened(), name)
 
 
-def extended(cls: type[T], base: Any, **more: object) -> T:  # noqa: ANN401 - of a class that `cls` extends
-    """A result with the fields of another one, and more."""
-    return cls(**{each.name: getattr(base, each.name) for each in fields(base)} | more)
-
-
 def render(outcome: CommandResult[Any], *, as_json: bool) -> None:
     """Print the result, and end the command with its exit code."""
     if as_json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakegate.base.errors import Problem
 from lakegate.base.extension_points import loaded
-from lakegate.base.json_codec import OMITTED, UNWRITTEN
+from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.base.timestamps import beginning_of
 from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
@@ -18,7 +18,7 @@ from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
-from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot
+from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, WeakerChild
 from lakegate.gate.registry.routes import status_of, statuses_of
 
 if TYPE_CHECKING:
@@ -105,15 +105,11 @@ def described(
             for dataset, plan in version.plans
         )
         of_common = tuple(prefixes[version.contract, version.version, COMMON])
-        return DescribedVersion(
-            version.contract,
-            version.version,
-            version.status,
-            version.document,
-            version.inherited_from or None,
-            version.unmeasured_rules,
-            {name: _values(version, name) for name in NAMES},
-            datasets,
+        return select_fields(
+            DescribedVersion,
+            version,
+            labels={name: _values(version, name) for name in NAMES},
+            datasets=datasets,
             common=None if datasets else (status_of(statuses, version, COMMON), of_common),
         )
 
@@ -133,8 +129,7 @@ def document_in(dependencies: Dependencies, snapshot: RegistrySnapshot, version:
     """A version of a snapshot with its document; bytes that are no UTF-8 are escapes."""
     (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})
     text = dependencies.objects.read(Address(dependencies.places.lake, version.document))
-    shared = (one.contract, one.version, one.status, one.document, one.inherited_from, one.unmeasured_rules)
-    return ContractDocument(*shared, one.labels, one.datasets, text.decode(errors="backslashreplace"))
+    return select_fields(ContractDocument, one, text=text.decode(errors="backslashreplace"))
 
 
 def _values(version: Publication, name: str) -> tuple[str, ...]:
@@ -238,16 +233,6 @@ class RefusedNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class WeakerChild:
-    """A contract that inherits, and would be weaker than the version."""
-
-    contract: str
-    version: str
-    owner: str
-    errors: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PublicationEffects:
     """The effects of a publication that have to be confirmed."""
 
@@ -332,12 +317,12 @@ def planned_publication(dependencies: Dependencies, compiled: CompiledContract) 
     change = planned(dependencies, compiled)
     found = effects_of_publication(compiled, change)
     return PlannedPublication(
-        True,
-        change.is_new,
-        found.effects,
-        None if change.comparison is None else change.comparison.to_json(),
-        change.warnings,
-        found.children,
+        valid=True,
+        new=change.is_new,
+        confirm=found.effects,
+        comparison=None if change.comparison is None else change.comparison.to_json(),
+        warnings=change.warnings,
+        children=found.children,
         name=f"{compiled.contract} {compiled.version}",
     )
 
@@ -346,8 +331,7 @@ def effects_of_publication(compiled: CompiledContract, change: PlannedChange) ->
     """The effects of a planned change."""
     from lakegate.gate.registry.publish_contract import effects_of  # noqa: PLC0415 - as above
 
-    children = (WeakerChild(each.contract, each.version, each.owner, each.problems) for each in change.announced)
-    return PublicationEffects(tuple(effects_of(compiled, change)), tuple(children))
+    return PublicationEffects(tuple(effects_of(compiled, change)), change.announced)
 
 
 def published_version(dependencies: Dependencies, published: Publication, change: PlannedChange) -> PublishedVersion:
@@ -355,20 +339,13 @@ def published_version(dependencies: Dependencies, published: Publication, change
     from lakegate.gate.registry.publish_contract import drafts_of  # noqa: PLC0415 - as above
 
     drafts = drafts_of(dependencies, published)
-    return PublishedVersion(
-        published.contract,
-        published.version,
-        published.status,
-        published.document,
-        published.inherited_from or None,
-        published.unmeasured_rules,
-        tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
-        tuple(
-            DatasetRoute(each.prefix, each.line, each.version)
-            for each in dependencies.registry.contract(published.contract).routes
-        ),
-        tuple(each.name for each in drafts),
-        change.warnings,
+    return select_fields(
+        PublishedVersion,
+        published,
+        datasets=tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
+        routes=dependencies.registry.contract(published.contract).routes,
+        drafts=tuple(each.name for each in drafts),
+        warnings=change.warnings,
         starts=tuple(DraftStart(each.name, each.expected(LineStatus.ACTIVE)[:10]) for each in drafts if each.notice),
         without_notice=_without_notice(dependencies, published, change),
     )
@@ -388,21 +365,15 @@ def _without_notice(dependencies: Dependencies, published: Publication, change: 
 
 def proposed_version(proposal: Proposal, now: datetime | None = None) -> ProposedVersion:
     """A proposal, and whether it has expired."""
-    of = proposal.publication
-    return ProposedVersion(
-        proposal.digest,
-        of.contract,
-        of.version,
-        of.status,
-        of.document,
-        proposal.proposer,
-        proposal.proposed_at,
-        proposal.expires_at,
-        now is not None and proposal.is_expired(now),
+    return select_fields(
+        ProposedVersion,
+        proposal,
+        proposal.publication,
+        proposal=proposal.digest,
+        expired=now is not None and proposal.is_expired(now),
     )
 
 
-def new_proposal(proposal: Proposal, warnings: Iterable[Problem]) -> NewProposal:
+def new_proposal(proposal: Proposal, warnings: tuple[Problem, ...]) -> NewProposal:
     """A proposal that was left now."""
-    one = proposed_version(proposal)
-    return NewProposal(**{each.name: getattr(one, each.name) for each in fields(one)}, warnings=tuple(warnings))
+    return select_fields(NewProposal, proposed_version(proposal), warnings=warnings)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import listed
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.dependencies import Dependencies, Places
@@ -67,16 +68,7 @@ class WantedRoute:
 
 def described_route(route: Route) -> DescribedRoute:
     """A route as it is printed."""
-    return DescribedRoute(
-        route.bucket,
-        route.prefix,
-        route.contract,
-        route.dataset,
-        route.line,
-        route.version,
-        route.status,
-        route.plan,
-    )
+    return select_fields(DescribedRoute, route)
 
 
 def described_routes(routes: Iterable[Route]) -> Routes:

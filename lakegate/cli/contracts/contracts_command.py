@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, extended, facade_command
+from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
 from lakegate.cli.options import NamedContract
 from lakegate.cli.terminal import Grid, Word
@@ -137,7 +138,7 @@ def show(
         for dataset, plan in found.plans
     }
     inherited = inherited_elements(document)
-    result = extended(ResolvedContract, described_version, resolved=plans, inherited=inherited)
+    result = select_fields(ResolvedContract, described_version, resolved=plans, inherited=inherited)
     return CommandResult(result, _resolved_in_words(plans, inherited))
 
 
@@ -151,7 +152,7 @@ def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResu
         words.append(f"{dataset}: {counted(len(columns), 'column')}")
         rows = (tuple(_cell(getattr(each, name)) for name in COLUMNS) for each in columns)
         words.append(Grid(COLUMNS, rows))
-    return CommandResult(extended(ContractColumns, version, columns=found), words)
+    return CommandResult(select_fields(ContractColumns, version, columns=found), words)
 
 
 def _flat(fields: Iterable[Field]) -> Iterator[Field]:

@@ -18,6 +18,7 @@ from lakegate.cli.options import DefinitionRoot, Yes
 from lakegate.cli.terminal import Word
 from lakegate.diff.change_kinds import VersionComparison
 from lakegate.gate.registry.publish_contract import DocumentRefused, IncompatibleVersion, PublicationRefused
+from lakegate.gate.registry.registry_rows import WeakerChild
 from lakegate.library.contract_files import InputDocument
 from lakegate.library.published_contracts import (
     DocumentToPublish,
@@ -27,7 +28,6 @@ from lakegate.library.published_contracts import (
     PublicationEffects,
     PublishedVersion,
     RefusedNumber,
-    WeakerChild,
 )
 from lakegate.library.stack import StackFacade
 from lakegate.lints.linter import Examined, LintReport, lint_report

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
+from lakegate.base.json_codec import select_fields
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command, gate_command
 from lakegate.cli.options import ApiContract, NamedContract, OfDataset, Yes
 from lakegate.cli.terminal import Grid
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import as_judged, lint_routes
-from lakegate.library.published_routes import DescribedRoute, Routes, WantedRoute, described_route
+from lakegate.library.published_routes import DescribedRoute, Routes, WantedRoute
 
 if TYPE_CHECKING:
     from lakegate.library.stack import StackFacade
@@ -110,15 +111,7 @@ def lint(
     """
     routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
     found = lint_routes(routes, dependencies.places)
-    findings = tuple(
-        FoundFault(
-            each.fault.value,
-            described_route(each.route),
-            each.message,
-            described_route(each.other) if each.other else None,
-        )
-        for each in found
-    )
+    findings = tuple(select_fields(FoundFault, each) for each in found)
     words = [f"{each.fault:<11}  {each.route.prefix} → {each.route.line}: {each.message}" for each in findings]
     nothing = ["No fault of a route was found."]
     return CommandResult(LintedRoutes(not found, findings), words or nothing, FOUND if found else 0)

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Annotated
 
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, extended, gate_command
+from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.datasets.lifecycle_command import dataset_of_contract, lifecycle_in_words
 from lakegate.cli.options import DatasetName
 from lakegate.contract.contract_model import full_dataset_name, parts_of
@@ -149,7 +150,7 @@ def acknowledge(
 
 def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[SubscribedDataset]:
     more = {"subscribers": tuple(dataset.subscriptions), "notice": dataset.notice, "parents": tuple(dataset.parents)}
-    result = extended(SubscribedDataset, lifecycle_of(dataset, now), **more)
+    result = select_fields(SubscribedDataset, lifecycle_of(dataset, now), **more)
     return CommandResult(result, _in_words(result))
 
 

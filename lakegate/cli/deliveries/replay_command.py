@@ -13,9 +13,10 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from lakegate.base.errors import InputError, LakegateError
+from lakegate.base.json_codec import select_fields
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
-from lakegate.cli.command_runner import CommandResult, extended, facade_command
+from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
@@ -249,7 +250,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     waited = Waited(found.workload, before.key, before.size, began)
     wait_for(dependencies, [waited], timeout)
     one = waited.account(dependencies)
-    replayed = extended(
+    replayed = select_fields(
         ReplayedDelivery, status_of_account(one), started=found.started, waited=WaitSeconds(*waited.seconds)
     )
     return CommandResult(replayed, [lambda _: print_end(one, waited, "replay")], exit_code([waited]))

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
     BESIDE,
     CommandResult,
-    extended,
     facade_command,
     gate_command,
     usable,
@@ -298,7 +298,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
     html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
     written = tuple(_written(one, export, page, html))
     measured = one.measured
-    found = extended(
+    found = select_fields(
         DeliveryReasons,
         status_of_account(one),
         checks=tuple(checks(measured) if measured else ()),

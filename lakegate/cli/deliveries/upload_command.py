@@ -13,10 +13,11 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError, LakegateError, PortError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
-from lakegate.cli.command_runner import CommandResult, extended, stack_command
+from lakegate.cli.command_runner import CommandResult, stack_command
 from lakegate.cli.deliveries.wait_for_verdict import LONGEST_WAIT, Waited, WaitExit, exit_code, print_end
 from lakegate.cli.deliveries.wait_for_verdict import wait as wait_for
 from lakegate.cli.options import AsJson, Timeout, Wait
@@ -178,7 +179,7 @@ def _landed(sent: Sent) -> LandedFile:
 
 def _judged(sent: Sent, waited: Waited, one: Account) -> LandedDelivery:
     status = status_of_account(one)
-    return extended(
+    return select_fields(
         LandedDelivery,
         replace(status, size=sent.file.size),
         bucket=sent.to.bucket,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lakegate.base.errors import InputError, Problem
-from lakegate.base.json_codec import encode
+from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import shown
 from lakegate.base.timestamps import beginning_of, moment
 from lakegate.contract.contract_model import full_dataset_name
@@ -116,7 +116,7 @@ def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVe
     return replace(
         found,
         proposed="",
-        routes=tuple(DatasetRoute(each.prefix, each.line, each.version) for each in routes),
+        routes=tuple(select_fields(DatasetRoute, each) for each in routes),
         warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)),
     )
 

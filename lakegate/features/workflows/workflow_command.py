@@ -10,11 +10,11 @@ from typing import Annotated
 import click
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.json_codec import DOCUMENT_NAME, select_fields
 from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
-from lakegate.cli.command_runner import CommandResult, command, extended, gate_command, render
+from lakegate.cli.command_runner import CommandResult, command, gate_command, render
 from lakegate.cli.options import AsJson
 from lakegate.features.workflows.workflow_document import (
     publish_workflow,
@@ -206,7 +206,7 @@ def publish(dependencies: Dependencies, file: File, *, as_json: AsJson = False) 
     published = dependencies.run(publish_workflow(dependencies, body))
     line = workflow.name.partition(".")[0]
     words = (f"Published {workflow.name}.", f"  Contracts name it in the extension: workflow: {line}")
-    return CommandResult(extended(PublishedWorkflow, workflow, document=published.document), words)
+    return CommandResult(select_fields(PublishedWorkflow, workflow, document=published.document), words)
 
 
 @app.command("list")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from typing import Final
@@ -21,7 +21,7 @@ from lakegate.gate.ledger.commit import LONGEST_REASON
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import CompiledContract, document_key, newest_release, pinned_parents
-from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
+from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, WeakerChild
 from lakegate.inheritance.inherited_documents import (
     ParentDocument,
     Parents,
@@ -35,19 +35,6 @@ from lakegate.inheritance.inherited_documents import (
 # A version is resolved when it is published: the documents of its parents are pinned by their digests, so that a later version
 # of a parent changes neither it nor its plans. Children that are weaker than a new version of their parent get notice
 # (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenChild:
-    """A published contract that could not inherit from a new version of its parent."""
-
-    contract: str
-    version: str
-    owner: str
-    problems: tuple[Problem, ...]
-    """In the document of the child."""
-    lines: tuple[str, ...] = ()
-    """Its datasets; of a contract without schema objects one that stands for it."""
 
 
 def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publication | None:
@@ -113,7 +100,7 @@ def broken_children(
     compiled: CompiledContract,
     at: str,
     children: Iterable[str],
-) -> Iterator[BrokenChild]:
+) -> Iterator[WeakerChild]:
     """Those of the published `children` that could not inherit from a version of their parent, from a time on.
 
     `seen` is the parent, with or without this version.
@@ -138,7 +125,7 @@ def _broken(
     inherits: tuple[str, int],
     parent: ParentDocument,
     before: ParentDocument | None,
-) -> Iterator[BrokenChild]:
+) -> Iterator[WeakerChild]:
     """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent.
 
     Errors that it has with its own parents are not new, and, once its owner has notice, those that it has with the parent before.
@@ -161,7 +148,7 @@ def _broken(
         after = errors(only(inherits, parent))
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
-            yield BrokenChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
+            yield WeakerChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
 
 
 def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
@@ -225,7 +212,7 @@ def _announced(dependencies: Dependencies, contract: str, line: int) -> Iterator
 
 def children_to_notify(
     dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract
-) -> tuple[BrokenChild, ...]:
+) -> tuple[WeakerChild, ...]:
     """The publisher's own contracts that are weaker than the version; none if it is published already.
 
     Others are not shown: they are of owners of their own.

@@ -48,7 +48,6 @@ from lakegate.gate.registry.contract_versions import (
     write,
 )
 from lakegate.gate.registry.parent_contracts import (
-    BrokenChild,
     announce,
     children_to_notify,
     parents_of,
@@ -56,7 +55,7 @@ from lakegate.gate.registry.parent_contracts import (
     refuse_other_parent,
     weaker_later,
 )
-from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot
+from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication, RegistrySnapshot, WeakerChild
 from lakegate.gate.registry.routes import leading, leading_its_routes
 from lakegate.inheritance.inherited_documents import (
     Parents,
@@ -413,7 +412,7 @@ class PlannedChange:
     """The changes since the version that this one follows; None if it follows none, or is published already."""
     drafted: bool = False
     """Whether its datasets are drafts afterwards."""
-    announced: tuple[BrokenChild, ...] = ()
+    announced: tuple[WeakerChild, ...] = ()
     """The publisher's own contracts that are weaker than this version: their datasets get notice, and so do those of others."""
     warnings: tuple[Problem, ...] = ()
     """Places where it is weaker than a version of its parent that is inherited later; datasets that it may not refer to."""

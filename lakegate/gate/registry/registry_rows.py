@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from lakegate.base.errors import Problem
 from lakegate.base.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 from lakegate.contract.contract_model import COMMON, full_dataset_name
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -180,6 +181,19 @@ class SeenParent:
 
     contract: str
     seen: RegistrySnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class WeakerChild:
+    """A published contract that is weaker than a new version of its parent, and could not inherit from it."""
+
+    contract: str
+    version: str
+    owner: str
+    errors: tuple[Problem, ...]
+    """In the document of the child."""
+    lines: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
+    """Its datasets; of a contract without schema objects one that stands for it."""
 
 
 def is_among(name: str, prefix: str = "") -> bool:

@@ -3,13 +3,24 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import EXTENSIONS, OMITTED, Bounds, DecodeError, canonical, decode, digest, encode
+from lakegate.base.json_codec import (
+    EXTENSIONS,
+    OMITTED,
+    Bounds,
+    DecodeError,
+    canonical,
+    decode,
+    digest,
+    encode,
+    select_fields,
+)
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
@@ -247,3 +258,67 @@ def test_what_a_type_does_not_know_is_kept_in_its_open_place(unknown: dict[str, 
     if unknown:
         with pytest.raises(DecodeError, match="additionalProperties"):
             decode(Grown, stored, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A record of the core."""
+
+    name: str
+    at: datetime
+    until: datetime | None
+    note: str
+    grown: Grown
+    others: tuple[Grown, ...]
+    secret: str = ""
+
+    @property
+    def size(self) -> int:
+        """What follows from the record."""
+        return len(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownName:
+    """A part of a record."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a record."""
+
+    name: str
+    at: str
+    until: str | None
+    note: str | None
+    size: int
+    grown: ShownName | None
+    others: tuple[ShownName, ...]
+    more: str | None
+    listed: bool = True
+
+
+def test_a_selection_has_the_fields_of_a_record_as_documents_have_them() -> None:
+    """Properties are fields, too; parts are selections; what is given counts before what the record has."""
+    at = datetime(2026, 11, 29, tzinfo=UTC)
+    stored = Stored("a", at, None, "", Grown("b"), (Grown("c"), Grown("d")))
+    same = {"name": "a", "at": "2026-11-29T00:00:00+00:00", "until": None, "note": None, "size": 1}
+    parts = {"grown": {"name": "b"}, "others": [{"name": "c"}, {"name": "d"}]}
+
+    assert encode(select_fields(Shown, stored, more="")) == {**same, **parts, "more": None, "listed": True}
+    assert encode(select_fields(Shown, replace(stored, until=at, note="n"), more="m", name="", listed=False)) == {
+        **same,
+        "name": "",
+        "until": same["at"],
+        "note": "n",
+        **parts,
+        "more": "m",
+        "listed": False,
+    }
+    assert select_fields(Grown, Grown("a", extensions='{"x":1}')) == Grown("a", extensions='{"x":1}')
+    with pytest.raises(TypeError, match="more"):
+        select_fields(Shown, stored)
+    with pytest.raises((TypeError, KeyError), match="other"):
+        select_fields(Shown, stored, more="", other=1)

@@ -334,7 +334,7 @@ def test_a_parent_is_published_whatever_its_children_are() -> None:
     published(env, product("1.2.0", least=8))
 
     assert (child.contract, child.version, child.owner) == ("shop", "1.1.0", "sales")
-    assert [(each.code, each.path) for each in child.problems] == [("weaker-than-parent", "$.schema[0].quality[0]")]
+    assert [(each.code, each.path) for each in child.errors] == [("weaker-than-parent", "$.schema[0].quality[0]")]
     assert line.parents == marked == (ParentNotice("acme@1.1.0", now, "sales"),)
     assert still_weaker(env.dependencies, line) == ()
 
