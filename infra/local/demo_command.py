@@ -33,7 +33,7 @@ from lakegate.gate.ports import Address
 from lakegate.gate.registry.publish_contract import compile_document, publish, referred_of
 from lakegate.gate.registry.registry_rows import Route
 from lakegate.gate.registry.routes import add_route
-from lakegate.library.described_deliveries import STANDING, Account, account, status_of_account
+from lakegate.library.described_deliveries import STANDING, DeliveryStatus, delivery_status
 from lakegate.library.stack import Refused
 from lakegate.transfer.upload_files import To, read
 from lakegate.transfer.upload_files import send as put_object
@@ -65,7 +65,7 @@ def demo(
         dependencies = there.dependencies()
         routes = _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
-        ended: dict[Upload, Account | None] = {
+        ended: dict[Upload, DeliveryStatus | None] = {
             each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
         }
         for each in ANNOUNCED:
@@ -102,14 +102,16 @@ def _publish(dependencies: Dependencies) -> dict[str, Route]:
     return routes
 
 
-def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> Account:
+def _uploaded(there: DeployedStack, dependencies: Dependencies, upload: Upload, path: Path) -> DeliveryStatus:
     """Upload one file to S3 and wait until it is finished."""
     to, began = To(there.output("LandingBucket"), upload.key, there.account), time.monotonic()
     version = put_object(client("s3"), read(path), to, lambda _: None)
     return _finished(dependencies, upload, workload_id(to.bucket, to.key, version), began)
 
 
-def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Upload, path: Path) -> Account | None:
+def _announced(
+    api: Api, dependencies: Dependencies, contract: str, upload: Upload, path: Path
+) -> DeliveryStatus | None:
     """Announce one file with a summary of it, send it and wait until it is finished; None where the summary is refused."""
     began = time.monotonic()
     try:
@@ -124,7 +126,7 @@ def _announced(api: Api, dependencies: Dependencies, contract: str, upload: Uplo
     return _finished(dependencies, upload, known_id(send(api, contract, path, announced)), began)
 
 
-def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> Account | None:
+def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: Path) -> DeliveryStatus | None:
     """Offer one file in the bucket of a partner, let the stack fetch it, and wait until it is finished; None without pulls."""
     began, s3, function = time.monotonic(), client("s3"), f"{there.name}-pull"
     try:
@@ -148,7 +150,7 @@ def _pulled(there: DeployedStack, dependencies: Dependencies, line: str, path: P
     return _finished(dependencies, PULLED, workload_id(bucket, end.key, version), began)
 
 
-def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> Account:
+def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: float) -> DeliveryStatus:
     """The end of a delivery; SetUpError where that takes too long."""
     with terminal.standard_error().status("") as spinner:
         while (row := _row(dependencies, workload)) is None or row.state not in END_STATES:
@@ -158,7 +160,7 @@ def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: 
                 )
             spinner.update(f"{upload.key} ({upload.description}): {STANDING[row and row.state]} ({spent:.1f} s)")
             time.sleep(PAUSE_SECONDS)
-    one = account(dependencies, named(dependencies, row.id, 0))
+    one = delivery_status(dependencies, named(dependencies, row.id, 0))
     terminal.note(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
     return one
 
@@ -172,21 +174,21 @@ def _row(dependencies: Dependencies, workload: str) -> Workload | None:
         return None
 
 
-def _show(accounts: list[Account]) -> None:
+def _show(accounts: list[DeliveryStatus]) -> None:
     console = terminal.wide()
     console.print()
-    table(map(status_of_account, accounts)).print()
+    table(accounts).print()
     console.print()
 
 
-def _show_commands(rejected: Account) -> None:
+def _show_commands(rejected: DeliveryStatus) -> None:
     program = _program()
     console = terminal.standard_output()
-    short = rejected.delivery.id[:12]
+    short = rejected.workload[:12]
     for words, command in (
         ("why one was rejected:", f"reasons {short} --local"),
         ("all deliveries:", "status --local"),
-        ("the ledger that proves them:", f"log {rejected.pin.chain if rejected.pin else ''} --local"),
+        ("the ledger that proves them:", f"log {rejected.contract.line if rejected.contract else ''} --local"),
         ("your own file:", "upload FILE --to weather/ --wait --local"),
         ("stop the stack:", "local down"),
     ):

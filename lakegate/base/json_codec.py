@@ -308,7 +308,7 @@ def select_fields(cls: type[T], *sources: object, **more: object) -> T:
     a source is None, such a field that no other source has is None.
     """
     hints = _hints(cls)
-    for source in sources:
+    for source in sorted(sources, key=lambda each: each is None):
         more = {
             name: getattr(source, name, None)
             for name, hint in hints.items()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded, names
-from lakegate.base.json_codec import OMITTED, UNWRITTEN
+from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
@@ -18,6 +18,7 @@ from lakegate.gate.delivery.delivery_row import (
     ApprovalAnswer,
     FailureCause,
     Pin,
+    SourceObject,
     Waiver,
     Workload,
     replay_id,
@@ -28,10 +29,11 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
-from lakegate.gate.ports import every_version
+from lakegate.gate.ledger.blocks import Block
+from lakegate.gate.ports import Address, every_version
 from lakegate.report.delivery_report import Report
-from lakegate.verdict.reasons import DUPLICATE, in_words, is_of_gate
-from lakegate.verdict.verdict import Counts, counts_of
+from lakegate.verdict.reasons import DUPLICATE, in_words
+from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
     LineSection = tuple[str, dict[str, object], str]
@@ -74,132 +76,6 @@ LOST: Final = (
     "Its accepted object is not there any more: with this file the operator can put it back"
     " (lakegate verify DATASET --objects, lakegate restore)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A delivery with everything that is known about it."""
-
-    delivery: Delivery
-    measured: Report | None
-    lake: str
-    landing: str
-    problem: str = ""
-    """The reason why what was measured cannot be read, though there is something: a matter for the operator."""
-    first: Delivery | None = None
-    """The delivery that brought the same content, where this one is refused as a duplicate."""
-    replay: Workload | None = None
-    """The workload that replays it, or that is accepted by a waiver."""
-    expired: bool = False
-    """Whether it was accepted by a waiver that is over."""
-    first_is_lost: bool = False
-    """Whether nothing is left of what the first delivery of the same content brought."""
-
-    @property
-    def state(self) -> State | None:
-        """The state; None before intake."""
-        if self.delivery.row is None and self.delivery.block is not None:
-            return State[self.delivery.block.kind.name]
-        return self.delivery.row.state if self.delivery.row else None
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether there is a verdict, or a result of a FAILED delivery, that a report can show."""
-        return self.measured is not None or bool(self.delivery.row and self.delivery.row.decision)
-
-    @property
-    def report(self) -> str | None:
-        """The address of the report; None before it is finished."""
-        return uri_of(self.lake, self.delivery.row) if self.delivery.row else None
-
-    @property
-    def pin(self) -> Pin | None:
-        """The pin."""
-        return self.delivery.row.pin if self.delivery.row else None
-
-    @property
-    def verdict(self) -> str | None:
-        """The decided verdict, if there is one."""
-        row, block = self.delivery.row, self.delivery.block
-        return row.decision.verdict if row and row.decision else block.verdict if block else None
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Reasons: of rules, with field and figures; masked."""
-        row = self.delivery.row
-        reasons = row.decision.reasons if row and row.decision else ()
-        return tuple(f"{in_words(each)}{self._first(each)}" for each in reasons)
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Those of the reasons that are no check of the contract, and so in no table of checks; of a status, or a waiver."""
-        return tuple(each for each in self.reasons if is_of_gate(each))
-
-    def _first(self, reason: str) -> str:
-        if reason != DUPLICATE or self.first is None:
-            return ""
-        named = f": {self.first.key}, taken in {in_utc(self.first.at)}, workload {self.first.id}"
-        return f"{named}. {LOST}" if self.first_is_lost else named
-
-    @property
-    def counted(self) -> Counts | None:
-        """Rows and checks; None where nothing was measured."""
-        return counts_of(self.measured.plan, self.measured.judgement) if self.measured else None
-
-    @property
-    def seconds(self) -> float | None:
-        """From intake to completion; None before that."""
-        if self.delivery.block is None or self.pin is None:
-            return None
-        began, ended = map(datetime.fromisoformat, (self.pin.judging_time, self.delivery.block.system_time))
-        return round((ended - began).total_seconds(), 3)
-
-    @property
-    def where(self) -> tuple[str, ...]:
-        """The place of the data now: published or quarantined objects, else the landed ones."""
-        if self.delivery.block is not None:
-            return tuple(f"s3://{self.lake}/{each.key}" for each in self.delivery.block.objects)
-        if self.state is State.GONE:
-            return ()
-        if self.state in TERMINAL and self.pin is not None:
-            share = "accepted" if self.state is State.PUBLISHED else "quarantine"
-            return (f"s3://{self.lake}/{lake_layout.destination_key(share, self.pin, self.delivery.id, '')}",)
-        row = self.delivery.row
-        return (f"s3://{row.source.bucket}/{row.source.key}" if row else f"s3://{self.landing}/{self.delivery.key}",)
-
-
-def account(dependencies: Dependencies, delivery: Delivery) -> Account:
-    """Everything about a delivery. Reads the result and the plan, where there are any.
-
-    A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
-    """
-    measured, problem = None, ""
-    try:
-        measured = judged(DeliveryTurn(dependencies, delivery.row)) if delivery.row else None
-    except (Alarm, InputError) as error:
-        problem = str(error)
-    row = delivery.row
-    is_duplicate = row is not None and row.decision is not None and DUPLICATE in row.decision.reasons
-    first = first_of_content(DeliveryTurn(dependencies, row)) if row and is_duplicate else None
-    return Account(
-        delivery,
-        measured,
-        dependencies.places.lake,
-        dependencies.places.landing,
-        problem,
-        first,
-        dependencies.workloads.find(replay_id(row.id)) if row and row.state is State.QUARANTINED else None,
-        bool(row and row.waiver and row.waiver.has_expired(dependencies.clock.now().isoformat())),
-        _is_lost(dependencies, first.row if first else None),
-    )
-
-
-def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
-    """Whether no version is left below the folder of an accepted delivery."""
-    if row is None or row.pin is None or row.state is not State.PUBLISHED:
-        return False
-    folder = lake_layout.destination_key("accepted", row.pin, row.id, "")
-    return next(every_version(dependencies.objects, dependencies.places.lake, folder), None) is None
 
 
 def in_batch(state: State | None, batch: str | None, until: datetime | None) -> str:
@@ -329,67 +205,101 @@ class DeliveryStatus:
     """Verdict and reasons that wait for a person or a date."""
     replay: tuple[str, str] | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
     """The result: `replayed` or `waived`, and the workload."""
+    measured: Report | None = field(default=None, kw_only=True, metadata=UNWRITTEN)
+    """The outcomes of its checks, if it was measured."""
 
 
-def status_of_account(each: Account) -> DeliveryStatus:
-    """A delivery as it is printed."""
-    delivery, pin = each.delivery, each.pin
-    row, counted, waiver = delivery.row, each.counted, delivery.row.waiver if delivery.row else None
-    first = each.first
-    is_scheduled = row is not None and row.state is State.SCHEDULED
-    return DeliveryStatus(
-        workload=delivery.id,
-        key=delivery.key,
-        size=delivery.size,
-        at=_iso(delivery.at),
-        state=each.state,
-        verdict=each.verdict,
-        contract=ContractOfDelivery(pin.contract, pin.version, pin.chain) if pin and pin.contract else None,
-        chosen=row is not None and row.chosen is not None and waiver is None,
-        attempt=row.attempt if row else 0,
-        attempts=row.limit if row else 0,
-        next_attempt=_iso(row.not_before) if row and row.state is State.SUBMITTING else None,
-        failed_attempts=tuple(
-            DeliveryAttempt(one.number, one.run or None, one.cause, one.at.isoformat()) for one in row.failed
-        )
-        if row
-        else (),
-        batch=row.batch or None if row else None,
-        run=row.run or None if row else None,
-        counts=counted.checks if counted else None,
-        rows=counted.rows if counted else None,
-        published_rows=counted.published_rows if counted else None,
-        rejected_rows=counted.rejected_rows if counted else None,
-        reasons=each.reasons,
-        where=each.where,
-        report=each.report,
-        seconds=each.seconds,
-        problem=each.problem or None,
-        awaiting=_awaiting(row) if row else None,
-        publish_at=_iso(row.deadline) if row and is_scheduled else None,
-        answer=row.answer if row else None,
-        replay_of=row.replay_of or None if row else None,
-        replayed_by=each.replay.id if each.replay else None,
-        waiver=WaiverOfDelivery(waiver.actor, waiver.reason, waiver.expires, waiver.rejected, each.expired)
-        if waiver
-        else None,
-        duplicate_of=OriginOfContent(first.id, first.key, _iso(first.at)) if first else None,
-        archived=row is not None and row.archived,
-        standing=standing(row) if row else STANDING[each.state],
-        judged=(row.candidate.verdict, row.candidate.reasons)
-        if row and row.candidate and row.state in PASSIVE_STATES
-        else None,
-        replay=("waived" if each.replay.waiver else "replayed", f"{each.replay.id}: {standing(each.replay)}")
-        if each.replay
-        else None,
-    )
+NOT_TAKEN_IN: Final = Workload("", SourceObject("", "", ""), State.RECEIVED, None, limit=0)
+"""In the place of the row of a delivery that has none."""
 
 
 def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
-    """A delivery as it is printed, read from the stack. Reads the result and the plan, where there are any."""
+    """A delivery as it is printed. Reads the result and the plan, where there are any.
+
+    A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
+    """
     if delivery.announced is not None:
         return announced_status(dependencies, delivery.announced)
-    return status_of_account(account(dependencies, delivery))
+    row, block = delivery.row or NOT_TAKEN_IN, delivery.block
+    turn, pin, decision, waiver = DeliveryTurn(dependencies, row), row.pin, row.decision, row.waiver
+    state = delivery.row.state if delivery.row else State[block.kind.name] if block else None
+    measured, problem = None, ""
+    try:
+        measured = judged(turn)
+    except (Alarm, InputError) as error:
+        problem = str(error)
+    counted = counts_of(measured.plan, measured.judgement) if measured else None
+    first = first_of_content(turn) if decision and DUPLICATE in decision.reasons else None
+    again = dependencies.workloads.find(replay_id(row.id)) if state is State.QUARANTINED and delivery.row else None
+    candidate = row.candidate if state in PASSIVE_STATES else None
+    return select_fields(
+        DeliveryStatus,
+        counted,
+        row,
+        delivery,
+        workload=delivery.id,
+        state=state,
+        verdict=decision.verdict if decision else block.verdict if block else None,
+        contract=ContractOfDelivery(pin.contract, pin.version, pin.chain) if pin and pin.contract else None,
+        chosen=row.chosen is not None and waiver is None,
+        attempts=row.limit,
+        next_attempt=row.not_before if state is State.SUBMITTING else None,
+        failed_attempts=tuple(select_fields(DeliveryAttempt, each, attempt=each.number) for each in row.failed),
+        counts=counted and counted.checks,
+        reasons=tuple(_reason(dependencies, each, first) for each in decision.reasons) if decision else (),
+        where=_places(dependencies, delivery, state),
+        report=delivery.row and uri_of(dependencies.places.lake, row),
+        seconds=_seconds(pin, block) if pin and block else None,
+        problem=problem,
+        awaiting=select_fields(AwaitedAnswer, candidate, until=row.deadline)
+        if candidate and row.deadline and state is State.AWAITING
+        else None,
+        publish_at=row.deadline if state is State.SCHEDULED else None,
+        replayed_by=again and again.id,
+        waiver=waiver
+        and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.clock.now().isoformat())),
+        duplicate_of=first and select_fields(OriginOfContent, first, workload=first.id),
+        standing=standing(row) if delivery.row else STANDING[state],
+        judged=candidate and (candidate.verdict, candidate.reasons),
+        replay=again and ("waived" if again.waiver else "replayed", f"{again.id}: {standing(again)}"),
+        measured=measured,
+    )
+
+
+def _reason(dependencies: Dependencies, reason: str, first: Delivery | None) -> str:
+    """A reason, of rules with field and figures, masked; of a duplicate with the first delivery of its content."""
+    if reason != DUPLICATE or first is None:
+        return in_words(reason)
+    named = f"{in_words(reason)}: {first.key}, taken in {in_utc(first.at)}, workload {first.id}"
+    return f"{named}. {LOST}" if _is_lost(dependencies, first.row) else named
+
+
+def _is_lost(dependencies: Dependencies, row: Workload | None) -> bool:
+    """Whether no version is left below the folder of an accepted delivery."""
+    if row is None or row.pin is None or row.state is not State.PUBLISHED:
+        return False
+    folder = lake_layout.destination_key("accepted", row.pin, row.id, "")
+    return next(every_version(dependencies.objects, dependencies.places.lake, folder), None) is None
+
+
+def _seconds(pin: Pin, block: Block) -> float:
+    """From intake to completion."""
+    began, ended = map(datetime.fromisoformat, (pin.judging_time, block.system_time))
+    return round((ended - began).total_seconds(), 3)
+
+
+def _places(dependencies: Dependencies, delivery: Delivery, state: State | None) -> tuple[str, ...]:
+    """The place of the data now: published or quarantined objects, else the landed ones."""
+    row, lake = delivery.row, dependencies.places.lake
+    if delivery.block is not None:
+        return tuple(f"s3://{lake}/{each.key}" for each in delivery.block.objects)
+    if state is State.GONE:
+        return ()
+    if row and state in TERMINAL and row.pin is not None:
+        share = "accepted" if state is State.PUBLISHED else "quarantine"
+        return (f"s3://{lake}/{lake_layout.destination_key(share, row.pin, row.id, '')}",)
+    landed = Address(dependencies.places.landing, delivery.key)
+    return tuple(f"s3://{each.bucket}/{each.key}" for each in (row.source if row else landed,))
 
 
 def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> Sections:
@@ -401,32 +311,22 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
 def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -> DeliveryStatus:
     """An announcement that nothing has landed for; with the reasons, if its summary was refused."""
     expired = announced.has_expired(dependencies.clock.now())
-    unknown: dict[str, Any] = {each.name: None for each in fields(DeliveryStatus) if each.default is MISSING}
-    known = {
-        "workload": announced.id,
-        "key": "",
-        "size": 0,
-        "at": _iso(announced.at),
-        "contract": ContractOfDelivery(announced.contract, announced.version, announced.line),
-        "chosen": False,
-        "attempt": 0,
-        "attempts": 0,
-        "failed_attempts": (),
-        "reasons": announced.refusals,
-        "where": (),
-        "problem": "announcement-expired" if expired and not announced.refusals else None,
-    }
-    return DeliveryStatus(**unknown | known)
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None
-
-
-def _awaiting(row: Workload) -> AwaitedAnswer | None:
-    if row.candidate is None or row.deadline is None or row.state is not State.AWAITING:
-        return None
-    return AwaitedAnswer(row.candidate.verdict, tuple(row.candidate.reasons), row.deadline.isoformat())
+    return select_fields(
+        DeliveryStatus,
+        None,
+        workload=announced.id,
+        key="",
+        size=0,
+        at=announced.at,
+        contract=ContractOfDelivery(announced.contract, announced.version, announced.line),
+        chosen=False,
+        attempt=0,
+        attempts=0,
+        failed_attempts=(),
+        reasons=announced.refusals,
+        where=(),
+        problem="announcement-expired" if expired and not announced.refusals else None,
+    )
 
 
 # ---- Results of decisions ----
@@ -480,8 +380,8 @@ class AnsweredDelivery(DecidedDelivery):
     @classmethod
     def of(cls, row: Workload, *, started: bool) -> Self:  # noqa: ARG003 - the answer says it
         """The result of an answer."""
-        verdict, reasons = (row.decision.verdict, row.decision.reasons) if row.decision else (None, ())
-        return cls(row.id, row.state, verdict, row.required(row.answer), tuple(reasons))
+        reasons, answer = row.decision.reasons if row.decision else (), row.required(row.answer)
+        return select_fields(cls, row.decision, row, workload=row.id, reasons=reasons, answer=answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,12 +398,11 @@ class WaivedDelivery(DecidedDelivery):
     @classmethod
     def of(cls, row: Workload, *, started: bool) -> Self:
         """The result of a waiver."""
-        verdict = row.decision.verdict if row.decision else None
-        return cls(row.id, row.state, verdict, row.required(row.waiver), started)
+        waiver = row.required(row.waiver)
+        return select_fields(cls, row.decision, row, workload=row.id, waiver=waiver, started=started)
 
 
 def replay_of(row: Workload, before: str, *, started: bool) -> StartedReplay:
     """The result of a replay: `row` is the workload that goes on now, `before` the delivery."""
-    chosen = ReplayVersion(row.chosen.line, row.chosen.version) if row.chosen else None
-    of = before if before != row.id else None
-    return StartedReplay(row.id, of, row.state, started, chosen, waived=row.waiver is not None)
+    of, is_waived = before if before != row.id else None, row.waiver is not None
+    return select_fields(StartedReplay, row, workload=row.id, replay_of=of, started=started, waived=is_waived)

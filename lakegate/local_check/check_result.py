@@ -79,20 +79,21 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     from lakegate.admission.refusals import code_of  # noqa: PLC0415
     from lakegate.aws.open_stack import opened  # noqa: PLC0415
     from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415
-    from lakegate.library.described_deliveries import LATEST, account  # noqa: PLC0415 - a feature
+    from lakegate.library.described_deliveries import LATEST, delivery_status  # noqa: PLC0415 - a feature
 
     with opened(stack, local=local) as there:
         dependencies = there.dependencies()
-        one = account(dependencies, named(dependencies, name, LATEST))
-    row = one.delivery.row
+        delivery = named(dependencies, name, LATEST)
+        one = delivery_status(dependencies, delivery)
+    row = delivery.row
     if one.measured is not None:
         outcomes = one.measured.judgement.outcomes
         findings = {outcome.id: CheckFinding(outcome.status, outcome.failing_rows) for outcome in outcomes}
     elif row is not None and row.decision is not None:
         findings = {code_of(reason): CheckFinding(Status.FAIL) for reason in row.decision.reasons}
     else:
-        raise InputError(f"--against {name}: {one.delivery.key} was not judged yet")
-    return Earlier(f"{one.delivery.key} (workload {one.delivery.id[:12]})", one.verdict or "undecided", findings)
+        raise InputError(f"--against {name}: {one.key} was not judged yet")
+    return Earlier(f"{one.key} (workload {one.workload[:12]})", one.verdict or "undecided", findings)
 
 
 def lines(before: Earlier, found: Progress) -> Iterator[str]:

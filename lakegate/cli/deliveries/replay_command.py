@@ -35,7 +35,6 @@ from lakegate.library.described_deliveries import (
     DeliveryStatus,
     StartedReplay,
     in_utc,
-    status_of_account,
 )
 from lakegate.library.stack import StackFacade
 
@@ -249,10 +248,8 @@ def replay(  # noqa: PLR0913 - a command has these options
     before = named(dependencies, found.replay_of or found.workload, 0)
     waited = Waited(found.workload, before.key, before.size, began)
     wait_for(dependencies, [waited], timeout)
-    one = waited.account(dependencies)
-    replayed = select_fields(
-        ReplayedDelivery, status_of_account(one), started=found.started, waited=WaitSeconds(*waited.seconds)
-    )
+    one = waited.status(dependencies)
+    replayed = select_fields(ReplayedDelivery, one, started=found.started, waited=WaitSeconds(*waited.seconds))
     return CommandResult(replayed, [lambda _: print_end(one, waited, "replay")], exit_code([waited]))
 
 

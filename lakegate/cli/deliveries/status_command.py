@@ -36,20 +36,17 @@ from lakegate.library.described_deliveries import (
     SHORT_ID,
     STANDING,
     DeliveryStatus,
-    account,
+    delivery_status,
     in_batch,
     in_utc,
-    standing,
-    status_of_account,
 )
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
 from lakegate.report.verdict_text import SHOWN, WORDS, show
-from lakegate.verdict.reasons import in_words
+from lakegate.verdict.reasons import in_words, is_of_gate
 from lakegate.verdict.verdict import Counts
 
 if TYPE_CHECKING:
-    from lakegate.library.described_deliveries import Account
     from lakegate.library.stack import StackFacade
 
 # ---- `lakegate status` ----
@@ -294,32 +291,36 @@ def reasons(  # noqa: PLR0913 - a command has these options
     for option, path, suffixes in (("--export", export, failing_rows_file.SUFFIXES), ("--report", page, (".html",))):
         if path is not None:
             usable(option, path, suffixes, ())
-    one = account(dependencies, named(dependencies, workload, LATEST))
-    html = page_of(dependencies, one.delivery) if page is not None and one.is_decided else None
-    written = tuple(_written(one, export, page, html))
+    delivery = named(dependencies, workload, LATEST)
+    one = delivery_status(dependencies, delivery)
     measured = one.measured
+    is_decided = measured is not None or bool(delivery.row and delivery.row.decision)
+    html = page_of(dependencies, delivery) if page is not None and is_decided else None
+    written = tuple(_written(one, export, page, html))
     found = select_fields(
         DeliveryReasons,
-        status_of_account(one),
+        one,
         checks=tuple(checks(measured) if measured else ()),
         timings=dict(measured.result.timings) if measured else {},
     )
     if measured is None:
         return CommandResult(found, chain(delivery_in_words(found), written))
-    words: list[Word] = [f"{one.delivery.key} (workload {one.delivery.id})"]
+    words: list[Word] = [f"{one.key} (workload {one.workload})"]
     words += [lambda console: show(console, measured, show_all=show_all, advice=written, rows=rows)]
-    return CommandResult(found, [*words, *one.codes, *(f"The data is at {place}" for place in one.where)])
+    return CommandResult(
+        found, [*words, *filter(is_of_gate, one.reasons), *(f"The data is at {place}" for place in one.where)]
+    )
 
 
-def _written(one: Account, export: Path | None, page: Path | None, html: str | None) -> Iterator[str]:
+def _written(one: DeliveryStatus, export: Path | None, page: Path | None, html: str | None) -> Iterator[str]:
     """Write the files that options name; yields what was written, in words."""
-    standing_now = f"so there is nothing to write: {standing(one.delivery.row)}"
+    standing_now = f"so there is nothing to write: {one.standing}"
     if export is not None:
         if one.measured is None:
-            raise InputError(f"nothing was measured of {one.delivery.key}, {standing_now}")
+            raise InputError(f"nothing was measured of {one.key}, {standing_now}")
         yield failing_rows_file.write("--export", export, [one.measured])
     if page is not None:
         if html is None:
-            raise InputError(f"nothing was decided on {one.delivery.key}, {standing_now}")
+            raise InputError(f"nothing was decided on {one.key}, {standing_now}")
         write_text("--report", page, html)
         yield f"{page}: report written"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ from lakegate.cli.options import AsJson, Timeout, Wait
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.library.described_deliveries import Account, DeliveryStatus, status_of_account
+from lakegate.library.described_deliveries import DeliveryStatus
 from lakegate.transfer.upload_files import Local as File
 from lakegate.transfer.upload_files import To, destination, read, send
 
@@ -116,15 +116,15 @@ def upload(  # noqa: PLR0913 - a command has these options
     if wait:
         waited = [Waited(each.workload, each.to.key, each.file.size, each.ended) for each in sent]
         wait_for(dependencies, waited, timeout)
-    accounts = [each.account(dependencies) for each in waited]
-    ends = [(one, end, len(accounts) > 1) for one, end in zip(accounts, waited, strict=True)]
+    found = [each.status(dependencies) for each in waited]
+    ends = [(one, end, len(found) > 1) for one, end in zip(found, waited, strict=True)]
     words = (partial(_print_end, one, end, after_blank=several) for one, end, several in ends)
-    landed = [_landed(each) for each in sent] if not wait else list(map(_judged, sent, waited, accounts))
-    found = landed[0] if len(landed) == 1 else LandedFiles(tuple(landed))
-    return CommandResult(found, words, exit_code(waited) if wait else WaitExit.ACCEPTED)
+    landed = [_landed(each) for each in sent] if not wait else list(map(_judged, sent, waited, found))
+    result = landed[0] if len(landed) == 1 else LandedFiles(tuple(landed))
+    return CommandResult(result, words, exit_code(waited) if wait else WaitExit.ACCEPTED)
 
 
-def _print_end(one: Account, end: Waited, _console: Console, *, after_blank: bool) -> None:
+def _print_end(one: DeliveryStatus, end: Waited, _console: Console, *, after_blank: bool) -> None:
     if after_blank:
         terminal.standard_output().print()
     print_end(one, end, "upload")
@@ -172,19 +172,18 @@ def _warn_if_unrouted(dependencies: Dependencies, key: str) -> None:
 
 
 def _landed(sent: Sent) -> LandedFile:
-    file = sent.file
     waited = UploadSeconds(round(sent.seconds, 3), None, None)
-    return LandedFile(sent.workload, sent.to.key, sent.to.bucket, sent.version, file.size, file.sha256, waited)
+    return select_fields(LandedFile, sent, sent.to, sent.file, waited=waited)
 
 
-def _judged(sent: Sent, waited: Waited, one: Account) -> LandedDelivery:
-    status = status_of_account(one)
+def _judged(sent: Sent, waited: Waited, status: DeliveryStatus) -> LandedDelivery:
     return select_fields(
         LandedDelivery,
-        replace(status, size=sent.file.size),
-        bucket=sent.to.bucket,
+        status,
+        sent.to,
+        sent.file,
+        size=sent.file.size,
         version=sent.version,
-        sha256=sent.file.sha256,
         waited=UploadSeconds(round(sent.seconds, 3), *waited.seconds),
     )
 

@@ -12,7 +12,7 @@ from lakegate.cli.deliveries.status_command import delivery_in_words
 from lakegate.gate.delivery.find_deliveries import Delivery, named
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
-from lakegate.library.described_deliveries import Account, account, standing, status_of_account
+from lakegate.library.described_deliveries import DeliveryStatus, delivery_status, standing
 
 LONGEST_WAIT = 900
 FIRST_LOOK, LONGEST_PAUSE, SLOWER = 0.1, 2.0, 1.3
@@ -51,11 +51,11 @@ class Waited:
         if self.state in END_STATES:
             self.finished = spent
 
-    def account(self, dependencies: Dependencies) -> Account:
+    def status(self, dependencies: Dependencies) -> DeliveryStatus:
         """Everything about it, as it is now."""
         if dependencies.workloads.find(self.workload) is None:
-            return account(dependencies, Delivery(self.workload, self.key, self.size, None))
-        return account(dependencies, named(dependencies, self.workload, 0))
+            return delivery_status(dependencies, Delivery(self.workload, self.key, self.size, None))
+        return delivery_status(dependencies, named(dependencies, self.workload, 0))
 
     @property
     def exit_code(self) -> WaitExit:
@@ -95,9 +95,9 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
             dependencies.clock.sleep(next(seconds))
 
 
-def print_end(one: Account, waited: Waited, since: str) -> None:
+def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
     """Print the end, for people."""
-    terminal.tell(delivery_in_words(status_of_account(one)))
+    terminal.tell(delivery_in_words(one))
     if waited.state is State.SCHEDULED:
         terminal.note("It is published at its time. To withdraw it: `lakegate decline`.", "yellow")
     elif waited.state is State.AWAITING:
