@@ -57,8 +57,8 @@ class RuleHistory:
     """Deliveries."""
     failed: int = 0
     warned: int = 0
-    rows: int = 0
-    """Failing rows of all deliveries."""
+    failing_rows: int = 0
+    """Of all deliveries."""
 
     @property
     def passed(self) -> int:
@@ -131,7 +131,7 @@ def history_of(
             of_rule = by_rule.setdefault(broken.rule, RuleHistory(broken.rule))
             of_rule.failed += broken.status == "fail"
             of_rule.warned += broken.status != "fail"
-            of_rule.rows += broken.rows or 0
+            of_rule.failing_rows += broken.rows or 0
     for of_rule in by_rule.values():
         of_rule.measured = len(measured)
     if measured:

@@ -10,7 +10,7 @@ from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.gate.delivery.delivery_row import (
     ApprovalAnswer,
     Decision,
-    Enforced,
+    EnforcedVerdict,
     FailedAttempt,
     FailureCause,
     Pin,
@@ -30,7 +30,7 @@ from lakegate.gate.ledger.blocks import (
     digest,
     event_id,
 )
-from lakegate.gate.ledger.ledger_store import CommittedBlock, HistoryEntry
+from lakegate.gate.ledger.ledger_store import CommittedBlock, FinishedDelivery
 from lakegate.gate.ports import Message
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, Route, SeenParent
 from lakegate.verdict.verdict import BrokenRule
@@ -49,7 +49,7 @@ DECISION = Decision(
     ("a reason",),
     "e" * 64,
     broken=(BrokenRule("a rule", "warn", 2), BrokenRule("file/size", "fail")),
-    enforced=Enforced("rejected", 2),
+    enforced=EnforcedVerdict("rejected", 2),
 )
 DECIDED = PINNED._replace(id="w2", state=State.DECIDED, attempt=2, decision=DECISION, staged=SOURCE, request="{}")
 CHAIN = "orders/lines_v1"
@@ -764,7 +764,9 @@ def finished(ports: Ports, *deliveries: tuple[str, tuple[str, ...]]) -> None:
     for height, (verdict, rules) in enumerate(deliveries):
         name = f"h{height}"
         broken = tuple(BrokenRule(rule, "fail", 3) for rule in rules)
-        decision = replace(DECISION, verdict=verdict, reasons=(), broken=broken, enforced=Enforced("rejected", 3))
+        decision = replace(
+            DECISION, verdict=verdict, reasons=(), broken=broken, enforced=EnforcedVerdict("rejected", 3)
+        )
         row = DECIDED._replace(id=name, decision=decision)
         ports.workloads.create(row)
         kind = BlockKind.QUARANTINED if verdict == "rejected" else BlockKind.PUBLISHED
@@ -778,17 +780,19 @@ def test_a_committed_delivery_is_an_entry_of_its_line(ports: Ports) -> None:
     finished(ports, ("rejected", ("not null",)))
 
     assert ports.history.entries(CHAIN) == (
-        HistoryEntry(
+        FinishedDelivery(
             0,
             "2026-11-21T11:30:00.000000Z",
             "h0",
+            None,
             "quarantined",
             "rejected",
             "1.0.0",
             10,
             0,
             (BrokenRule("not null", "fail", 3),),
-            Enforced("rejected", 3),
+            EnforcedVerdict("rejected", 3),
+            True,
             "shop/",
         ),
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import shown
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, confirm, gate_command
@@ -85,7 +86,7 @@ def withdrawn(done: Withdrawal) -> CommandResult[WithdrawnVersion]:
         f"What it rejected: lakegate replay --state QUARANTINED --line {of.contract}/{dataset}_v{major(of.version)}"
         for dataset, _plan in of.plans
     ]
-    return CommandResult(WithdrawnVersion(of.contract, of.version, of.status, current.version, prefixes), words)
+    return CommandResult(select_fields(WithdrawnVersion, of, current=current.version, prefixes=prefixes), words)
 
 
 def _effects(planned: Withdrawal, written: str) -> Iterator[str]:

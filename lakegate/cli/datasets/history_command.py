@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -16,7 +16,7 @@ from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.ledger_store import HistoryEntry
+from lakegate.gate.ledger.ledger_store import FinishedDelivery
 from lakegate.library.described_deliveries import sections_of
 from lakegate.verdict.verdict import BrokenRule
 
@@ -35,32 +35,6 @@ class Finished(StrEnum):
     ACCEPTED = "accepted"
     ACCEPTED_WITH_WARNINGS = "accepted_with_warnings"
     REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class EnforcedVerdict:
-    """The verdict by `mode: enforce` of an observed delivery."""
-
-    verdict: str
-    refused_rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedDelivery:
-    """A delivery of the index."""
-
-    height: int
-    at: str
-    workload: str
-    file: str | None
-    kind: str
-    verdict: str
-    contract_version: str | None
-    rows: int | None
-    rejected_rows: int | None
-    rules: tuple[BrokenRule, ...]
-    enforced: EnforcedVerdict | None
-    indexed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +79,7 @@ def history(  # noqa: PLR0913 - a command has these options
         below=below,
         limit=limit,
     )
-    found = tuple(_finished(each, _file(dependencies, each)) for each in page.entries)
+    found = tuple(replace(each, file=_file(dependencies, each.workload)) for each in page.entries)
     sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
     told = {key: section[0][1] for key, section in sections.items() if section}
     words: list[Word] = [_table(found) if found else "No delivery is like that."]
@@ -114,26 +88,9 @@ def history(  # noqa: PLR0913 - a command has these options
     return CommandResult(HistoryPage(chain, found, page.below, told), words)
 
 
-def _file(dependencies: Dependencies, entry: HistoryEntry) -> str:
-    row = readable_row(dependencies, entry.workload)
-    return (row.landed or row.source).key if row else ""
-
-
-def _finished(entry: HistoryEntry, file: str) -> FinishedDelivery:
-    return FinishedDelivery(
-        entry.height,
-        entry.at,
-        entry.workload,
-        file or None,
-        entry.kind,
-        entry.verdict,
-        entry.version or None,
-        entry.rows,
-        entry.rejected_rows,
-        entry.rules,
-        EnforcedVerdict(entry.enforced.verdict, entry.enforced.refused_rows) if entry.enforced else None,
-        entry.indexed,
-    )
+def _file(dependencies: Dependencies, workload: str) -> str | None:
+    row = readable_row(dependencies, workload)
+    return (row.landed or row.source).key if row else None
 
 
 def _table(found: tuple[FinishedDelivery, ...]) -> Grid:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import listed
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -14,9 +14,9 @@ from lakegate.cli.options import AsJson, DatasetName
 from lakegate.cli.terminal import Grid
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery.delivery_row import Waiver
-from lakegate.gate.delivery.find_deliveries import Delivery, at_rest
+from lakegate.gate.delivery.find_deliveries import at_rest
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record, digest
+from lakegate.gate.ledger.blocks import AnyBlock, LedgerObject, Record, digest
 from lakegate.gate.ledger.ledger_yaml import print_yaml
 from lakegate.gate.ledger.record_contents import CONTENTS
 
@@ -93,35 +93,22 @@ def log(
         return CommandResult(Chain(chain, ()))
     top = dependencies.ledger.head(chain).height
     blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
-    entries = [(each, None if isinstance(each, Record) else at_rest(dependencies, each)) for each in blocks]
-    table = Grid(COLUMNS, itertools.starmap(_cells, entries), NUMBERS, [each for each in COLUMNS if each != "file"])
-    words = table if entries else "No delivery was published or quarantined there yet."
-    return CommandResult(Chain(chain, tuple(itertools.starmap(_described, entries))), [words])
-
-
-def _described(block: AnyBlock, delivery: Delivery | None) -> DescribedRecord | DescribedDelivery:
-    shared = (block.height, digest(block), block.system_time, str(block.kind))
-    if isinstance(block, Record):
-        return DescribedRecord(*shared, block.actor, block.event, dict(block.content))
-    assert delivery is not None
-    return DescribedDelivery(
-        *shared,
-        block.verdict,
-        block.workload,
-        delivery.key or None,
-        block.contract_version or None,
-        *_rows(block, delivery),
-        tuple(block.objects),
-        block.waiver,
+    found = tuple(_described(dependencies, each) for each in blocks)
+    table = Grid(COLUMNS, map(_cells, found), NUMBERS, [each for each in COLUMNS if each != "file"])
+    return CommandResult(
+        Chain(chain, found), [table if found else "No delivery was published or quarantined there yet."]
     )
 
 
-def _rows(block: Block, delivery: Delivery) -> tuple[int | None, int | None, int | None]:
-    """Rows, those published, those rejected: as the delivery's row counts them, else as far as the block does."""
+def _described(dependencies: Dependencies, block: AnyBlock) -> DescribedRecord | DescribedDelivery:
+    """A block; rows as the delivery's row counts them, else as far as the block does."""
+    shared = {"digest": digest(block), "at": block.system_time}
+    if isinstance(block, Record):
+        return select_fields(DescribedRecord, block, **shared, content=dict(block.content))
+    delivery = at_rest(dependencies, block)
     decision = delivery.row.decision if delivery.row else None
-    if decision is None or decision.counts is None:
-        return block.rows, None, block.rejected_rows
-    return decision.counts.rows, decision.counts.published_rows, decision.counts.rejected_rows
+    counts = decision.counts if decision else None
+    return select_fields(DescribedDelivery, counts, block, **shared, file=delivery.key)
 
 
 def _member(value: object) -> str:
@@ -129,12 +116,11 @@ def _member(value: object) -> str:
     return (listed([each["rule"] for each in value]) or "none") if isinstance(value, list) else str(value)
 
 
-def _cells(block: AnyBlock, delivery: Delivery | None) -> tuple[str, ...]:
-    if isinstance(block, Record):
+def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:
+    height, at = f"{block.height}", block.at[:19]
+    if isinstance(block, DescribedRecord):
         what = ", ".join(f"{name} {_member(block.content[name])}" for name in CONTENTS[block.kind].printed)
-        return f"{block.height}", block.system_time[:19], block.kind, "", "", "", "", f"{what}; by {block.actor}"
-    assert delivery is not None
-    rows, _published, rejected = ("" if each is None else f"{each:,}" for each in _rows(block, delivery))
-    at, workload = block.system_time[:19], block.workload[:12]
+        return height, at, block.kind, "", "", "", "", f"{what}; by {block.actor}"
+    rows, rejected = ("" if each is None else f"{each:,}" for each in (block.rows, block.rejected_rows))
     verdict = f"{block.verdict} (waived)" if block.waiver else block.verdict
-    return f"{block.height}", at, verdict, block.contract_version, rows, rejected, workload, delivery.key
+    return height, at, verdict, block.contract_version or "", rows, rejected, block.workload[:12], block.file or ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -68,9 +69,5 @@ def _held(found: Pause) -> str:
 
 
 def _paused(line: str, found: Pause | None) -> PausedDataset:
-    if found is None:
-        return PausedDataset(line, paused=False, held=0, since=None, by=None, reason=None, resumed=None)
-    resumed = found.resumed.isoformat() if found.resumed else None
-    return PausedDataset(
-        line, resumed is None, found.held, found.since.isoformat(), found.by, found.reason or None, resumed
-    )
+    is_paused = found is not None and found.resumed is None
+    return select_fields(PausedDataset, found, line=line, paused=is_paused, held=found.held if found else 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-from lakegate.base.json_codec import DOCUMENT_NAME
+from lakegate.base.json_codec import DOCUMENT_NAME, select_fields
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
@@ -134,7 +135,7 @@ def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[W
                 f"{each.passed:,} of {each.measured:,}",
                 f"{each.failed:,}",
                 f"{each.warned:,}",
-                f"{each.rows:,}",
+                f"{each.failing_rows:,}",
             )
             for each in broken[:SHOWN]
         )
@@ -146,25 +147,16 @@ def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[W
 
 
 def _line_report(found: DatasetHistory) -> DatasetReport:
+    limit = found.freshness_limit
     ages = tuple(
-        DeliveryAge(each.at.isoformat(), seconds, found.freshness_limit is not None and seconds > found.freshness_limit)
-        for each, seconds in found.ages
+        DeliveryAge(each.at.isoformat(), seconds, limit is not None and seconds > limit) for each, seconds in found.ages
     )
-    return DatasetReport(
-        found.line,
-        found.last_accepted.isoformat() if found.last_accepted else None,
-        tuple(
-            ReportedDeadline(each.name, each.seconds, each.until.isoformat(), each.missed) for each in found.deadlines
-        ),
-        found.since.isoformat(),
-        found.until.isoformat(),
-        {each.value: found.counted(each) for each in WORDS},
-        tuple(
-            RuleShare(each.rule, each.measured, each.passed, each.failed, each.warned, each.rows)
-            for each in found.rules
-        ),
-        tuple(ReasonCount(rule, count, rows) for rule, count, rows in found.reasons),
-        Freshness(float(found.freshness_limit) if found.freshness_limit is not None else None, ages),
+    return select_fields(
+        DatasetReport,
+        found,
+        deliveries={each.value: found.counted(each) for each in WORDS},
+        reasons=tuple(itertools.starmap(ReasonCount, found.reasons)),
+        freshness=Freshness(None if limit is None else float(limit), ages),
     )
 
 
@@ -227,12 +219,15 @@ def refusals_report(
         RefusalsReport(
             chain,
             days,
-            RefusalsTotal(*_figures(found.total), rows=found.rows, enforced=found.enforced),
-            tuple(RefusalsOf(name, *_figures(each)) for name, each in found.rules.items()),
-            tuple(RefusalsOf(name, *_figures(each)) for name, each in found.producers.items()),
+            select_fields(RefusalsTotal, found.total, found),
+            *(tuple(map(_refusals, each.items())) for each in (found.rules, found.producers)),
         ),
         _refusals_in_words(chain, days, found),
     )
+
+
+def _refusals(group: tuple[str, Refusals]) -> RefusalsOf:
+    return RefusalsOf(group[0], *_figures(group[1]))
 
 
 def _figures(found: Refusals) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import Annotated
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument
@@ -73,7 +74,7 @@ def _refuse_other(file: Path, lost: LostObject) -> None:
         raise InputError(
             f"{file} has {counted(found.size, 'byte')}, the lost object had {stated.size:,}: it is not the same"
         )
-    if not is_as_listed(file, File(stated.key, stated.version, stated.size, stated.checksum, "")):
+    if not is_as_listed(file, select_fields(File, stated, place="")):
         raise InputError(
             f"{file} has another {stated.checksum.partition(':')[0]} than the lost object: it is not the same"
         )
@@ -84,5 +85,5 @@ def _there_already(file: Path, lost: LostObject) -> str:
     current = lost.current
     if current is None or not current.checksum:
         return ""
-    same = is_as_listed(file, File(current.key, current.version, current.size, current.checksum, ""))
+    same = is_as_listed(file, select_fields(File, current, place=""))
     return current.version if same else ""

@@ -137,12 +137,12 @@ def replay_many(
 
 def _many(outcome: ManyReplays) -> ManyReplayed:
     deliveries = tuple(
-        SelectedDelivery(
-            each.id,
-            each.key,
-            each.at.isoformat() if each.at else None,
-            outcome.started.get(each.id),
-            outcome.refused.get(each.id),
+        select_fields(
+            SelectedDelivery,
+            each,
+            workload=each.id,
+            judged_by=outcome.started.get(each.id),
+            refused=outcome.refused.get(each.id),
         )
         for each in outcome.selected
     )

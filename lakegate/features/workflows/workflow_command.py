@@ -149,15 +149,8 @@ def draw(
     transitions = (
         DrawnTransition(each.source, each.on, each.to, _operation(each), each.bound) for each in workflow.reached
     )
-    drawn = DrawnWorkflow(
-        workflow.name,
-        workflow.attempts,
-        workflow.wait_days,
-        workflow.waits_for,
-        workflow.publish_at or None,
-        workflow.delay_hours or None,
-        tuple(transitions),
-    )
+    hours = workflow.delay_hours or None
+    drawn = select_fields(DrawnWorkflow, workflow, delay_hours=hours, transitions=tuple(transitions))
     return CommandResult(drawn, diagram(workflow) if form is Drawing.MERMAID else rows(workflow))
 
 

@@ -17,7 +17,7 @@ from lakegate.verdict.verdict import LONGEST_RULE, Verdict
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
-    from lakegate.gate.ledger.ledger_store import HistoryEntry
+    from lakegate.gate.ledger.ledger_store import FinishedDelivery
 
 # ---- A page of the history ----
 
@@ -31,7 +31,7 @@ SKEW: Final = timedelta(minutes=15)
 class Page(NamedTuple):
     """One page of a history, the newest delivery first."""
 
-    entries: tuple[HistoryEntry, ...]
+    entries: tuple[FinishedDelivery, ...]
     below: int | None
     """The height below which the next page begins; None: there is none."""
 
@@ -47,7 +47,7 @@ def history(  # noqa: PLR0913 - a history is chosen by these
     limit: int = 20,
 ) -> Page:
     """A page of the finished deliveries of a dataset, of at most `limit`."""
-    found: list[HistoryEntry] = []
+    found: list[FinishedDelivery] = []
     for each in chosen(dependencies, chain, rule=rule, verdict=verdict, since=since, below=below, page=limit + 1):
         found.append(each)
         if len(found) > limit:
@@ -64,7 +64,7 @@ def chosen(  # noqa: PLR0913 - likewise
     since: datetime | None = None,
     below: int | None = None,
     page: int = PAGE,
-) -> Iterator[HistoryEntry]:
+) -> Iterator[FinishedDelivery]:
     """The finished deliveries of a dataset, the newest first; read page by page, as far as they are taken."""
     by_verdict = "" if rule else verdict
     while True:
@@ -111,7 +111,7 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Data
     return found
 
 
-def _blocks(dependencies: Dependencies, chain: str, entries: list[HistoryEntry]) -> dict[int, Block]:
+def _blocks(dependencies: Dependencies, chain: str, entries: list[FinishedDelivery]) -> dict[int, Block]:
     """The blocks of the deliveries, by height."""
     if not entries:
         return {}
@@ -119,13 +119,13 @@ def _blocks(dependencies: Dependencies, chain: str, entries: list[HistoryEntry])
     return {each.height: each for each in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))}
 
 
-def _latest_plan(dependencies: Dependencies, entries: list[HistoryEntry], blocks: dict[int, Block]) -> Plan | None:
+def _latest_plan(dependencies: Dependencies, entries: list[FinishedDelivery], blocks: dict[int, Block]) -> Plan | None:
     """None where no delivery had one: no route covered it."""
     found = next((blocks[each.height] for each in reversed(entries) if blocks[each.height].plan), None)
     return Plan.from_bytes(dependencies.plan_at(found.plan, found.workload)) if found else None
 
 
-def _delivery(entry: HistoryEntry, blocks: dict[int, Block]) -> ReportedDelivery:
+def _delivery(entry: FinishedDelivery, blocks: dict[int, Block]) -> ReportedDelivery:
     span = blocks[entry.height].event_time
     return ReportedDelivery(
         datetime.fromisoformat(entry.at),
@@ -176,7 +176,7 @@ def observe_report(dependencies: Dependencies, chain: str, since: datetime) -> O
     return report
 
 
-def _add(report: ObserveReport, entry: HistoryEntry) -> None:
+def _add(report: ObserveReport, entry: FinishedDelivery) -> None:
     found = entry.enforced
     if found is None:
         report.enforced += 1

@@ -17,7 +17,7 @@ from lakegate.gate.delivery.publish_data import completing
 from lakegate.gate.delivery.transition import DeliveryTurn, move
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ledger.ledger_store import HistoryEntry
+from lakegate.gate.ledger.ledger_store import FinishedDelivery
 from lakegate.gate.ledger.stored_objects import versions_of
 from lakegate.gate.ports import Address
 from lakegate.plan.billed_cost import BilledCost
@@ -90,7 +90,7 @@ def _unmeasured(decision: Decision, facts: Sequence[tuple[str, str]], past: Sequ
     return render_unmeasured(Verdict(decision.verdict), rows, decision.reasons, facts, past)
 
 
-def _entries(turn: DeliveryTurn) -> tuple[HistoryEntry, ...]:
+def _entries(turn: DeliveryTurn) -> tuple[FinishedDelivery, ...]:
     """The latest deliveries of its line, the newest first; none where no route covered it."""
     from lakegate.report.delivery_report import MAX_DELIVERIES  # noqa: PLC0415 - as above
 
@@ -99,7 +99,7 @@ def _entries(turn: DeliveryTurn) -> tuple[HistoryEntry, ...]:
     return turn.gate.history.entries(turn.pin.chain, limit=MAX_DELIVERIES)
 
 
-def _past(entries: tuple[HistoryEntry, ...]) -> list[PastDelivery]:
+def _past(entries: tuple[FinishedDelivery, ...]) -> list[PastDelivery]:
     from lakegate.report.delivery_report import PastDelivery  # noqa: PLC0415 - as above
     from lakegate.verdict.verdict import Verdict  # noqa: PLC0415 - as above
 
@@ -112,7 +112,7 @@ def _contract(row: Workload) -> Iterator[tuple[str, str]]:
 
 
 def _facts(
-    dependencies: Dependencies, delivery: Delivery, entries: tuple[HistoryEntry, ...]
+    dependencies: Dependencies, delivery: Delivery, entries: tuple[FinishedDelivery, ...]
 ) -> Iterator[tuple[str, str]]:
     row = delivery.row
     assert row is not None

@@ -17,7 +17,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import warned
 from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
-from lakegate.gate.delivery.delivery_row import CAUSES, Decision, Enforced, FailureCause, Workload
+from lakegate.gate.delivery.delivery_row import CAUSES, Decision, EnforcedVerdict, FailureCause, Workload
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.stage_data import claim_parts
@@ -307,13 +307,13 @@ def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, .
     return Report(compiled, judgement, measured, files)
 
 
-def _enforced(plan: Plan, result: Result) -> Enforced | None:
+def _enforced(plan: Plan, result: Result) -> EnforcedVerdict | None:
     """The decision of the same plan without `mode: observe`."""
     if plan.policy.mode is not Mode.OBSERVE:
         return None
     strict = replace(plan, policy=replace(plan.policy, mode=Mode.ENFORCE))
     judgement = judge(strict, result)
-    return Enforced(judgement.verdict, counts_of(strict, judgement).rejected_rows)
+    return EnforcedVerdict(judgement.verdict, counts_of(strict, judgement).rejected_rows)
 
 
 def is_of_attempt(result: Result, workload: Workload) -> bool:

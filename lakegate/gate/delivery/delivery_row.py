@@ -191,7 +191,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Enforced:
+class EnforcedVerdict:
     """The result of enforcement for a delivery that was only observed."""
 
     verdict: str
@@ -213,7 +213,7 @@ class Decision:
     """Rows and checks; None where nothing was measured, and in rows of releases that did not store them."""
     broken: tuple[BrokenRule, ...] = ()
     """The rules that failed or warned; empty too in rows of releases that did not store them."""
-    enforced: Enforced | None = None
+    enforced: EnforcedVerdict | None = None
     """The decision of `mode: enforce`; None where it was the mode."""
     extensions: str = field(default="{}", metadata=EXTENSIONS)
     """As `Workload.extensions`, of the decision."""

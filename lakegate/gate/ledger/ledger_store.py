@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
 from lakegate.base.errors import ConditionFailed, UnreadableItem
 from lakegate.base.extension_points import registered
-from lakegate.base.json_codec import MAX_INTEGER
-from lakegate.gate.delivery.delivery_row import Decision, Enforced, Workload, workload_row
+from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields
+from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
 from lakegate.gate.ledger.signatures import KEY, Signature, SignedText, fingerprint, signed_text
@@ -49,39 +49,42 @@ ENTRY: Final = "entry"
 """The attribute of the index in the row of a block: no part of what is digested."""
 
 
-class HistoryEntry(NamedTuple):
-    """One finished delivery, as the index describes it."""
+@dataclass(frozen=True, slots=True)
+class FinishedDelivery:
+    """One finished delivery, as the index describes it, and commands print it."""
 
     height: int
     at: str
     """RFC 3339, UTC: when its block was written."""
     workload: str
+    file: str | None
+    """The landing key: of its row, not of the index."""
     kind: str
     """Of its block: `published`, `quarantined`."""
     verdict: str
-    version: str
-    """Of the contract; empty where no route covers the key."""
-    rows: int | None = None
+    contract_version: str | None
+    """None where no route covers the key."""
+    rows: int | None
     """None where nothing was measured."""
-    rejected_rows: int | None = None
+    rejected_rows: int | None
     """Rows that were kept out of the accepted data."""
-    rules: tuple[BrokenRule, ...] = ()
+    rules: tuple[BrokenRule, ...]
     """Those that failed or warned, the worst first."""
-    enforced: Enforced | None = None
+    enforced: EnforcedVerdict | None
     """The decision that `mode: enforce` would have made; None where it was the mode."""
-    producer: str = ""
-    """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
-    indexed: bool = True
+    indexed: bool
     """False where the entry cannot be read: this one is made of the block, which does not have the rules."""
+    producer: str = field(default="", metadata=UNWRITTEN)
+    """The folder of the landing bucket: text of the producer's. Empty where the entry cannot be read."""
 
 
-def entry_of(block: Block, workload: Workload) -> HistoryEntry:
+def entry_of(block: Block, workload: Workload) -> FinishedDelivery:
     """The entry of a delivery that is committed with this block."""
     decision = workload.decided
-    counts = decision.counts
     landed = workload.landed or workload.source
-    return _of_block(block)._replace(
-        rejected_rows=counts.rejected_rows if counts else block.rejected_rows,
+    return replace(
+        _of_block(block),
+        rejected_rows=decision.counts.rejected_rows if decision.counts else block.rejected_rows,
         rules=broken_rules(decision),
         enforced=decision.enforced,
         producer=landed.key.rpartition("/")[0] + "/",
@@ -89,19 +92,9 @@ def entry_of(block: Block, workload: Workload) -> HistoryEntry:
     )
 
 
-def _of_block(block: Block) -> HistoryEntry:
+def _of_block(block: Block) -> FinishedDelivery:
     """The part of an entry that the block itself has."""
-    return HistoryEntry(
-        block.height,
-        block.system_time,
-        block.workload,
-        block.kind.value,
-        block.verdict,
-        block.contract_version,
-        block.rows,
-        block.rejected_rows,
-        indexed=False,
-    )
+    return select_fields(FinishedDelivery, block, None, at=block.system_time, rules=(), indexed=False)
 
 
 def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
@@ -119,7 +112,7 @@ class History:
 
     def entries(
         self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
-    ) -> tuple[HistoryEntry, ...]:
+    ) -> tuple[FinishedDelivery, ...]:
         """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
 
         With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
@@ -128,7 +121,7 @@ class History:
         rows = self.table.heights(key, below=MAX_INTEGER if below is None else below, newest=True, page=limit)
         return tuple(islice((entry for row in rows if (entry := self._entry(chain, row))), limit))
 
-    def _entry(self, chain: str, row: Row) -> HistoryEntry | None:
+    def _entry(self, chain: str, row: Row) -> FinishedDelivery | None:
         """The entry of a row; None for a record of what a person did, and for a block that cannot be read.
 
         An entry is derived: one that cannot be read is that of the block, or is made of it.
@@ -148,10 +141,9 @@ class History:
 def index_rows(block: Block, workload: Workload) -> tuple[str, list[Row]]:
     """The entry of a delivery, for the row of its block, and the rows that list it by verdict and rule."""
     entry = entry_of(block, workload)
-    document = entry._asdict()
-    document["rules"] = [(each.rule, each.status, each.rows) for each in entry.rules]
-    document["enforced"] = asdict(entry.enforced) if entry.enforced else None
-    del document["indexed"]
+    document = encode(entry) | {"producer": entry.producer, "version": entry.contract_version or ""}
+    document["rules"] = [list(each.values()) for each in document["rules"]]
+    del document["file"], document["contract_version"], document["indexed"]
     written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     names = (_of_verdict(block.chain, entry.verdict), *(_of_rule(block.chain, each.rule) for each in entry.rules))
     return written, [Row(RowKey(TableName.LEDGER, name, block.height), {ENTRY: written}) for name in names]
@@ -165,15 +157,12 @@ def _of_rule(chain: str, rule: str) -> str:
     return f"{chain}#rule#{hashlib.sha256(rule.encode(errors='surrogatepass')).hexdigest()}"
 
 
-def _written_entry(row: Row) -> HistoryEntry:
+def _written_entry(row: Row) -> FinishedDelivery:
     """The entry as the commit wrote it; what a newer release has added is ignored."""
     document = json.loads(row.text(ENTRY))
-    rules, enforced = document.pop("rules"), document.pop("enforced")
-    return HistoryEntry(
-        **{name: value for name, value in document.items() if name in HistoryEntry._fields},
-        rules=tuple(BrokenRule(*each) for each in rules),
-        enforced=Enforced(**enforced) if enforced else None,
-    )
+    document["rules"] = [dict(zip(("rule", "status", "rows"), each, strict=True)) for each in document["rules"]]
+    beside = {"file": None, "contract_version": document["version"] or None, "indexed": True}
+    return replace(decode(FinishedDelivery, document | beside), producer=document.get("producer", ""))
 
 
 # ---- The chains: blocks as the text they are digested from ----

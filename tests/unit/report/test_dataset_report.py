@@ -40,7 +40,7 @@ def test_the_share_of_a_rule_is_of_the_deliveries_that_were_measured() -> None:
     """Not of those that the door refused, or that an earlier release did not index; the least reliable rule is the first."""
     found = history_of("shop/orders_v1", PERIOD, DELIVERIES, ["b", "a"])
 
-    assert found.rules == [RuleHistory("a", 3, failed=1, warned=1, rows=5), RuleHistory("b", 3)]
+    assert found.rules == [RuleHistory("a", 3, failed=1, warned=1, failing_rows=5), RuleHistory("b", 3)]
     assert [(each.passed, each.share) for each in found.rules] == [(1, 33.3), (3, 100.0)]
     assert found.reasons == [("a", 2, 5), ("duplicate-content", 1, 0)]
     assert [found.counted(each) for each in (GOOD, WARNED, BAD)] == [2, 1, 2]
