@@ -304,7 +304,7 @@ def annotated(base: Json, constraints: Constraints) -> Json:
 def select_fields(cls: type[T], *sources: object, **more: object) -> T:
     """A record with `more`, and the fields that the first source has, then the second; with the values that documents have.
 
-    Records within it are selected likewise. A time is a text (ISO 8601), an empty text is None in a field that may be None. Where
+    Records within it are selected likewise, documents stay. A time is a text (ISO 8601), an empty text is None in a field that may be None. Where
     a source is None, such a field that no other source has is None.
     """
     hints = _hints(cls)
@@ -329,7 +329,7 @@ def _selection(hint: Json) -> Convert:
     if inner[1:] == (Ellipsis,):
         return lambda values: tuple(map(_selection(inner[0]), values))
     if is_dataclass(hint):
-        return lambda value: value if type(value) is hint else select_fields(typing.cast("type", hint), value)
+        return lambda value: value if type(value) in {hint, dict} else select_fields(typing.cast("type", hint), value)
     return lambda value: value.isoformat() if hint is str and isinstance(value, datetime) else value
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
 from lakegate.base.extension_points import loaded, names
-from lakegate.base.json_codec import decode, decode_document, encode, members_of
+from lakegate.base.json_codec import decode, decode_document, encode, members_of, select_fields
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
 from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.dependencies import Dependencies
@@ -208,24 +208,19 @@ def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]
     if block.slices is not None:
         published = sum(each.rows for each in block.slices)
     erased = erasures.rows_of(accepted) if left else published
-    return {
-        "height": block.height,
-        "workload": block.workload,
-        "contract_version": block.contract_version,
-        "verdict": block.verdict,
-        "published_at": block.system_time,
-        "event_time": list(block.event_time) if block.event_time else None,
-        "rows": block.rows,
-        "published_rows": None if published is None or erased is None else published - erased,
-        "rejected_rows": rejected,
-        **dialect,
-        "report": report_key(block.workload),
-        "objects": [{"key": o.key, "version": o.version, "size": o.size, "checksum": o.checksum} for o in left],
-        **({"waiver": asdict(block.waiver)} if block.waiver else {}),
-        **({"slices": [encode(each) for each in block.slices]} if block.slices is not None else {}),
-        **({"watermark": block.watermark} if block.watermark else {}),
-        "plan": block.plan,
-    }
+    listed: dict[str, Any] = encode(
+        select_fields(
+            AcceptedDelivery,
+            block,
+            published_at=block.system_time,
+            published_rows=None if published is None or erased is None else published - erased,
+            rejected_rows=rejected,
+            report=report_key(block.workload),
+            objects=left,
+            **dialect,
+        )
+    )
+    return listed
 
 
 # ---- The manifest for a reader ----

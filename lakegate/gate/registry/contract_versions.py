@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
+from lakegate.base.json_codec import select_fields
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.gate.datasets.dataset_lines import Ending
@@ -214,20 +215,12 @@ def _write(
 
 def publication_of(compiled: CompiledContract) -> Publication:
     """The version as the registry has it, without its routes."""
-    return Publication(
-        contract=compiled.contract,
-        version=compiled.version,
-        status=compiled.status,
+    return select_fields(
+        Publication,
+        compiled,
         document=document_key(compiled.document),
-        routes=(),
         plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
-        unmeasured_rules=compiled.unmeasured_rules,
-        labels=compiled.labels,
         needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
-        inherited_from=compiled.inherited_from,
-        shared_with=compiled.shared_with,
-        own=compiled.own,
-        document_id=compiled.document_id,
     )
 
 

@@ -318,6 +318,12 @@ def test_a_selection_has_the_fields_of_a_record_as_documents_have_them() -> None
         "listed": False,
     }
     assert select_fields(ShownName, Grown("b"), stored) == ShownName("b")
+    assert encode(select_fields(Shown, stored, more="", grown=parts["grown"])) == {
+        **same,
+        **parts,
+        "more": None,
+        "listed": True,
+    }
     assert select_fields(Shown, None, stored, others=()) == select_fields(Shown, stored, more=None, others=())
     assert select_fields(Grown, Grown("a", extensions='{"x":1}')) == Grown("a", extensions='{"x":1}')
     with pytest.raises(TypeError, match="more"):

@@ -36,7 +36,7 @@ def test_a_line_is_added_up_from_index_and_ledger() -> None:
     assert sorted(each.verdict for each in found.deliveries) == ["accepted", "rejected", "rejected"]
     assert found.rules == [
         RuleHistory("amount", 2, failed=1),
-        RuleHistory("name", 2, failed=1, rows=1),
+        RuleHistory("name", 2, failed=1, failing_rows=1),
     ]
     assert {rule for rule, _, _ in found.reasons} == {"amount", "name", "file/readable"}
     assert found.freshness_limit is None
