@@ -304,8 +304,8 @@ def annotated(base: Json, constraints: Constraints) -> Json:
 def select_fields(cls: type[T], *sources: object, **more: object) -> T:
     """A record with `more`, and the fields that the first source has, then the second; with the values that documents have.
 
-    Records within it are selected likewise, documents stay. A time is a text (ISO 8601), an empty text is None in a field that may be None. Where
-    a source is None, such a field that no other source has is None.
+    Records within it are selected likewise; documents stay. A time is a text (ISO 8601), an empty text is None in a field that
+    may be None. Where a source is None, such a field that no other source has is None.
     """
     hints = _hints(cls)
     for source in sorted(sources, key=lambda each: each is None):
