@@ -208,10 +208,18 @@ class Dependencies:
         if not IDENTIFIER.fullmatch(workload):
             return None
         try:
-            body = self.objects.read(Address(self.places.lake, row_key(workload)))
+            body = self.read_lake(row_key(workload))
         except (NotFound, AccessDenied):
             return None
         return archived_row(workload, body)
+
+    def in_lake(self, key: str, version: str | None = None) -> Address:
+        """The address of an object of the lake."""
+        return Address(self.places.lake, key, version)
+
+    def read_lake(self, key: str) -> bytes:
+        """An object of the lake. Raises NotFound."""
+        return self.objects.read(self.in_lake(key))
 
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
         """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""
@@ -251,7 +259,7 @@ class Dependencies:
         """The plan of a digest, by which a workload was judged. Raises as `plan` does."""
         if digest not in self.plans:
             try:
-                body = self.objects.read(Address(self.places.lake, f"plans/{digest}.json"))
+                body = self.read_lake(f"plans/{digest}.json")
             except NotFound:
                 raise Alarm("plan-missing", workload) from None
             if hashlib.sha256(body).hexdigest() != digest:

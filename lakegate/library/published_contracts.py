@@ -16,7 +16,6 @@ from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, WeakerChild
 from lakegate.gate.registry.routes import status_of, statuses_of
@@ -128,7 +127,7 @@ def versions_with(
 def document_in(dependencies: Dependencies, snapshot: RegistrySnapshot, version: Publication) -> ContractDocument:
     """A version of a snapshot with its document; bytes that are no UTF-8 are escapes."""
     (one,) = described(dependencies, replace(snapshot, versions=(version,)), {})
-    text = dependencies.objects.read(Address(dependencies.places.lake, version.document))
+    text = dependencies.read_lake(version.document)
     return select_fields(ContractDocument, one, text=text.decode(errors="backslashreplace"))
 
 

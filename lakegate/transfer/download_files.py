@@ -28,7 +28,6 @@ from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerSlice
 from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
-from lakegate.gate.ports import Address
 from lakegate.transfer.s3_checksums import Checksum, checksum_of, encoded
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def _part(dependencies: Dependencies, folder: Path, file: File, arrived: Callabl
 
 def _rest(dependencies: Dependencies, file: File, start: int) -> Iterator[bytes]:
     """The bytes of an object from `start`, piece by piece."""
-    where = Address(dependencies.places.lake, file.key, file.version)
+    where = dependencies.in_lake(file.key, file.version)
     while start < file.size:
         try:
             with port_errors():

@@ -17,7 +17,6 @@ from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
 from lakegate.gate.datasets.dataset_lines import LineStatus
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance.inherited_documents import Inherited, ParentDocument, inherited_elements, resolve
@@ -133,10 +132,7 @@ def show(
     document = document_of(dependencies, found)
     if columns:
         return _columns(described_version, document)
-    plans = {
-        dataset: json.loads(dependencies.objects.read(Address(dependencies.places.lake, f"plans/{plan}.json")))
-        for dataset, plan in found.plans
-    }
+    plans = {dataset: json.loads(dependencies.read_lake(f"plans/{plan}.json")) for dataset, plan in found.plans}
     inherited = inherited_elements(document)
     result = select_fields(ResolvedContract, described_version, resolved=plans, inherited=inherited)
     return CommandResult(result, _resolved_in_words(plans, inherited))

@@ -219,4 +219,4 @@ def _workload(key: str) -> str | None:
 
 
 def _lake(dependencies: Dependencies, key: str, version: str | None = None) -> Address:
-    return Address(dependencies.places.lake, key, version)
+    return dependencies.in_lake(key, version)

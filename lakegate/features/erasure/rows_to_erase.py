@@ -40,7 +40,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import Block, BlockKind, LedgerObject, deliveries
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ports import ObjectVersion
 from lakegate.job.job_storage import Addresses, PinnedObject
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.request import StagedPart
@@ -378,7 +378,7 @@ def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str
 def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
     """The object; None where it expired, or its replay ended, which deleted it."""
     try:
-        return dependencies.objects.head(Address(dependencies.places.lake, each.key, each.version))
+        return dependencies.objects.head(dependencies.in_lake(each.key, each.version))
     except NotFound:
         row = dependencies.workloads.find(replay_id(block.workload))
         if row is not None and row.state in TERMINAL:

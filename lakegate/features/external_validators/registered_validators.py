@@ -15,7 +15,6 @@ from lakegate.contract.semantic_versions import precedence
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.plan.external_rule import AnsweredTechnology
@@ -127,7 +126,7 @@ def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> Vali
     found = newest(versions)
     if found is None or found.status != LineStatus.ACTIVE.value:
         return None
-    return read_service(dependencies.objects.read(Address(dependencies.places.lake, found.document)))
+    return read_service(dependencies.read_lake(found.document))
 
 
 # ---- Registration, with a record of each act ----

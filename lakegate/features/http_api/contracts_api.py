@@ -17,7 +17,6 @@ from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 from lakegate.library.http_messages import (
     JSON,
@@ -145,7 +144,7 @@ def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         raise HttpProblem(
             404, "not-found", "No contract is published with this id" + (" and version." if wanted else ".")
         )
-    text = dependencies.objects.read(Address(dependencies.places.lake, found.document))
+    text = dependencies.read_lake(found.document)
     body = {**summary(found), **_actors(text), "content": text.decode("utf-8", "replace")}
     if request.flag("details"):
         from lakegate.library.published_contracts import document_in  # noqa: PLC0415 - for this parameter alone

@@ -10,7 +10,6 @@ from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.text import shown
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
     CompiledContract,
@@ -191,7 +190,7 @@ def approve_version(
     if found.publication.status == WITHDRAWN:
         confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {shown(name)}",), ()), None)
         return dependencies.run(approve_withdrawal(dependencies, found))
-    body = dependencies.objects.read(Address(dependencies.places.lake, found.publication.document))
+    body = dependencies.read_lake(found.publication.document)
     referred = referred_of(dependencies, body, found.publication.own)
     compiled = compile_document(body, referred, allow_unmeasured=found.publication.unmeasured_rules > 0)
     compiled = replace(compiled, inherited_from=found.publication.inherited_from)

@@ -383,7 +383,7 @@ def find(dependencies: Dependencies, caller: str, name: str) -> Validation | Non
 
 def observed(dependencies: Dependencies, validation: Validation) -> Observed:
     """The result of its run. A result of another run, and one that cannot be read, is a failure."""
-    where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(validation.run, ATTEMPT)}/result.json")
+    where = dependencies.in_lake(f"{lake_layout.attempt_prefix(validation.run, ATTEMPT)}/result.json")
     try:
         body = dependencies.objects.read(where)
     except NotFound:

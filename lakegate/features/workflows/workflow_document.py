@@ -26,7 +26,6 @@ from lakegate.gate.delivery.protocol import (
 )
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_versions import (
     ANOTHER_CONTENT,
     document_key,
@@ -155,7 +154,7 @@ def workflow_named(dependencies: Dependencies, name: str) -> PlannedWorkflow | N
 
 
 def _read(dependencies: Dependencies, publication: Publication) -> PlannedWorkflow:
-    return read_workflow(dependencies.objects.read(Address(dependencies.places.lake, publication.document)))
+    return read_workflow(dependencies.read_lake(publication.document))
 
 
 # ---- The workflow of a dataset ----

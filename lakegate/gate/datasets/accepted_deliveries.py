@@ -18,7 +18,6 @@ from lakegate.gate.datasets.manifest_documents import ManifestHead, ManifestSegm
 from lakegate.gate.lake_layout import SEGMENTS, erased_of, is_published, manifest_key, segment_key
 from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerObject, LedgerSlice, Record, deliveries
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of
-from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -85,7 +84,7 @@ def _manifest(dependencies: Dependencies, chain: str) -> tuple[ManifestHead, tup
 
 def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> T:
     try:
-        body = dependencies.objects.read(Address(dependencies.places.lake, key))
+        body = dependencies.read_lake(key)
         found = decode_document(of, "manifest", json.loads(body), strict=False)
     except (NotFound, InputError, ValueError, RecursionError):
         raise _NotUsable from None

@@ -35,7 +35,7 @@ from lakegate.gate.lake_layout import manifest_key, segment_folder, segment_key
 from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, stored_block
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ports import ObjectVersion
 
 UNTRUE: Final = "untrue"
 """A document cannot be read, or says something else than the ledger."""
@@ -68,7 +68,7 @@ def manifest_faults(dependencies: Dependencies, chain: str, top: int) -> Iterato
 
     One segment at a time is in memory. Members of a newer release may be there, too.
     """
-    where = Address(dependencies.places.lake, manifest_key(chain))
+    where = dependencies.in_lake(manifest_key(chain))
     version, height = "", -1
     with suppress(NotFound):
         there = dependencies.objects.head(where)
@@ -93,7 +93,7 @@ def is_segment(key: str, chain: str, top: int, heights: int, erased: Collection[
 
 def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> Iterator[ManifestFault]:
     """Faults of a head, and of the segments that it counts."""
-    where = Address(dependencies.places.lake, there.key)
+    where = dependencies.in_lake(there.key)
     head, document = stored_head(dependencies, where), _stored(dependencies, there.key, there.version)
     heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
     texts = partial(dependencies.ledger.texts, chain)
@@ -135,7 +135,7 @@ def _of_segment(
     unread: list[int],
 ) -> Iterator[ManifestFault]:
     try:
-        there = dependencies.objects.head(Address(dependencies.places.lake, key))
+        there = dependencies.objects.head(dependencies.in_lake(key))
     except NotFound:
         yield ManifestFault(UNLISTED, key, "")
         return
@@ -150,7 +150,7 @@ def _of_segment(
 def _stored(dependencies: Dependencies, key: str, version: str) -> dict[str, Any]:
     """A document of the manifest; an empty one where it is none."""
     with suppress(ValueError, RecursionError):
-        document = json.loads(dependencies.objects.read(Address(dependencies.places.lake, key, version)))
+        document = json.loads(dependencies.objects.read(dependencies.in_lake(key, version)))
         return document if isinstance(document, dict) else {}
     return {}
 
@@ -165,7 +165,7 @@ def _is_unlisted(dependencies: Dependencies, chain: str, height: int, top: int) 
     first = next(missing, None) if height < top else None
     if first is None:
         return False
-    return stored_head(dependencies, Address(dependencies.places.lake, manifest_key(chain))).height < first
+    return stored_head(dependencies, dependencies.in_lake(manifest_key(chain))).height < first
 
 
 def _should_be_listed(dependencies: Dependencies, block: AnyBlock) -> bool:

@@ -77,7 +77,7 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
     `height`: of the block that it is to show. Where others write at the same time that is enough: who extends a busy chain next
     writes the next head.
     """
-    where, heights = Address(dependencies.places.lake, manifest_key(chain)), dependencies.places.segment_heights
+    where, heights = dependencies.in_lake(manifest_key(chain)), dependencies.places.segment_heights
     for attempt in range(TRIES):
         head = stored_head(dependencies, where)
         head = head if head.gapless else StoredHead(head.etag)
@@ -129,7 +129,7 @@ def write_lost(dependencies: Dependencies, chain: str) -> Steps[None]:
     """Write the manifest of a dataset that has blocks and no head, or one that does not begin as a head does."""
     begins = b""
     with suppress(NotFound):
-        begins = dependencies.objects.read(Address(dependencies.places.lake, manifest_key(chain)), 0, len(BEGINS))
+        begins = dependencies.objects.read(dependencies.in_lake(manifest_key(chain)), 0, len(BEGINS))
     if begins != BEGINS:
         yield from update(dependencies, chain)
 
@@ -144,7 +144,7 @@ def _write_segment(
         "height": (number + 1) * heights - 1,
         "deliveries": deliveries,
     }
-    where, body = Address(dependencies.places.lake, segment_key(chain, number * heights, folder)), _json(document)
+    where, body = dependencies.in_lake(segment_key(chain, number * heights, folder)), _json(document)
     try:
         yield from perform(Effect.WRITE_SEGMENT, dependencies.objects.put, where, body, absent=True)
     except ConditionFailed:
@@ -234,7 +234,7 @@ MAX_SEGMENTS: Final = 20
 
 def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, Any]:
     """A head, or a segment, of a dataset. Raises NotFound; InputError for what is none of this dataset."""
-    body = dependencies.objects.read(Address(dependencies.places.lake, key))
+    body = dependencies.read_lake(key)
     try:
         manifest: dict[str, Any] = json.loads(body)
     except (ValueError, RecursionError):

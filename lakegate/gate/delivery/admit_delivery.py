@@ -122,7 +122,7 @@ def _data(turn: DeliveryTurn, number: int, part: SourceObject) -> SourceObject |
     except NotFound:
         pass
     suffix = turn.terms.suffix
-    staged = Address(turn.gate.places.lake, lake_layout.staging_key(turn.row.id, suffix, number))
+    staged = turn.gate.in_lake(lake_layout.staging_key(turn.row.id, suffix, number))
     earlier = turn.copies[number : number + 1]
     for copy in (staged, *(other.address for other in earlier)):
         with suppress(NotFound):

@@ -15,7 +15,6 @@ from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
 from lakegate.gate.ledger.stored_objects import erasures_of
-from lakegate.gate.ports import Address
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.plan.result import Result
@@ -65,7 +64,7 @@ def write_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Steps[Re
     """Write `request.json` of an attempt, in the folder of its batch if it has one."""
     request = job_request(turn, attempt, batch)
     prefix = lake_layout.attempt_prefix(turn.row.id, attempt, batch)
-    where = Address(turn.gate.places.lake, f"{prefix}/request.json")
+    where = turn.gate.in_lake(f"{prefix}/request.json")
     yield from perform(Effect.WRITE_REQUEST, turn.gate.objects.put, where, request.to_bytes())
     return request
 

@@ -177,7 +177,7 @@ def result_of(turn: DeliveryTurn) -> bytes | None:
     """The result of the current attempt, if there is one."""
     prefix = lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)
     try:
-        return turn.gate.objects.read(Address(turn.gate.places.lake, f"{prefix}/result.json"))
+        return turn.gate.read_lake(f"{prefix}/result.json")
     except NotFound:
         return None
 
@@ -231,7 +231,7 @@ def keep(turn: DeliveryTurn, body: bytes) -> Steps[None]:
 
 
 def _merged_address(turn: DeliveryTurn) -> Address:
-    return Address(turn.gate.places.lake, lake_layout.answers_key(turn.row.id, turn.row.attempt))
+    return turn.gate.in_lake(lake_layout.answers_key(turn.row.id, turn.row.attempt))
 
 
 def measured_result(turn: DeliveryTurn) -> bytes:
@@ -240,7 +240,7 @@ def measured_result(turn: DeliveryTurn) -> bytes:
     if merged is not None:
         return merged
     prefix = lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)
-    return turn.gate.objects.read(Address(turn.gate.places.lake, f"{prefix}/result.json"))
+    return turn.gate.read_lake(f"{prefix}/result.json")
 
 
 # ---- The decision on a `result.json`, imported with the first result ----

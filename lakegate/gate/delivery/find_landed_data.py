@@ -28,7 +28,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ports import Address, ObjectVersion, every_version
+from lakegate.gate.ports import ObjectVersion, every_version
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -51,7 +51,7 @@ def data_of(turn: DeliveryTurn) -> ObjectVersion | None:
     Raises UnreadableSource.
     """
     keys = (staging_key(turn), *filter(None, [turn.row.unnamed_copy]))
-    unnamed = (Address(turn.gate.places.lake, key) for key in keys)
+    unnamed = (turn.gate.in_lake(key) for key in keys)
     try:
         with of_the_source():
             return turn.gate.objects.head(turn.row.source.address)
@@ -82,7 +82,7 @@ def of_the_source() -> Iterator[None]:
 def write_parts(dependencies: Dependencies, workload: str, listed: PartList) -> Steps[SourceObject]:
     """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
     body = listed.to_bytes()
-    where = Address(dependencies.places.lake, lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
+    where = dependencies.in_lake(lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
     found = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
     return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
 

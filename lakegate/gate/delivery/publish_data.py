@@ -102,7 +102,7 @@ def _written(turn: DeliveryTurn, share: str, written: WrittenObject | WrittenSli
     ):
         raise Alarm("rows-elsewhere", turn.row.id)
     try:
-        found = turn.gate.objects.head(Address(turn.gate.places.lake, written.uri.removeprefix(lake)))
+        found = turn.gate.objects.head(turn.gate.in_lake(written.uri.removeprefix(lake)))
     except NotFound:
         if turn.gate.workloads.get(turn.row.id).state in TERMINAL:
             raise ConcurrentUpdate(turn.row.id) from None
@@ -212,7 +212,7 @@ def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Work
     objects = []
     for sources, key in copies_of(turn, to, result):
         try:
-            there = yield from copied(turn, sources, Address(turn.gate.places.lake, key))
+            there = yield from copied(turn, sources, turn.gate.in_lake(key))
         except OutcomeChanged:
             if turn.row.parts is None or to is State.PUBLISHED:
                 raise

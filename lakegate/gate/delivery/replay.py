@@ -21,7 +21,6 @@ from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.person_decisions import WantedReplay
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.routes import candidates, covering
 
 # ---- The contract version of a replay ----
@@ -145,7 +144,7 @@ def fresh(turn: DeliveryTurn, identity: str) -> Steps[Workload]:
 
 def _copy(turn: DeliveryTurn, number: int) -> SourceObject:
     name = lake_layout.part_name(number, turn.terms.suffix)
-    where = Address(turn.gate.places.lake, lake_layout.destination_key("quarantine", turn.pin, turn.row.id, name))
+    where = turn.gate.in_lake(lake_layout.destination_key("quarantine", turn.pin, turn.row.id, name))
     try:
         return SourceObject.of(turn.gate.objects.head(where))
     except NotFound:

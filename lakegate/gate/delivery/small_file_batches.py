@@ -17,7 +17,6 @@ from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.delivery_store import Batch, Member
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ports import Address
 
 if TYPE_CHECKING:
     from lakegate.gate.dependencies import Dependencies
@@ -128,7 +127,7 @@ def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: 
 def _has_result(dependencies: Dependencies, batch: str, member: Member) -> bool:
     prefix = lake_layout.attempt_prefix(member.workload, member.attempt, batch)
     try:
-        dependencies.objects.head(Address(dependencies.places.lake, f"{prefix}/result.json"))
+        dependencies.objects.head(dependencies.in_lake(f"{prefix}/result.json"))
     except NotFound:
         return False
     return True

@@ -14,7 +14,6 @@ from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import staging_key
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
 from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
-from lakegate.gate.ports import Address
 from lakegate.verdict.verdict import Verdict
 
 
@@ -58,7 +57,7 @@ def _copied(turn: DeliveryTurn, sources: tuple[SourceObject, ...], key: str) -> 
     `sources`: what landed, and the staged copy of an earlier round. By its version that one is found where its rule has
     put a marker above it already, or where the format, and so the key, was another one.
     """
-    to = Address(turn.gate.places.lake, key)
+    to = turn.gate.in_lake(key)
     for source in sources:
         copy = partial(turn.gate.objects.copy, source.address, source.etag, to)
         try:

@@ -28,7 +28,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, LedgerObject, deliveries, stored_block
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded, versions_of
-from lakegate.gate.ports import Address, ObjectVersion, agree
+from lakegate.gate.ports import ObjectVersion, agree
 from lakegate.verdict.verdict import ACCEPTING
 
 # ---- Objects compared with the ledger ----
@@ -227,7 +227,7 @@ def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
 
 def _head(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
     try:
-        return dependencies.objects.head(Address(dependencies.places.lake, key, version))
+        return dependencies.objects.head(dependencies.in_lake(key, version))
     except NotFound:
         return None
 

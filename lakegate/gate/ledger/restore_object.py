@@ -16,7 +16,7 @@ from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import LedgerObject, deliveries, event_id
 from lakegate.gate.ledger.commit import append
 from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
-from lakegate.gate.ports import Address, ObjectVersion
+from lakegate.gate.ports import ObjectVersion
 
 FOLDERS: Final = 3
 """Of a key: `accepted`, the contract and the line."""
@@ -76,6 +76,6 @@ def record_restored(dependencies: Dependencies, lost: LostObject, version: str) 
 
 def _at(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
     try:
-        return dependencies.objects.head(Address(dependencies.places.lake, key, version))
+        return dependencies.objects.head(dependencies.in_lake(key, version))
     except NotFound:
         return None

@@ -41,10 +41,9 @@ def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
 
 def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
     """The parents that a version was published with."""
-    lake = dependencies.places.lake
     from lakegate.inheritance.inherited_documents import pinned  # noqa: PLC0415 - what compiles contracts, for documents that inherit alone
 
-    return pinned({name: dependencies.objects.read(Address(lake, key)) for name, key in publication.needs})
+    return pinned({name: dependencies.read_lake(key) for name, key in publication.needs})
 
 
 # ---- Files of a contract version in the lake ----
@@ -56,13 +55,13 @@ def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]
         refuse_unusable(name)
     yield from store_document(dependencies, compiled.document)
     for plan in compiled.plans.values():
-        where = Address(dependencies.places.lake, f"plans/{hashlib.sha256(plan).hexdigest()}.json")
+        where = dependencies.in_lake(f"plans/{hashlib.sha256(plan).hexdigest()}.json")
         yield from _write_once(dependencies, Effect.WRITE_PLAN, where, plan)
 
 
 def store_document(dependencies: Dependencies, text: bytes) -> Steps[None]:
     """Write a document at the digest of its bytes."""
-    where = Address(dependencies.places.lake, document_key(text))
+    where = dependencies.in_lake(document_key(text))
     yield from _write_once(dependencies, Effect.WRITE_DOCUMENT, where, text)
 
 
@@ -260,7 +259,7 @@ def read_published(dependencies: Dependencies, publication: Publication) -> Cont
     from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - what compiles contracts, as above
     from lakegate.inheritance.inherited_documents import Resolver  # noqa: PLC0415 - likewise
 
-    text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
+    text = dependencies.read_lake(publication.document)
     try:
         inherited = Resolver(pinned_parents(dependencies, publication))
         return read_version(text, published=True, complete=inherited.complete)

@@ -18,7 +18,6 @@ from lakegate.gate.datasets.lifecycle import PARENT, change, parent_announced
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.commit import LONGEST_REASON
-from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 from lakegate.gate.registry.contract_versions import CompiledContract, document_key, newest_release, pinned_parents
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, WeakerChild
@@ -45,7 +44,7 @@ def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publicati
 
 def document_of(dependencies: Dependencies, publication: Publication) -> ParentDocument:
     """The document of a published version, with the parents that it was published with."""
-    text = dependencies.objects.read(Address(dependencies.places.lake, publication.document))
+    text = dependencies.read_lake(publication.document)
     return ParentDocument(text, pinned_parents(dependencies, publication), is_published=True)
 
 
