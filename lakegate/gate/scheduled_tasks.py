@@ -19,7 +19,6 @@ from lakegate.base.errors import ConditionFailed, LakegateError, TransactionConf
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.schedules import schedule
-from lakegate.contract.semantic_versions import major
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore, DueRow, LineStatus, RowT, advance_revision
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, guarded, perform
@@ -245,7 +244,7 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset
     """The datasets of a contract with a label."""
     if all(name != label for each in snapshot.versions for name, _ in each.labels):
         return
-    for contract, number in sorted({(each.contract, major(each.version)) for each in snapshot.versions}):
+    for contract, number in sorted({(each.contract, each.major) for each in snapshot.versions}):
         version = leading(snapshot, contract, number)
         if version is not None and version.status != RETIRED:
             found = {value for name, value in version.labels if name == label}

@@ -12,8 +12,7 @@ from lakegate.base.errors import Problem
 from lakegate.base.extension_points import loaded
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.base.timestamps import beginning_of
-from lakegate.contract.contract_model import COMMON, NAMES, full_dataset_name
-from lakegate.contract.semantic_versions import major, precedence
+from lakegate.contract.contract_model import COMMON, NAMES
 from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import CompiledContract
@@ -87,7 +86,7 @@ def described(
     """The versions of a snapshot that have the labels, with the prefixes and statuses of their datasets as they are now."""
     versions = [
         each
-        for each in sorted(snapshot.versions, key=lambda each: (each.contract, precedence(each.version)))
+        for each in sorted(snapshot.versions, key=lambda each: (each.contract, each.precedence))
         if all(_is_one_of(values, _values(each, name)) for name, values in wanted.items())
     ]
     statuses, prefixes = statuses_of(dependencies, versions), _by_dataset(snapshot)
@@ -96,7 +95,7 @@ def described(
         datasets = tuple(
             DatasetOfVersion(
                 dataset,
-                full_dataset_name(version.contract, dataset, major(version.version)),
+                version.full_name(dataset),
                 status_of(statuses, version, dataset),
                 plan,
                 tuple(prefixes[version.contract, version.version, dataset]),

@@ -11,7 +11,6 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
 from lakegate.base.text import listed
-from lakegate.contract.semantic_versions import major
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.registry.named_contract import chosen
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
@@ -84,7 +83,7 @@ def added(
     Raises InputError for what cannot be added, and for a prefix that is not the owner's, before anything is told of it.
     """
     newest = chosen(seen, wanted.contract)
-    number = major(newest.version) if wanted.line is None else wanted.line
+    number = newest.major if wanted.line is None else wanted.line
     first = leading(seen, newest.contract, number) or newest
     prefix = folders(wanted.prefix)
     refuse_foreign(dependencies, prefix, newest.contract, owner)

@@ -13,8 +13,6 @@ from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import shown
 from lakegate.base.timestamps import beginning_of, moment
-from lakegate.contract.contract_model import full_dataset_name
-from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
@@ -186,9 +184,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if dependencies.places.needs_approval:
         raise InputError("on this stack a contract is retired with rights in the account (lakegate deprecate)")
     ending, now = Ending(reason, replacement), moment(dependencies.clock.now())
-    lines = sorted(
-        {full_dataset_name(name, dataset, major(each.version)) for each in seen.standing for dataset in each.datasets}
-    )
+    lines = sorted({each.full_name(dataset) for each in seen.standing for dataset in each.datasets})
     before = [dependencies.lines.get(each) for each in lines]
     changes = [(each, ended(each, now, ending)) for each in before]
     effects = [
@@ -247,7 +243,7 @@ def _day(dependencies: Dependencies, request: HttpRequest) -> str:
 
 def newest(versions: Iterable[Publication]) -> Publication | None:
     """The version with the highest number; a withdrawn one only where there is no other."""
-    return max(versions, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)), default=None)
+    return max(versions, key=lambda each: (each.status != WITHDRAWN, each.precedence), default=None)
 
 
 def summary(publication: Publication) -> dict[str, object]:

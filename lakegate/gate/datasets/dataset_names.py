@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import did_you_mean, listed
-from lakegate.contract.contract_model import full_dataset_name
-from lakegate.contract.semantic_versions import major
 from lakegate.gate import lake_layout
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
@@ -43,7 +41,7 @@ def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
 
 def lines_of(versions: Iterable[Publication]) -> set[str]:
     """The datasets of contract versions."""
-    return {f"{each.contract}/{dataset}_v{major(each.version)}" for each in versions for dataset, _plan in each.plans}
+    return {f"{each.contract}/{dataset}_v{each.major}" for each in versions for dataset, _plan in each.plans}
 
 
 def dataset_named(dependencies: Dependencies, name: str) -> str:
@@ -80,7 +78,7 @@ def _meant(dependencies: Dependencies, name: str) -> tuple[tuple[str, ...], str]
     version = numbered_version(dependencies.registry, begin)
     if version is None:
         return known, name
-    own = {full_dataset_name(version.contract, dataset, major(version.version)) for dataset in version.datasets}
+    own = {version.full_name(dataset) for dataset in version.datasets}
     return tuple(each for each in known if each in own), f"{version.contract}{slash}{rest}"
 
 

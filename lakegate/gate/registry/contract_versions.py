@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
 from lakegate.base.json_codec import select_fields
 from lakegate.contract.contract_model import refuse_unusable
-from lakegate.contract.semantic_versions import is_release, major, precedence
+from lakegate.contract.semantic_versions import is_release
 from lakegate.gate.datasets.dataset_lines import Ending
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -18,7 +18,7 @@ from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.commit import record_at_head
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
-from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, SeenParent
+from lakegate.gate.registry.registry_rows import NumberedVersion, Proposal, Publication, RegistrySnapshot, SeenParent
 
 if TYPE_CHECKING:
     from lakegate.diff.metadata_changes import ContractVersion
@@ -35,8 +35,8 @@ def document_key(text: bytes) -> str:
 
 def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
     """The highest published release of a major number that was not withdrawn; None if there is none."""
-    found = (each for each in snapshot.standing if is_release(each.version) and major(each.version) == line)
-    return max(found, key=lambda each: precedence(each.version), default=None)
+    found = (each for each in snapshot.standing if is_release(each.version) and each.major == line)
+    return max(found, key=lambda each: each.precedence, default=None)
 
 
 def pinned_parents(dependencies: Dependencies, publication: Publication) -> Parents:
@@ -86,7 +86,7 @@ ANOTHER_CONTENT = "this version is published with another content: give the chan
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledContract:
+class CompiledContract(NumberedVersion):
     """A contract version as its compiler leaves it."""
 
     contract: str
@@ -117,11 +117,6 @@ class CompiledContract:
     """As `Publication.own`."""
     document_id: str = ""
     """As `Publication.document_id`."""
-
-    @property
-    def id(self) -> str:
-        """The id that its document has."""
-        return self.document_id or self.contract
 
     @property
     def parent(self) -> str:

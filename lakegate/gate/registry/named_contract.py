@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from lakegate.base.errors import InputError
 from lakegate.base.text import did_you_mean
 from lakegate.contract.contract_model import is_usable, numbered
-from lakegate.contract.semantic_versions import precedence
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 
 if TYPE_CHECKING:
@@ -47,4 +46,4 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
     of_it = [each for each in snapshot.versions if each.contract == found[0] and version in {None, each.version}]
     if not of_it:
         raise InputError(f"{found[0]} has no version {version}: `lakegate contracts` lists those that are published")
-    return max(of_it, key=lambda each: (each.status != WITHDRAWN, precedence(each.version)))
+    return max(of_it, key=lambda each: (each.status != WITHDRAWN, each.precedence))

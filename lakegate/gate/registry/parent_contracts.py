@@ -104,10 +104,10 @@ def broken_children(
 
     `seen` is the parent, with or without this version.
     """
-    version, line = compiled.version, major(compiled.version)
+    version, line = compiled.version, compiled.major
     others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
     current = parent_in_force(others, line, at)
-    if not is_release(version) or (current is not None and precedence(current.version) > precedence(version)):
+    if not is_release(version) or (current is not None and current.precedence > precedence(version)):
         return
     parent = ParentDocument(
         compiled.document, pinned({each.name: each.text for each in compiled.needs}), is_published=True
@@ -130,7 +130,7 @@ def _broken(
     Errors that it has with its own parents are not new, and, once its owner has notice, those that it has with the parent before.
     """
     snapshot = dependencies.registry.contract(child)
-    for line in sorted({major(each.version) for each in snapshot.versions}):
+    for line in sorted({each.major for each in snapshot.versions}):
         publication = newest_release(snapshot, line)
         if publication is None or _parent_line(publication) != inherits:
             continue
@@ -178,8 +178,8 @@ def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 
     There are none for a release with a higher one in its dataset, and for a pre-release, as for published contracts.
     """
-    newest = newest_release(seen, major(compiled.version))
-    is_older = newest is not None and precedence(newest.version) > precedence(compiled.version)
+    newest = newest_release(seen, compiled.major)
+    is_older = newest is not None and newest.precedence > compiled.precedence
     if not compiled.needs or is_older or not is_release(compiled.version):
         return ()
     return tuple(_weaker_later(dependencies, compiled))

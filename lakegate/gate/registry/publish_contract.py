@@ -227,10 +227,10 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
 
     Nothing can be delivered to a dataset without a version, so that nobody finds it active before.
     """
-    number = major(compiled.version)
+    number = compiled.major
     for dataset in compiled.plans:
         if not versions_of(seen, dataset, number):
-            name = full_dataset_name(compiled.contract, dataset, number)
+            name = compiled.full_name(dataset)
             if compiled.draft:
                 yield from change(dependencies, name, "draft", drafted)
             else:
@@ -248,9 +248,9 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
         return
     ending, sunset_day = compiled.end
     for dataset in compiled.plans:
-        known = versions_of(seen, dataset, major(compiled.version))
-        if not known or precedence(known[-1].version) <= precedence(compiled.version):
-            name = full_dataset_name(compiled.contract, dataset, major(compiled.version))
+        known = versions_of(seen, dataset, compiled.major)
+        if not known or known[-1].precedence <= compiled.precedence:
+            name = compiled.full_name(dataset)
             if compiled.status == LineStatus.DEPRECATED:
                 decide = partial(announced, ending=ending, sunset_day=sunset_day)
                 yield from change(dependencies, name, "deprecate", decide)
@@ -262,25 +262,23 @@ def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
     """After a version was published that is no draft: drafts of its datasets are put in force."""
     now = moment(dependencies.clock.now())
     for dataset in () if compiled.draft else compiled.plans:
-        line = dependencies.lines.get(full_dataset_name(compiled.contract, dataset, major(compiled.version)))
+        line = dependencies.lines.get(compiled.full_name(dataset))
         if line.notice is None and line.status_at(now) is LineStatus.DRAFT:
             yield from put_in_force(dependencies, seen, line.name, compiled.version)
 
 
 def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> bool:
     """Whether all datasets of a draft are new, or drafts themselves."""
-    number, now = major(compiled.version), moment(dependencies.clock.now())
+    number, now = compiled.major, moment(dependencies.clock.now())
     begun = (each for each in compiled.plans if versions_of(seen, each, number))
-    lines = (dependencies.lines.get(full_dataset_name(compiled.contract, each, number)) for each in begun)
+    lines = (dependencies.lines.get(compiled.full_name(each)) for each in begun)
     return all(line.status_at(now) is LineStatus.DRAFT for line in lines)
 
 
 def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
     """The datasets of a version that are drafts now."""
     now = moment(dependencies.clock.now())
-    names = (
-        full_dataset_name(published.contract, dataset, major(published.version)) for dataset, _plan in published.plans
-    )
+    names = (published.full_name(dataset) for dataset, _plan in published.plans)
     return [line for line in map(dependencies.lines.get, names) if line.status_at(now) is LineStatus.DRAFT]
 
 
@@ -310,17 +308,15 @@ def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, 
 
 def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publication]:
     """The published versions of a dataset, by number."""
-    found = (each for each in seen.standing if major(each.version) == number and dataset in dict(each.plans))
-    return sorted(found, key=lambda each: precedence(each.version))
+    found = (each for each in seen.standing if each.major == number and dataset in dict(each.plans))
+    return sorted(found, key=lambda each: each.precedence)
 
 
 def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> Line | None:
     """The dataset of the highest lower major number that has subscribers and is not retired."""
     now = moment(dependencies.clock.now())
     contract, dataset, number = parts_of(name)
-    lower = {
-        major(each.version) for each in seen.versions if major(each.version) < number and dataset in dict(each.plans)
-    }
+    lower = {each.major for each in seen.versions if each.major < number and dataset in dict(each.plans)}
     lines = (dependencies.lines.get(full_dataset_name(contract, dataset, each)) for each in sorted(lower, reverse=True))
     return next((each for each in lines if each.consumers and each.status_at(now) is not LineStatus.RETIRED), None)
 
@@ -356,11 +352,9 @@ def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
     lower = (
         each
         for each in seen.standing
-        if is_release(each.version)
-        and major(each.version) == major(version)
-        and precedence(each.version) < precedence(version)
+        if is_release(each.version) and each.major == major(version) and each.precedence < precedence(version)
     )
-    return max(lower, key=lambda each: precedence(each.version), default=None)
+    return max(lower, key=lambda each: each.precedence, default=None)
 
 
 def compared_with_followed(
@@ -501,7 +495,7 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
 def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
     """Raise InputError where the registry has lost a lower version of the line: the new one could not be compared with it."""
     known = {each.version for each in seen.versions}
-    line, place = major(compiled.version), precedence(compiled.version)
+    line, place = compiled.major, compiled.precedence
     for each in dependencies.ledger.blocks(contract_chain(compiled.contract)):
         version = str(each.content["version"]) if isinstance(each, Record) and each.kind == "publication" else ""
         if version and version not in known and major(version) == line and precedence(version) < place:

@@ -9,6 +9,7 @@ from typing import Final
 from lakegate.base.errors import Problem
 from lakegate.base.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
 from lakegate.contract.contract_model import COMMON, full_dataset_name
+from lakegate.contract.semantic_versions import Precedence, major, precedence
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
 
 
@@ -38,8 +39,36 @@ WITHDRAWN: Final = "withdrawn"
 """The status of a version that was taken back: its dataset goes on with the version before, and its number is not used again."""
 
 
+class NumberedVersion:
+    """A version of a contract, by its number."""
+
+    __slots__ = ()
+    contract: str
+    version: str
+    document_id: str
+
+    @property
+    def id(self) -> str:
+        """The id that its document has."""
+        return self.document_id or self.contract
+
+    @property
+    def major(self) -> int:
+        """The major number, which its datasets have in their names."""
+        return major(self.version)
+
+    @property
+    def precedence(self) -> Precedence:
+        """What versions are sorted by."""
+        return precedence(self.version)
+
+    def full_name(self, dataset: str) -> str:
+        """The name of one of its datasets, with contract and major number."""
+        return full_dataset_name(self.contract, dataset, self.major)
+
+
 @dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NumberedVersion):
     """One contract version made valid: all its routes, in one transaction (at most 94)."""
 
     contract: str
@@ -68,11 +97,6 @@ class Publication:
     to the data of these, and of what is shared with it."""
     document_id: str = field(default="", metadata={OMITTED: True})
     """The id in its document, where it ends in the number of the version; empty where it is `contract`."""
-
-    @property
-    def id(self) -> str:
-        """The id that its document has."""
-        return self.document_id or self.contract
 
     def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
         """Whether a contract, whose publisher may use `own`, may refer to this one: it is the same, own, or shared with it."""

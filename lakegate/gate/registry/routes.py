@@ -14,8 +14,7 @@ from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
 from lakegate.base.text import shown
 from lakegate.base.timestamps import moment
-from lakegate.contract.contract_model import full_dataset_name
-from lakegate.contract.semantic_versions import major, precedence
+from lakegate.contract.semantic_versions import precedence
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import Steps
@@ -34,7 +33,7 @@ READERS: Final = 10
 
 def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
     """The status that each line of some versions has now."""
-    return _read(dependencies, {_line(each, dataset) for each in versions for dataset in each.datasets})
+    return _read(dependencies, {each.full_name(dataset) for each in versions for dataset in each.datasets})
 
 
 def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route]:
@@ -54,11 +53,7 @@ def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
     """The status by which deliveries to a dataset of a version are judged; of a withdrawn one that it is."""
     if version.status == WITHDRAWN:
         return WITHDRAWN
-    return strictest(version.status, statuses[_line(version, dataset)])
-
-
-def _line(version: Publication, dataset: str) -> str:
-    return full_dataset_name(version.contract, dataset, major(version.version))
+    return strictest(version.status, statuses[version.full_name(dataset)])
 
 
 # ---- Effects of a new route ----
@@ -104,8 +99,8 @@ def covering(key: str, routes: tuple[Route, ...]) -> Route | None:
 
 def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
     """The current version of a line: of those published, and not withdrawn, the one with the highest number."""
-    of_the_line = (each for each in snapshot.standing if (each.contract, major(each.version)) == (contract, line))
-    return max(of_the_line, key=lambda each: precedence(each.version), default=None)
+    of_the_line = (each for each in snapshot.standing if (each.contract, each.major) == (contract, line))
+    return max(of_the_line, key=lambda each: each.precedence, default=None)
 
 
 def routed(route: Route, publication: Publication) -> Route:
@@ -124,12 +119,12 @@ def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> 
     From when a version is inherited is decided once: raises InputError where it is published with another time.
     """
     publication = _as_scheduled(snapshot, publication)
-    line = (publication.contract, major(publication.version))
+    line = (publication.contract, publication.major)
     first = leading(snapshot, *line)
     routes = [each for each in snapshot.routes if (each.contract, each.major) == line]
     known = {each.version for each in snapshot.versions}
     current = [*([first.version] if first else []), *(each.version for each in routes if each.version not in known)]
-    if any(precedence(each) > precedence(publication.version) for each in current):
+    if any(precedence(each) > publication.precedence for each in current):
         return publication
     return replace(publication, routes=tuple(routed(each, publication) for each in routes))
 

@@ -14,7 +14,6 @@ from typing import Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import listed
-from lakegate.contract.contract_model import full_dataset_name
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
@@ -55,7 +54,7 @@ def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contr
         )
     if found.status == WITHDRAWN:
         return Withdrawal(found, current, is_done=True)
-    if precedence(current.version) > precedence(version):
+    if current.precedence > precedence(version):
         raise InputError(
             f"{current.version} follows {version}: withdraw {current.version} first, or publish a newer one"
         )
@@ -92,13 +91,13 @@ def _refuse_relied_on(dependencies: Dependencies, found: Publication, before: Pu
     if accepted:
         raise InputError(
             f"{found.version} allows what {before.version} does not ({listed(map(_in_words, more))}), and deliveries were"
-            f" accepted under it: {listed(accepted)}. Consumers may rely on that: publish {major(found.version) + 1}.0.0"
+            f" accepted under it: {listed(accepted)}. Consumers may rely on that: publish {found.major + 1}.0.0"
         )
 
 
 def _accepted(dependencies: Dependencies, found: Publication, dataset: str) -> list[str]:
     """The deliveries to a dataset that were accepted under a version, by no waiver."""
-    line = full_dataset_name(found.contract, dataset, major(found.version))
+    line = found.full_name(dataset)
     return [
         f"{line} {each.height}"
         for each in dependencies.ledger.blocks(line)

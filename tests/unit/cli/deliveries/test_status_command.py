@@ -11,19 +11,13 @@ import pytest
 from rich.console import Console
 
 from lakegate.cli import terminal
-from lakegate.contract.file_formats import Format
-from lakegate.features.announcements.announced_delivery import SummaryRefused, announce
-from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, FailureCause, replay_id
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import attempt_prefix, row_key
 from lakegate.gate.ports import Address
 from tests.unit.cli.conftest import Lakegate
 from tests.unit.cli.deployed_stack import LAKE, LANDING
 
-REFUSED = WantedDelivery("shop", summary=DataSummary(4, (), Format.PARQUET))
-"""An announcement of another format than the contract has."""
 BAD = {"failing": 1, "body": b"id,amount\n,1\nb,2\nc,3\nd,4\n", "name": "bad.csv"}
 
 
@@ -58,18 +52,6 @@ def test_the_folder_of_an_announced_delivery_is_cut_in_the_table(lakegate: Lakeg
 
     assert " orders/0123456789ab…/day.csv " in lakegate.ok("status")
     assert lakegate.json("status", workload)["key"] == key
-
-
-def test_the_reasons_of_an_announcement_are_those_of_its_refusal(lakegate: Lakegate) -> None:
-    """It is described as `status` describes it: nothing has landed, so nothing was measured."""
-    lakegate.routed()
-    lakegate.delivered()
-    with pytest.raises(SummaryRefused):
-        run(announce(lakegate.dependencies, REFUSED, "b" * 64), lakegate.dependencies.clock)
-    shown = lakegate.json("status", "b" * 64)
-
-    assert shown["reasons"]
-    assert lakegate.json("reasons", "b" * 64) == {**shown, "checks": [], "timings": {}}
 
 
 def test_machines_get_every_delivery_whole(lakegate: Lakegate) -> None:

@@ -263,3 +263,12 @@ def test_a_publication_prints_the_same_both_ways(
         assert (code, str(here.exception)) == (here.exit_code, str(there.exception))
         if option and here.stdout:
             check_form(words, json.loads(here.stdout))
+
+
+def test_the_reasons_of_an_announcement_are_those_of_its_refusal(lakegate: Lakegate) -> None:
+    """It is described as `status` describes it: nothing has landed, so nothing was measured."""
+    announced(lakegate)
+    shown = lakegate.json("status", "b" * 64)
+
+    assert shown["reasons"]
+    assert lakegate.json("reasons", "b" * 64) == {**shown, "checks": [], "timings": {}}
