@@ -33,7 +33,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.plan.slice_order import SliceOrder
-from lakegate.verdict.check_status import Status
+from lakegate.verdict.check_status import BROKEN
 from lakegate.verdict.measured_values import QueryResult, concealed, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
@@ -242,8 +242,7 @@ class Attempt:
 def _bad(plan: Plan, result: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
     """The checks of which failing records are shown."""
     outcomes = judge(plan, result).outcomes if plan.policy.samples else ()
-    measured = {each.check for each in result.measurements}
-    bad = {each.id for each in outcomes if each.id in measured and each.status in {Status.FAIL, Status.WARN}}
+    bad = {each.id for each in outcomes if each.status in BROKEN} & result.measured.keys()
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 
 

@@ -246,3 +246,13 @@ class Result(VersionedDocument):
     """The reason why the judge function cannot hold it: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
     empty, and no verdict follows. A result of Spark never has it."""
     version: Literal["lakegate/result/1"] = VERSION
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """The fields that the file lacks, as far as its columns are known."""
+        return self.columns.lacking if self.columns else frozenset()
+
+    @property
+    def measured(self) -> dict[str, Measurement]:
+        """The measurements by check."""
+        return {measurement.check: measurement for measurement in self.measurements}

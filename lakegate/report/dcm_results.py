@@ -29,20 +29,17 @@ class MeasuringTechnology(NamedTuple):
 
 def technologies(plan: Plan, judgement: Judgement, result: Result) -> dict[str, MeasuringTechnology]:
     """By check, what measured it; without the checks that were not measured."""
-    return dict(_technologies(plan, judgement, result))
-
-
-def _technologies(plan: Plan, judgement: Judgement, result: Result) -> Iterator[tuple[str, MeasuringTechnology]]:
     measured = {outcome.id for outcome in judgement.outcomes if outcome.numbers is not None}
-    measurements = {measurement.check: measurement for measurement in result.measurements}
-    external = {each.check: each.technology for each in plan.external}
+    measurements, external = result.measured, {each.check: each.technology for each in plan.external}
+    known: dict[str, MeasuringTechnology] = {}
     for check in plan.checks:
         if check.id in measured and check.id in external:
             name = external[check.id]
-            yield check.id, MeasuringTechnology(name, result.engines.get(f"{ENGINE}{name}"))
+            known[check.id] = MeasuringTechnology(name, result.engines.get(f"{ENGINE}{name}"))
         elif check.id in measured:
             engine = _engine(check, measurements.get(check.id), is_job="spark" in result.engines)
-            yield check.id, MeasuringTechnology(NAMES[engine], result.engines.get(engine))
+            known[check.id] = MeasuringTechnology(NAMES[engine], result.engines.get(engine))
+    return known
 
 
 def _engine(check: Check, measurement: Measurement | None, *, is_job: bool) -> str:
@@ -61,11 +58,12 @@ def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
     outcomes = {each.id: each for each in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
-    measurements = {measurement.check: measurement.accept for measurement in found.result.measurements}
+    measured = found.result.measured
     for check in found.plan.checks:
         outcome = outcomes[check.id]
         technology = measured_by.get(check.id)
-        metric, unit = metric_of(found.plan, check, outcome, measurements.get(check.id))
+        measurement = measured.get(check.id)
+        metric, unit = metric_of(found.plan, check, outcome, measurement.accept if measurement else None)
         yield {
             "id": check.id.removesuffix(f"/{'+'.join(check.fields)}"),
             "column": ", ".join(check.fields) or None,

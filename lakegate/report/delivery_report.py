@@ -15,6 +15,7 @@ from lakegate.plan.check import Check, Unit
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Sample
 from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.file_checks import READABLE
 from lakegate.verdict.reasons import in_words
 from lakegate.verdict.verdict import WHOLE, Judgement, Verdict, counts_of, worst
 
@@ -60,7 +61,6 @@ def _percent(share: Fraction) -> float:
 # ---- A delivery with its verdict and files ----
 
 
-UNREADABLE = "file/readable"
 NULL = "null"
 """The text of an absent value in a sample."""
 RECORDS = {"header": "the header line once more", "blank": "a line without values", "total": "a row of totals"}
@@ -84,7 +84,7 @@ class Report:
     def message(self, outcome: CheckOutcome) -> str:
         """The message of a check; of several files the one that cannot be read is named."""
         unreadable = self.result.unreadable
-        if outcome.id != UNREADABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
+        if outcome.id != READABLE or unreadable is None or unreadable.part is None or len(self.files) == 1:
             return outcome.message
         return f"{self.files[unreadable.part]}: {outcome.message}"
 

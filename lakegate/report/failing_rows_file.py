@@ -15,7 +15,7 @@ from lakegate.base.json_codec import OMITTED, Bounds, Count, Permitted, encode
 from lakegate.base.text import counted, printable
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import Report, is_masked, is_raw
-from lakegate.verdict.check_status import CheckOutcome, Status
+from lakegate.verdict.check_status import BROKEN, CheckOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,7 @@ NUMBER = re.compile(r"-[0-9]+([.,][0-9]+)?")
 
 def write(option: str, path: Path, reports: Sequence[Report]) -> str:
     """Write the failing rows; what was written, in words. InputError where the file cannot be written."""
-    broken = {Status.FAIL, Status.WARN}
-    bad = [(report, outcome) for report in reports for outcome in report.judgement.outcomes if outcome.status in broken]
+    bad = [(report, outcome) for report in reports for outcome in report.judgement.outcomes if outcome.status in BROKEN]
     rows = [_row(report, outcome, sample) for report, outcome in bad for sample in outcome.samples]
     try:
         with path.open("w", encoding="utf-8", newline="") as file:

@@ -37,7 +37,7 @@ def _suite(root: ET.Element, delivery: CheckedDelivery) -> dict[str, int]:
         ET.SubElement(case, "error", message=escaped(str(delivery.error)))
         counts |= {"tests": 1, "errors": 1}
     else:
-        outcomes = (*delivery.report.judgement.reasons, *_others(delivery.report))
+        outcomes = (*delivery.report.judgement.reasons, *delivery.report.judgement.others)
         for outcome in outcomes:
             _test_case(suite, delivery.report, outcome)
         statuses = [outcome.status for outcome in outcomes]
@@ -47,11 +47,6 @@ def _suite(root: ET.Element, delivery: CheckedDelivery) -> dict[str, int]:
     for name, count in counts.items():
         suite.set(name, str(count))
     return counts
-
-
-def _others(report: Report) -> Iterator[CheckOutcome]:
-    reasons = {reason.id for reason in report.judgement.reasons}
-    return (outcome for outcome in report.judgement.outcomes if outcome.id not in reasons)
 
 
 def _test_case(suite: ET.Element, report: Report, outcome: CheckOutcome) -> None:

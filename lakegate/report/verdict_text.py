@@ -154,7 +154,13 @@ def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str,
         were = counted(len(unmeasured), "rule was", "rules were")
         print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
     entries = [_entry(report, reason, rows) for reason in report.judgement.reasons]
-    entries += _others(report, rows) if show_all else [*_not_measured(report), *_notes(report)]
+    if show_all:
+        others = report.judgement.others
+        entries += [_entry(report, other, rows) for status in Status for other in others if other.status is status]
+    else:
+        entries += _not_measured(report)
+        notes = (outcome for outcome in report.judgement.outcomes if outcome.id in NOTES)
+        entries += [Entry("note", COLOURS[Status.SKIP], "the file", "", note.message, "") for note in notes]
     print_entries(console, entries)
     colour, words = WORDS[report.judgement.verdict]
     counts, plan = counts_of(report.plan, report.judgement), report.plan
@@ -195,13 +201,6 @@ def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN) -> Entry:
     return Entry(outcome.status.value, COLOURS[outcome.status], rule, fields, finding, _rows(report, outcome, rows))
 
 
-def _others(report: Report, rows: int) -> list[Entry]:
-    """Every check that is no reason: explained by one, passed, or not measured."""
-    reasons = {reason.id for reason in report.judgement.reasons}
-    others = [outcome for outcome in report.judgement.outcomes if outcome.id not in reasons]
-    return [_entry(report, other, rows) for status in Status for other in others if other.status is status]
-
-
 def _not_measured(report: Report) -> list[Entry]:
     """Skipped checks, one entry for each reason; not what a cause explains."""
     judgement = report.judgement
@@ -214,12 +213,6 @@ def _not_measured(report: Report) -> list[Entry]:
         reason: [each for each in skipped if each.message == reason] for reason in {x.message: 0 for x in skipped}
     }
     return [_entry(report, same[0]) if len(same) == 1 else _together(same) for same in by_reason.values()]
-
-
-def _notes(report: Report) -> list[Entry]:
-    """Notes that are no faults."""
-    found = [outcome for outcome in report.judgement.outcomes if outcome.id in NOTES]
-    return [Entry("note", COLOURS[Status.SKIP], "the file", "", each.message, "") for each in found]
 
 
 def _together(same: list[CheckOutcome]) -> Entry:

@@ -260,14 +260,12 @@ def within(  # noqa: PLR0913 - two bounds, each inclusive or exclusive
     if low is None and high is None:
         refuse(rule, "no-argument", f"the rule {rule.kind} needs a bound")
     ends = [None if end is None else _bound(rule, field, end) for end in (low, high)]
-    if field.type is LogicalType.INTEGER and not _reaches(*ends):
+    low, high = ends
+    # Engines simplify a comparison that is never true for integers of 64 bits, and lose its nulls.
+    is_beyond = (low is not None and Decimal(low) >= _END) or (high is not None and Decimal(high) < -_END)
+    if field.type is LogicalType.INTEGER and is_beyond:
         refuse(rule, "bound-out-of-reach", f"no whole number of 64 bits lies within the bounds of {field.name}")
-    return Within(field.name, ends[0], ends[1], low_open, high_open)
-
-
-def _reaches(low: str | None, high: str | None) -> bool:
-    """Whether the bounds include a 64-bit integer: engines simplify a comparison that is never true and lose its nulls."""
-    return (low is None or Decimal(low) < _END) and (high is None or Decimal(high) >= -_END)
+    return Within(field.name, low, high, low_open, high_open)
 
 
 def in_range(rule: Rule, field: Field, predicate: Within) -> Check:

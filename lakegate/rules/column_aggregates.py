@@ -50,11 +50,7 @@ def exact_row_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
 
 def aggregate(metric: Metric, words: str) -> Callable[[Rule, Fields, Arguments], Check]:
     """An aggregate of all numbers is within bounds."""
-
-    def compile_one(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
-        return numeric(rule, fields[0], metric, interval(rule, arguments), words)
-
-    return compile_one
+    return lambda rule, fields, arguments: numeric(rule, fields[0], metric, interval(rule, arguments), words)
 
 
 def numeric(rule: Rule, field: Field, metric: Metric, good: Interval, words: str) -> Check:

@@ -19,22 +19,13 @@ from lakegate.rules.check_builder import argument, check, items, listed, number,
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""
-_ONE = Decimal(1)
 
 
 def size(rule: Rule, fields: tuple[Field, ...]) -> Check:
     """The number of rows is the parameter, within the tolerance; columns are ignored."""
     del fields
     wanted = number(rule, argument(rule, "parameter"))
-    base = check(
-        rule,
-        (),
-        Metric.ROW_COUNT,
-        accept=_around(rule, wanted)(None),
-        wanted=limited(f"{wanted:f}", "row"),
-        unit=Unit.VALUE,
-    )
-    return _tolerant(rule, base, _around(rule, wanted))
+    return _tolerant(rule, (), Metric.ROW_COUNT, _around(rule, wanted), limited(f"{wanted:f}", "row"))
 
 
 def complete(rule: Rule, field: Field) -> Check:
@@ -46,22 +37,18 @@ def complete(rule: Rule, field: Field) -> Check:
     def tier(tolerance: Decimal | None) -> Tier:
         return Tier(Interval(low=_EXACT.subtract(share, tolerance or Decimal(0))), Present(field.name))
 
-    words = "present" if share == 1 else f"at least {_percent(share)} present"
-    return _tolerant(
-        rule, check(rule, (field,), Metric.FAILING_ROWS, accept=tier(None), wanted=words, unit=Unit.SHARE), tier
-    )
+    percent = f"{_EXACT.multiply(share, Decimal(100)).normalize():f} %"
+    words = "present" if share == 1 else f"at least {percent} present"
+    return _tolerant(rule, (field,), Metric.FAILING_ROWS, tier, words, Unit.SHARE)
 
 
 def distinct(rule: Rule, field: Field) -> Check:
     """The share of distinct values among the non-null values."""
 
     def tier(tolerance: Decimal | None) -> Tier:
-        return Tier(Interval(low=_EXACT.subtract(_ONE, tolerance or Decimal(0))))
+        return Tier(Interval(low=_EXACT.subtract(Decimal(1), tolerance or Decimal(0))))
 
-    base = check(
-        rule, (field,), Metric.DISTINCT_SHARE, accept=tier(None), wanted="all values distinct", unit=Unit.SHARE
-    )
-    return _tolerant(rule, base, tier)
+    return _tolerant(rule, (field,), Metric.DISTINCT_SHARE, tier, "all values distinct", Unit.SHARE)
 
 
 def minimum(rule: Rule, field: Field) -> Check:
@@ -80,7 +67,7 @@ def _bounded(rule: Rule, field: Field, words: str, relaxed: Callable[[Decimal, D
     def tier(tolerance: Decimal | None) -> Tier:
         return Tier(NONE, relaxed(parameter, _slack(rule, parameter, tolerance)))
 
-    return _tolerant(rule, rows(rule, field, relaxed(parameter, Decimal(0)), f"{words} {parameter:f}"), tier)
+    return _tolerant(rule, (field,), Metric.FAILING_ROWS, tier, f"{words} {parameter:f}", Unit.ROWS)
 
 
 def mean(rule: Rule, field: Field) -> Check:
@@ -95,9 +82,7 @@ def deviation(rule: Rule, field: Field) -> Check:
 
 def _aggregate(rule: Rule, field: Field, metric: Metric, words: str) -> Check:
     wanted = number(rule, argument(rule, "parameter"))
-    tier = _around(rule, wanted)
-    base = check(rule, (field,), metric, accept=tier(None), wanted=f"{words} {wanted:f}", unit=Unit.VALUE)
-    return _tolerant(rule, base, tier)
+    return _tolerant(rule, (field,), metric, _around(rule, wanted), f"{words} {wanted:f}")
 
 
 def allowed_values(rule: Rule, field: Field) -> Check:
@@ -124,8 +109,16 @@ def _slack(rule: Rule, parameter: Decimal, tolerance: Decimal | None) -> Decimal
     return _EXACT.multiply(abs(parameter), tolerance or Decimal(0))
 
 
-def _tolerant(rule: Rule, base: Check, tier: Callable[[Decimal | None], Tier]) -> Check:
+def _tolerant(  # noqa: PLR0913, PLR0917 - a check has these parts
+    rule: Rule,
+    fields: tuple[Field, ...],
+    metric: Metric,
+    tier: Callable[[Decimal | None], Tier],
+    wanted: str,
+    unit: Unit = Unit.VALUE,
+) -> Check:
     """The check with the thresholds that its tolerances set."""
+    base = check(rule, fields, metric, accept=tier(None), wanted=wanted, unit=unit)
     warn, fail = rule.tolerance.warn, rule.tolerance.fail
     given = [each for each in (warn, fail) if each is not None]
     if any(each < 0 for each in given) or given != sorted(given):
@@ -140,7 +133,3 @@ def _tolerant(rule: Rule, base: Check, tier: Callable[[Decimal | None], Tier]) -
         worst=Severity.WARN if fail is None else base.worst,
         wanted=f"{base.wanted} (tolerance: {words})",
     )
-
-
-def _percent(share: Decimal) -> str:
-    return f"{_EXACT.multiply(share, Decimal(100)).normalize():f} %"

@@ -113,22 +113,14 @@ def with_parts(rule: Rule, field: Field) -> Check:
     return rows(rule, field, Typed(field.name), f"values of the type {brief(field.declared or 'declared')}")
 
 
-def min_size(*shapes: Shape) -> Callable[[Rule, Field], Check]:
-    """Every list, map or object has at least `value` parts."""
+def bounded_size(*shapes: Shape, is_low: bool) -> Callable[[Rule, Field], Check]:
+    """Every list, map or object has at least (or at most) `value` parts."""
 
     def compile_one(rule: Rule, field: Field) -> Check:
-        low = whole(rule, argument(rule, "value"))
-        return _of_whole(rule, field, shapes, Size(field.name, low=low), f"at least {_parts(low, field)}")
-
-    return compile_one
-
-
-def max_size(*shapes: Shape) -> Callable[[Rule, Field], Check]:
-    """No list, map or object has more than `value` parts."""
-
-    def compile_one(rule: Rule, field: Field) -> Check:
-        high = whole(rule, argument(rule, "value"))
-        return _of_whole(rule, field, shapes, Size(field.name, high=high), f"at most {_parts(high, field)}")
+        count = whole(rule, argument(rule, "value"))
+        noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
+        size, words = (Size(field.name, low=count), "least") if is_low else (Size(field.name, high=count), "most")
+        return _of_whole(rule, field, shapes, size, f"at {words} {limited(count, noun)}")
 
     return compile_one
 
@@ -159,11 +151,6 @@ def _of_whole(rule: Rule, field: Field, shapes: tuple[Shape, ...], predicate: Pr
     return rows(rule, field, predicate, words)
 
 
-def _parts(count: int, field: Field) -> str:
-    noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
-    return limited(count, noun)
-
-
 def required(rule: Rule, field: Field) -> Check:
     """Every row has a value."""
     return rows(rule, field, Present(field.name), "present")
@@ -178,17 +165,13 @@ def primary_key(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
     """Every part of the key is present, and no two rows share the whole key."""
     if not fields:
         refuse(rule, "no-column", "the rule primaryKey must name a column")
-    return (*(_present_part(rule, field) for field in fields), unique_rows(rule, fields))
-
-
-def _present_part(rule: Rule, field: Field) -> Check:
-    return replace(required(rule, field), id=f"{rule.id}:required/{field.name}")
+    parts = (replace(required(rule, field), id=f"{rule.id}:required/{field.name}") for field in fields)
+    return (*parts, unique_rows(rule, fields))
 
 
 def enum(rule: Rule, field: Field) -> Check:
     """Every value is one of a closed list."""
-    values = items(rule, argument(rule, "values"))
-    predicate = one_of(rule, field, values)
+    predicate = one_of(rule, field, items(rule, argument(rule, "values")))
     return rows(rule, field, predicate, listed(predicate.values))
 
 
@@ -205,20 +188,17 @@ def pattern(rule: Rule, field: Field) -> Check:
     return rows(rule, field, Matches(field.name, regex(rule, written)), f"matching {brief(written)}")
 
 
-def min_length(rule: Rule, field: Field) -> Check:
-    """Every text has at least `value` characters (code points)."""
-    low = whole(rule, argument(rule, "value"))
-    if field.type not in TEXTS:
-        return _of_texts(rule, field)
-    return rows(rule, field, Length(field.name, low=low), limited(f"at least {low}", "character"))
+def bounded_length(*, is_low: bool) -> Callable[[Rule, Field], Check]:
+    """Every text has at least (or at most) `value` characters (code points)."""
 
+    def compile_one(rule: Rule, field: Field) -> Check:
+        count = whole(rule, argument(rule, "value"))
+        if field.type not in TEXTS:
+            return _of_texts(rule, field)
+        length, words = (Length(field.name, low=count), "least") if is_low else (Length(field.name, high=count), "most")
+        return rows(rule, field, length, limited(f"at {words} {count}", "character"))
 
-def max_length(rule: Rule, field: Field) -> Check:
-    """No text has more than `value` characters (code points)."""
-    high = whole(rule, argument(rule, "value"))
-    if field.type not in TEXTS:
-        return _of_texts(rule, field)
-    return rows(rule, field, Length(field.name, high=high), limited(f"at most {high}", "character"))
+    return compile_one
 
 
 def minimum(rule: Rule, field: Field) -> Check:

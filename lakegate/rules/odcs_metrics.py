@@ -88,12 +88,10 @@ def _invalid(rule: Rule, field: Field) -> Check:
 
 def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
     """A rule with one check for each of its fields; without fields, for each column of its dataset."""
-
-    def compile_all(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
-        del contract
-        return tuple(compile_one(rule, field) for field in fields or dataset.fields)
-
-    return InContract(compile_all, by_field=True)
+    return InContract(
+        lambda _, dataset, rule, fields: tuple(compile_one(rule, field) for field in fields or dataset.fields),
+        by_field=True,
+    )
 
 
 def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:

@@ -9,7 +9,7 @@ from lakegate.base.text import closest, matches_pieces
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.field_paths import column_name
-from lakegate.plan.check import Check, HeaderRequirement, Tier
+from lakegate.plan.check import Check, HeaderRequirement
 from lakegate.plan.check_numbers import demands, number_of, tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
@@ -86,6 +86,8 @@ class CheckOutcome:
     """What the data has, where the check observes it."""
 
 
+BROKEN = frozenset({Status.FAIL, Status.WARN})
+"""The statuses of a rule outside of its thresholds."""
 OF_TYPES = ("type", "nested")
 """Kinds of rules that constrain the type of a field, if it is present."""
 _WORST = {Severity.FAIL: Status.FAIL, Severity.WARN: Status.WARN}
@@ -127,7 +129,7 @@ def check_outcome(plan: Plan, check: Check, result: Result, measurement: Measure
 
 
 def _status_of(plan: Plan, check: Check, result: Result, measurement: Measurement | None) -> tuple[Status, str]:
-    absent = sorted(check.reads & result.columns.lacking) if result.columns else []
+    absent = sorted(check.reads & result.lacking)
     if check.skip is not None:
         return Status.SKIP, check.skip
     if result.unreadable is not None:
@@ -137,14 +139,10 @@ def _status_of(plan: Plan, check: Check, result: Result, measurement: Measuremen
     if measurement is not None and measurement.skip is not None:
         return Status.SKIP, measurement.skip
     if measurement is None or measurement.accept is None:
-        return Status.ERROR, (measurement.error if measurement else None) or _no_result(check)
+        who = "the validator" if check.metric.is_external else "the job"
+        return Status.ERROR, (measurement.error if measurement else None) or f"{who} gave no answer to this check"
     status, message = _tiers_status(plan, check, measurement.accept, measurement.tolerate)
     return status, message + _foreign(check, result)
-
-
-def _no_result(check: Check) -> str:
-    who = "the validator" if check.metric.is_external else "the job"
-    return f"{who} gave no answer to this check"
 
 
 def _foreign(check: Check, result: Result) -> str:
@@ -174,15 +172,11 @@ def _tiers_status(plan: Plan, check: Check, accept: Measured, tolerate: Measured
         if tolerate is None:
             return Status.ERROR, "the job gave no answer to the tolerance of this check"
         tiers.append((check.tolerate, tolerate, Status.WARN))
-    if any(_disagrees(check, tier, found) for tier, found, _ in tiers):
+    held = [(found, tier_holds(check, tier, found), status) for tier, found, status in tiers]
+    if any(found.engine_passed not in {None, holds} for found, holds, _ in held):
         return Status.ERROR, "Deequ's own status of this check differs from ours: the measurement cannot be trusted"
-    holding = (status for tier, found, status in tiers if tier_holds(check, tier, found))
-    status = next(holding, _WORST[check.worst])
+    status = next((status for _, holds, status in held if holds), _WORST[check.worst])
     return status, _message(plan, check, accept)
-
-
-def _disagrees(check: Check, tier: Tier, found: Measured) -> bool:
-    return found.engine_passed is not None and found.engine_passed is not tier_holds(check, tier, found)
 
 
 def _message(plan: Plan, check: Check, accept: Measured) -> str:

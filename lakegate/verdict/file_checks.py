@@ -17,7 +17,9 @@ from lakegate.plan.slice_order import Merged, MergedSnapshot
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.value_mistakes import BLANK, TOTAL, WRAPPED
 
-NOTES = frozenset({"file/byte-order-mark"})
+READABLE = "file/readable"
+MARK = "file/byte-order-mark"
+NOTES = frozenset({MARK})
 """Outcomes that pass and are shown all the same."""
 RECORDS = "file/records"
 """The outcome of malformed records; each is a row that can be rejected alone."""
@@ -70,32 +72,28 @@ MALFORMED = {
 def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
     """The outcomes of the file itself; empty if it is as declared."""
     if result.unreadable is not None:
-        yield _of_file("readable", Status.FAIL, "a readable file", result.unreadable.message)
+        yield file_outcome(READABLE, Status.FAIL, "a readable file", result.unreadable.message)
         return
     if result.rows == 0:
         status = Status.PASS if plan.policy.allow_empty else Status.FAIL
-        yield _of_file("rows", status, "at least one row", "the delivery holds no rows")
+        yield file_outcome("file/rows", status, "at least one row", "the delivery holds no rows")
     if result.is_marked:
         message = "the file begins with a byte order mark (BOM), which was skipped: other readers may not skip it"
-        yield _of_file("byte-order-mark", Status.PASS, "UTF-8", message)
+        yield file_outcome(MARK, Status.PASS, "UTF-8", message)
     if result.malformed:
         yield _records_outcome(plan, result)
     if result.columns is not None:
         yield from column_outcomes(plan, result.columns)
     late = sum(each.late for each in result.slices)
     if late:
-        yield _late_outcome(late, plan, result)
+        rows = counted(late, "row is late", "rows are late")
+        message = f"{rows}: of events before the watermark of the line, {result.watermark}"
+        status = _TREATMENTS[plan.policy.late_events]
+        yield file_outcome("file/late-events", status, "events from the watermark on", message, late)
     if result.merge is not None:
         yield from _merge_outcomes(result.merge, plan)
         if result.merge.snapshot is not None:
             yield from _snapshot_outcomes(result.merge.snapshot, plan)
-
-
-def _late_outcome(late: int, plan: Plan, result: Result) -> CheckOutcome:
-    rows = counted(late, "row is late", "rows are late")
-    message = f"{rows}: of events before the watermark of the line, {result.watermark}"
-    outcome = _of_file("late-events", _TREATMENTS[plan.policy.late_events], "events from the watermark on", message)
-    return replace(outcome, failing_rows=late)
 
 
 def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
@@ -104,15 +102,13 @@ def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
     if merge.changed:
         rows = counted(merge.changed, "row has", "rows have")
         message = f"{rows} a key ({key}) that is known with other values: they are not published"
-        outcome = _of_file(
-            "changed", _TREATMENTS[plan.policy.changed_rows], "the values that are known of a key", message
-        )
-        yield replace(outcome, id="merge/changed", failing_rows=merge.changed)
+        status = _TREATMENTS[plan.policy.changed_rows]
+        yield file_outcome("merge/changed", status, "the values that are known of a key", message, merge.changed)
     if merge.vanished and plan.policy.vanished_rows is not Treatment.ACCEPT:
         keys = f"{counted(merge.vanished, 'key')} of the line"
         message = f"the delivery has no row of {keys} ({key}): what was published stays"
-        outcome = _of_file("vanished", _TREATMENTS[plan.policy.vanished_rows], "a row of each known key", message)
-        yield replace(outcome, id="merge/vanished")
+        status = _TREATMENTS[plan.policy.vanished_rows]
+        yield file_outcome("merge/vanished", status, "a row of each known key", message)
 
 
 def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutcome]:
@@ -124,18 +120,16 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
             if policy.event_time
             else f"its name has no time as `snapshotTime: {policy.snapshot_time}` says"
         )
-        outcome = _of_file("time", Status.FAIL, "one time", f"the time of the snapshot is not known: {why}")
-        yield replace(outcome, id="merge/time")
+        message = f"the time of the snapshot is not known: {why}"
+        yield file_outcome("merge/time", Status.FAIL, "one time", message)
     elif found.time < found.newest:
         status = Status.FAIL if policy.late_events is Treatment.REJECT else Status.WARN
         message = f"the snapshot is of {found.time}, and one of {found.newest} came before: it changes nothing"
-        outcome = _of_file("late-snapshot", status, "a snapshot that is not older than those before", message)
-        yield replace(outcome, id="merge/late-snapshot")
+        yield file_outcome("merge/late-snapshot", status, "a snapshot that is not older than those before", message)
     if found.without_key:
         rows = counted(found.without_key, "row has", "rows have")
         message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
-        outcome = _of_file("keys", Status.FAIL, "one row of each key", message)
-        yield replace(outcome, id="merge/keys", failing_rows=found.without_key)
+        yield file_outcome("merge/keys", Status.FAIL, "one row of each key", message, found.without_key)
 
 
 def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
@@ -144,12 +138,12 @@ def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)
-    name, wanted = RECORDS.removeprefix("file/"), "records of the promised shape"
     samples = [
         sample for each in result.malformed for sample in each.samples or (Sample(each.first_row, (), each.part),)
     ]
     ordered = tuple(sorted(samples, key=lambda sample: (sample.part, sample.row)))
-    return replace(_of_file(name, Status.FAIL, wanted, message), failing_rows=rows, samples=ordered)
+    outcome = file_outcome(RECORDS, Status.FAIL, "records of the promised shape", message, rows)
+    return replace(outcome, samples=ordered)
 
 
 def _fault(plan: Plan, found: MalformedRecords) -> str:
@@ -189,6 +183,7 @@ def _too_many(found: MalformedRecords, result: Result) -> str:
     return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 
+ADDITIONAL = "file/additional-columns"
 MISSING = "file/missing-columns"
 """The outcome of absent fields that the contract forbids, and of those that no check would report."""
 
@@ -198,16 +193,16 @@ def column_outcomes(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
     yield from _missing_outcome(plan, columns)
     if columns.reordered:
         message = "the columns stand in another order than declared; consumers may read by position"
-        yield _of_file("column-order", Status.WARN, "columns in the declared order", message)
+        yield file_outcome("file/column-order", Status.WARN, "columns in the declared order", message)
     if columns.extra:
         extra = ", ".join(each or "one without a name" for each in columns.extra)
         ends = "; the last one has none: does each line end with a delimiter?" if columns.found[-1:] == ("",) else ""
         message = f"the file has columns the contract does not name: {extra}{ends}"
-        yield _of_file("additional-columns", _FIELDS[plan.policy.additional_fields], "declared columns", message)
+        yield file_outcome(ADDITIONAL, _FIELDS[plan.policy.additional_fields], "declared columns", message)
         if alike := _alike(plan, columns):
             pairs = named(" and ".join(names) for names in alike)
             message = f"names differ in capitals only: {pairs}; Spark, Athena and others take them for one: rename one"
-            yield _of_file("column-case", Status.FAIL, "names that differ in more than capitals", message)
+            yield file_outcome("file/column-case", Status.FAIL, "names that differ in more than capitals", message)
 
 
 def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
@@ -222,7 +217,7 @@ def _missing_outcome(plan: Plan, columns: Columns) -> Iterator[CheckOutcome]:
         names = [name for name in names if name not in read]
     if names and treatment is not FieldTreatment.ALLOW:
         message = f"the file does not have {'a field' if len(names) == 1 else 'fields'} of the contract: {named(names)}"
-        yield _of_file(MISSING.removeprefix("file/"), _FIELDS[treatment], "every declared field", message)
+        yield file_outcome(MISSING, _FIELDS[treatment], "every declared field", message)
 
 
 def _alike(plan: Plan, columns: Columns) -> list[list[str]]:
@@ -240,5 +235,6 @@ def _alike(plan: Plan, columns: Columns) -> list[list[str]]:
     return [names for names in pairs if not (plan.storage.format.is_json and extra.issuperset(names))]
 
 
-def _of_file(name: str, status: Status, wanted: str, message: str) -> CheckOutcome:
-    return CheckOutcome(f"file/{name}", "file", "file", (), status, wanted, "", None, message)
+def file_outcome(id_: str, status: Status, wanted: str, message: str, rows: int | None = None) -> CheckOutcome:
+    """An outcome of the file itself; `rows`: how many fail."""
+    return CheckOutcome(id_, "file", "file", (), status, wanted, "", rows, message)

@@ -11,8 +11,8 @@ from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pa
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measurement, Result, Sample
-from lakegate.verdict.check_status import OF_TYPES, CheckOutcome, Status
-from lakegate.verdict.file_checks import MISSING
+from lakegate.verdict.check_status import BROKEN, OF_TYPES, CheckOutcome, Status
+from lakegate.verdict.file_checks import ADDITIONAL, MISSING, READABLE, file_outcome
 from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
     pairs = renamed(columns.extra, absent, plan.physical_names)
     readers = _readers(plan, columns, bad)
     if pairs:
-        extra = ("file/additional-columns",) if set(columns.extra) <= set(pairs.values()) else ()
+        extra = (ADDITIONAL,) if set(columns.extra) <= set(pairs.values()) else ()
         subject = "the keys have" if plan.storage.format.is_json else "the header has"
         words = f"{subject} {differ_in(pairs, plan.physical_names)}: {shown_pairs(pairs)}"
         whole = (MISSING,) if absent and set(absent) <= set(pairs) else ()
@@ -52,7 +52,7 @@ def column_causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> I
     index = [each for each in columns.extra if INDEX.fullmatch(column_name(each))]
     if index and columns.found[:1] == (index[0],):
         words = "the first column only numbers the rows: write the file without it (pandas: index=False; R: row.names = FALSE)"
-        yield "index-column", words, (), ("file/additional-columns",) if len(columns.extra) == 1 else ()
+        yield "index-column", words, (), (ADDITIONAL,) if len(columns.extra) == 1 else ()
     yield from _foreign(plan, columns)
 
 
@@ -90,7 +90,6 @@ def _foreign(plan: Plan, columns: Columns) -> Iterator[Found]:
 # A cause is derived from the plan and the result alone. It never changes a status or the verdict.
 
 
-READABLE = "file/readable"
 IN_MESSAGE = ("column-names", "missing-columns")
 """Causes that the message of a single outcome already contains."""
 
@@ -112,7 +111,7 @@ class Cause:
     def as_outcome(self) -> CheckOutcome:
         """The cause as a reason."""
         if self.code == "unreadable":
-            return CheckOutcome(READABLE, "file", "file", (), self.status, "a readable file", "", None, self.message)
+            return file_outcome(READABLE, self.status, "a readable file", self.message)
         fields = ", ".join(self.fields)
         message = f"{fields}: {self.message}" if fields else self.message
         return CheckOutcome(
@@ -129,7 +128,7 @@ def explained(
         return (Cause("unreadable", result.unreadable.message, Status.FAIL, skipped),), outcomes
     causes: list[Cause] = []
     hints: dict[str, str] = {}
-    bad = {outcome.id: outcome for outcome in outcomes if outcome.status in {Status.FAIL, Status.WARN}}
+    bad = {outcome.id: outcome for outcome in outcomes if outcome.status in BROKEN}
     for found in _causes(plan, result, bad):
         ids = [id_ for id_ in found.explains if id_ in bad]
         if len(ids) > 1:

@@ -17,8 +17,8 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present, together
 from lakegate.plan.result import Columns, Result
-from lakegate.verdict.check_status import CheckOutcome, Status, check_outcome
-from lakegate.verdict.file_checks import RECORDS, file_outcomes
+from lakegate.verdict.check_status import BROKEN, CheckOutcome, Status, check_outcome
+from lakegate.verdict.file_checks import RECORDS, file_outcome, file_outcomes
 from lakegate.verdict.reasons import Cause, explained, reasons
 
 # ---- Counts ----
@@ -131,6 +131,12 @@ class Judgement:
         return (*((self.whole,) if self.whole else ()), *reasons(self.causes, self.outcomes))
 
     @property
+    def others(self) -> list[CheckOutcome]:
+        """The outcomes that are no reasons: a cause explains them, they passed, or were not measured."""
+        reasons = {reason.id for reason in self.reasons}
+        return [outcome for outcome in self.outcomes if outcome.id not in reasons]
+
+    @property
     def by_harm(self) -> tuple[CheckOutcome, ...]:
         """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
         worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
@@ -188,7 +194,7 @@ def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> Ch
         share = f"{Decimal(100 * bad / result.rows):.2g}"
         because = f"{share} % of the rows break a rule, more than {percent(most)} % (`maxRejectedShare`)"
     message = f"the whole file is rejected, although `onReject` is `rows`, because {because}"
-    return CheckOutcome(WHOLE, "file", "file", (), Status.FAIL, "", "", None, message)
+    return file_outcome(WHOLE, Status.FAIL, "", message)
 
 
 def percent(share: Decimal) -> str:
@@ -214,7 +220,7 @@ def broken_rules(outcomes: Sequence[CheckOutcome]) -> tuple[BrokenRule, ...]:
     """The rules that outcomes break, failures first, then by failing rows; bounded in number and length."""
     found: dict[str, BrokenRule] = {}
     for outcome in outcomes:
-        if outcome.status in {Status.FAIL, Status.WARN}:
+        if outcome.status in BROKEN:
             rule = (outcome.id if outcome.kind == "file" else outcome.rule)[:LONGEST_RULE]
             one = BrokenRule(rule, outcome.status.value, outcome.failing_rows)
             found[rule] = min(found.get(rule, one), one, key=_worst_first)
@@ -238,7 +244,7 @@ def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     `seen` has columns, the number of rows, and measurements that can only be worse. The policy decides what rejects: nothing that
     rules say with `mode: observe`, and with `onReject: rows` neither rules of single rows nor the header.
     """
-    measured = {measurement.check for measurement in seen.measurements}
+    measured = seen.measured
     of_file = tuple(file_outcomes(plan, seen))
     if _unmeasured(plan, seen):
         return tuple(each for each in of_file if each.status is Status.FAIL)
@@ -247,12 +253,12 @@ def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
     if plan.policy.on_reject is OnReject.ROWS:
         of_file, known = (), [check for check in plan.checks if check.id in measured and not blames_rows(check)]
     else:
-        absent = _absent(seen)
         known = [
-            check for check in plan.checks if check.reads & absent or check.metric.of_header or check.id in measured
+            check
+            for check in plan.checks
+            if check.reads & seen.lacking or check.metric.of_header or check.id in measured
         ]
-    measurements = {measurement.check: measurement for measurement in seen.measurements}
-    outcomes = (*of_file, *(check_outcome(plan, each, seen, measurements.get(each.id)) for each in known))
+    outcomes = (*of_file, *(check_outcome(plan, each, seen, measured.get(each.id)) for each in known))
     causes, outcomes = explained(plan, seen, outcomes)
     return tuple(reason for reason in reasons(causes, outcomes) if reason.status is Status.FAIL)
 
@@ -261,11 +267,7 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     """The failed checks of single rows: with `onReject: rows`, the rows that break one are rejected."""
     outcomes = zip(plan.checks, _check_outcomes(plan, result), strict=True)
     failed = (check for check, outcome in outcomes if outcome.status is Status.FAIL)
-    return tuple(check for check in failed if blames_rows(check) and not _absent(result) & check.reads)
-
-
-def _absent(result: Result) -> frozenset[str]:
-    return result.columns.lacking if result.columns else frozenset()
+    return tuple(check for check in failed if blames_rows(check) and not result.lacking & check.reads)
 
 
 def _verdict(
@@ -279,9 +281,9 @@ def _verdict(
     if all(check.status is Status.SKIP for check in of_checks):
         return Verdict.UNDECIDED
     failed = {each.id for each in of_file + of_checks if each.status is Status.FAIL}
-    if failed and not _let_through(plan, result, failed):
+    if failed and plan.policy.mode is not Mode.OBSERVE and not _only_rows_are_bad(plan, result, failed):
         return Verdict.REJECTED
-    return Verdict.ACCEPTED_WITH_WARNINGS if statuses & {Status.FAIL, Status.WARN} else Verdict.ACCEPTED
+    return Verdict.ACCEPTED_WITH_WARNINGS if statuses & BROKEN else Verdict.ACCEPTED
 
 
 def _unmeasured(plan: Plan, result: Result) -> bool:
@@ -289,21 +291,17 @@ def _unmeasured(plan: Plan, result: Result) -> bool:
     return result.unreadable is not None or (result.rows == 0 and not plan.policy.allow_empty)
 
 
-def _let_through(plan: Plan, result: Result, failed: set[str]) -> bool:
-    if plan.policy.mode is Mode.OBSERVE:
-        return True
-    return plan.policy.on_reject is OnReject.ROWS and _only_rows_are_bad(plan, result, failed)
-
-
 def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
+    if plan.policy.on_reject is not OnReject.ROWS:
+        return False
     by_rows = {check.id for check in row_rules(plan, result)} | {RECORDS}
     share = Fraction(result.rejected_rows, result.rows) if result.rows else Fraction(0)
     return failed <= by_rows and share < 1 and share <= Fraction(plan.policy.max_rejected_share)
 
 
 def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
-    measurements = {measurement.check: measurement for measurement in result.measurements}
-    return tuple(check_outcome(plan, check, result, measurements.get(check.id)) for check in plan.checks)
+    measured = result.measured
+    return tuple(check_outcome(plan, check, result, measured.get(check.id)) for check in plan.checks)
 
 
 def _worst_first(each: BrokenRule) -> tuple[str, int, str]:

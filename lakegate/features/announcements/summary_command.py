@@ -100,7 +100,7 @@ def _summary(plan: Plan, result: Result, file: Path) -> DataSummary:
 def _column(plan: Plan, result: Result, path: str) -> ColumnSummary:
     """A column of the file; of one that the contract does not name, the name alone."""
     field = next((each for each in plan.columns if each.name == path), None)
-    known = {each.check: each for each in result.measurements}
+    known = result.measured
     nulls = known.get(f"nulls/{field.alias}") if field else None
     stated = ColumnSummary(column_name(path), nulls=nulls.accept.failing if nulls and nulls.accept else None)
     seen = known.get(f"extremes/{field.alias}") if field else None
