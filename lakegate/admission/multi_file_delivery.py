@@ -107,7 +107,9 @@ def completed_by_manifest(versions: Iterable[PartVersion], body: bytes, *, may_a
     parts, problems, missing = [], [], False
     for number, entry in enumerate(entries, 1):
         found = there.get(entry.name, ())
-        match = next((each for each in found if _is_listed(each, entry)), None)
+        match = next(
+            (part for part in found if part.size == entry.size and entry.checksum in {"", part.checksum}), None
+        )
         if match is not None:
             parts.append(match)
             continue
@@ -170,10 +172,6 @@ def _depth(text: str) -> int:
         depth += 1 if each in "[{" else -1
         deepest = max(deepest, depth)
     return deepest
-
-
-def _is_listed(part: PartVersion, entry: ManifestEntry) -> bool:
-    return part.size == entry.size and entry.checksum in {"", part.checksum}
 
 
 def _difference(part: PartVersion, entry: ManifestEntry) -> str:

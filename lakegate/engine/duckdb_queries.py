@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
+from threading import Event, Timer
 from typing import Protocol
 
 import duckdb
@@ -26,16 +26,14 @@ from lakegate.plan.request import AcceptedPart, Reference, StagedPart
 from lakegate.plan.result import Measurement
 from lakegate.verdict.measured_values import (
     FAILED,
-    REFUSED,
-    SEVERAL_ROWS,
     TOO_LARGE,
     TOO_SLOW,
     UNREAD,
     QueryResult,
+    answered,
     lacking,
     lines_compared,
     lists_rows,
-    measured,
     seconds_each,
 )
 
@@ -163,11 +161,11 @@ def _run_check(session: _Session, check: Check) -> QueryResult:
     if any(each.line and session.loaded.get((each.line, each.columns), "") is None for each in query.relations):
         return QueryResult(Measurement(check.id, error=UNREAD))
     views = [f"r{number}" for number in range(len(query.relations))]
-    with _within(session.connection, session.seconds) as is_over:
+    with within(session.seconds, session.connection.interrupt) as is_over:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
-            found = _measurement(session, check, query, set(views))
+            found = answered(check, _fetched(session, query, set(views), "LIMIT 2"))
             return QueryResult(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
         except duckdb.OutOfMemoryException:
             return QueryResult(Measurement(check.id, error=TOO_LARGE))
@@ -176,20 +174,11 @@ def _run_check(session: _Session, check: Check) -> QueryResult:
             return QueryResult(Measurement(check.id, error=TOO_SLOW if is_over.is_set() else FAILED))
 
 
-def _measurement(session: _Session, check: Check, query: Query, views: set[str]) -> Measurement:
-    rows = _fetched(session, query, views, "LIMIT 2")
-    if rows is None:
-        return Measurement(check.id, error=REFUSED)
-    if len(rows) > 1:
-        return Measurement(check.id, error=SEVERAL_ROWS)
-    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
-
-
 def _fetched(session: _Session, query: Query, views: set[str], most: str) -> list[tuple[object, ...]] | None:
     """The rows that a query returns; None if the guard refuses it."""
     if unsafe(session.connection, query.duckdb, views) is not None:
         return None
-    values = {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": session.tables.now}
+    values = query.bound(session.tables.now)
     bound = {name: values[name] for name in _PARAMETER.findall(query.duckdb) if name in values}
     limited = f"SELECT * FROM ({query.duckdb}) {most}"  # noqa: S608 - inspected by the guard
     return session.connection.execute(limited, bound).fetchall()
@@ -227,7 +216,11 @@ def _unmatched(session: _Session, own: QueryRelation) -> str:
 def _relation(session: _Session, relation: QueryRelation) -> str:
     selects = []
     if relation.delivered:
-        columns = [f"{_column(session, column)} AS c{at}" for at, column in enumerate(relation.columns)]
+        names = (
+            "id" if column == ID else value_name(session.tables.plan.field(column.field).alias)
+            for column in relation.columns
+        )
+        columns = [f"{name} AS c{at}" for at, name in enumerate(names)]
         selects.append(_select(columns, session.tables.delivered))
     table = session.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
     if table is not None:
@@ -236,25 +229,21 @@ def _relation(session: _Session, relation: QueryRelation) -> str:
     return " UNION ALL ".join(selects)
 
 
-def _column(session: _Session, column: QueryColumn) -> str:
-    return "id" if column == ID else value_name(session.tables.plan.field(column.field).alias)
-
-
 def _select(columns: list[str], table: str) -> str:
     quoted = table.replace('"', '""')
     return f'SELECT {", ".join([*columns, "1 AS row"])} FROM "{quoted}"'  # noqa: S608 - names of our own alone
 
 
 @contextmanager
-def _within(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[threading.Event]:
-    """Interrupts the connection after a time; the event is set if it did."""
-    is_over = threading.Event()
+def within(seconds: float, interrupt: Callable[[], None]) -> Iterator[Event]:
+    """A time limit for the block, after which it is interrupted; the event is set if it was."""
+    is_over = Event()
 
-    def interrupt() -> None:
+    def end() -> None:
         is_over.set()
-        connection.interrupt()
+        interrupt()
 
-    timer = threading.Timer(seconds, interrupt)
+    timer = Timer(seconds, end)
     timer.start()
     try:
         yield is_over

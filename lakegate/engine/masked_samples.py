@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -234,8 +234,8 @@ class RecordReader:
         found: dict[tuple[int, int], bytes] = {}
         if not (every or self.is_csv):
             return found
-        for number, wanted in _by_share(places).items():
-            lines = pa.array(sorted({line for _, line in wanted}))
+        for number in {share for share, _ in places}:
+            lines = pa.array(sorted(line for share, line in places if share == number))
             for table in self.source.originals(self.source.shares[number]):
                 own = table.filter(pc.is_in(table.column(ROW), lines))
                 for line, content in zip(own.column(ROW).to_pylist(), own.column(LINE).to_pylist(), strict=True):
@@ -243,14 +243,6 @@ class RecordReader:
                 if len(table) and table.column(ROW)[-1].as_py() >= lines[-1].as_py():
                     break
         return found
-
-
-def _by_share(places: Iterable[Any]) -> dict[int, list[Any]]:
-    """Places by the share they are in."""
-    found: dict[int, list[Any]] = defaultdict(list)
-    for place in places:
-        found[place[0]].append(place)
-    return found
 
 
 # ---- Samples ----

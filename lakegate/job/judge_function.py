@@ -106,7 +106,9 @@ def evaluate_request(request_uri: str, remaining: Callable[[], float]) -> str:
     try:
         result = measure(request, plan, remaining, versions_of(request))
     except DoesNotFitError as unfit:
-        result = _unfit(request, plan, unfit.why)
+        result = Result(
+            request.workload, request.attempt, plan.digest, request.source_version, rows=0, does_not_fit=unfit.why
+        )
     try:
         write(request, replace(result, cost=_cost(time.perf_counter() - began)))
     except InputError:
@@ -119,10 +121,6 @@ def _cost(seconds: float) -> BilledCost | None:
     megabytes = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
     prices = Prices.read(os.environ.get("LAKEGATE_PRICES", ""))
     return cost_of_invocation(prices, seconds, int(megabytes)) if megabytes else None
-
-
-def _unfit(request: Request, plan: Plan, why: str) -> Result:
-    return Result(request.workload, request.attempt, plan.digest, request.source_version, rows=0, does_not_fit=why)
 
 
 def evaluate_batch(batch_uri: str, by_spark: Measure) -> int:

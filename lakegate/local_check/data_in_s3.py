@@ -47,7 +47,7 @@ def pinned(name: str, markers: tuple[str, ...]) -> list[PinnedObject]:
 def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Iterator[str]:
     """The keys below a folder, or those that a pattern matches."""
     pattern = key.split("/") if has_magic(key) else None
-    folder = key if pattern is None else _fixed(key)
+    folder = key if pattern is None else next(key[:at] for at in range(len(key)) if has_magic(key[at]))
     pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=folder)
     found = [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
     if pattern is None:
@@ -58,11 +58,6 @@ def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Itera
         what = "has no objects with data" if pattern is None else "matches no object"
         raise InputError(f"{name} {what}: name an object, a folder with a / at its end, or another pattern")
     yield from sorted(keys)
-
-
-def _fixed(pattern: str) -> str:
-    """The common beginning of all keys that a pattern matches."""
-    return next(pattern[:at] for at in range(len(pattern)) if has_magic(pattern[at]))
 
 
 def _is_data(key: str, markers: tuple[str, ...]) -> bool:

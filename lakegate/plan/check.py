@@ -68,6 +68,10 @@ class Query:
     relations: Annotated[tuple[QueryRelation, ...], Bounds(1, 100)]
     """`r0`, `r1`, …"""
 
+    def bound(self, now: str) -> dict[str, str]:
+        """The values of its parameters, at the judging time."""
+        return {f"t{number}": text for number, text in enumerate(self.texts)} | {"now": now}
+
     @property
     def of_rows(self) -> Query | None:
         """The query for the ids of the rows that this query counts; None if it does more than count rows of the delivery."""

@@ -262,8 +262,9 @@ def within(  # noqa: PLR0913 - two bounds, each inclusive or exclusive
     ends = [None if end is None else _bound(rule, field, end) for end in (low, high)]
     low, high = ends
     # Engines simplify a comparison that is never true for integers of 64 bits, and lose its nulls.
-    is_beyond = (low is not None and Decimal(low) >= _END) or (high is not None and Decimal(high) < -_END)
-    if field.type is LogicalType.INTEGER and is_beyond:
+    if field.type is LogicalType.INTEGER and (
+        (low is not None and Decimal(low) >= _END) or (high is not None and Decimal(high) < -_END)
+    ):
         refuse(rule, "bound-out-of-reach", f"no whole number of 64 bits lies within the bounds of {field.name}")
     return Within(field.name, low, high, low_open, high_open)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
+from threading import Event
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name Spark's own docu
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.errors import InputError
-from lakegate.engine.duckdb_queries import accepted_sources, accepted_value
+from lakegate.engine.duckdb_queries import accepted_sources, accepted_value, within
 from lakegate.engine.evaluate.predicate_sql import program
 from lakegate.engine.evaluate.typed_values import value_name
 from lakegate.engine.measure.share_evaluation import Evaluation
@@ -26,22 +26,20 @@ from lakegate.job.job_storage import Addresses
 from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
-from lakegate.plan.request import Reference, Request
+from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement
 from lakegate.spark.spark_guard import is_query, unsafe
 from lakegate.spark.spark_session import settings
 from lakegate.spark.spark_tasks import run, spark_type
 from lakegate.verdict.measured_values import (
     FAILED,
-    REFUSED,
-    SEVERAL_ROWS,
     TOO_SLOW,
     UNREAD,
     QueryResult,
+    answered,
     lacking,
     lines_compared,
     lists_rows,
-    measured,
     seconds_each,
 )
 
@@ -112,14 +110,10 @@ def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: 
 
 def _measurement(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
     if not is_query(spark, query.text):
-        return Measurement(check.id, error=REFUSED)
-    frame = spark.sql(query.text, args=_bound(query, now))
-    if unsafe(frame, {f"r{number}" for number in range(len(query.relations))}):
-        return Measurement(check.id, error=REFUSED)
-    rows = frame.limit(2).collect()
-    if len(rows) > 1:
-        return Measurement(check.id, error=SEVERAL_ROWS)
-    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+        return answered(check, None)
+    frame = spark.sql(query.text, args=query.bound(now))
+    is_unsafe = unsafe(frame, {f"r{number}" for number in range(len(query.relations))})
+    return answered(check, None if is_unsafe else frame.limit(2).collect())
 
 
 def _ids(spark: SparkSession, check: Check, tables: SparkTables, rows: int) -> tuple[int, ...]:
@@ -136,7 +130,7 @@ def _counted(spark: SparkSession, check: Check, tables: SparkTables) -> DataFram
     query = check.query.of_rows if check.query is not None else None
     assert query is not None
     _relation(query.relations[0], tables).createOrReplaceTempView("r0")
-    frame = spark.sql(query.text, args=_bound(query, tables.now)).withColumnRenamed("k0", "id")
+    frame = spark.sql(query.text, args=query.bound(tables.now)).withColumnRenamed("k0", "id")
     return frame.limit(0) if unsafe(frame, {"r0"}) else frame
 
 
@@ -154,11 +148,6 @@ def _unmatched(check: Check, tables: SparkTables) -> DataFrame:
     return delivered.join(accepted, equal, "left_anti").select("id")
 
 
-def _bound(query: Query, now: str) -> dict[str, str]:
-    """The values of a query's parameters."""
-    return {f"t{number}": text for number, text in enumerate(query.texts)} | {"now": now}
-
-
 def _relation(relation: QueryRelation, tables: SparkTables) -> DataFrame:
     frames = []
     if relation.delivered:
@@ -174,21 +163,14 @@ def _relation(relation: QueryRelation, tables: SparkTables) -> DataFrame:
 
 
 @contextmanager
-def _within(spark: SparkSession, seconds: float, name: str) -> Iterator[threading.Event]:
+def _within(spark: SparkSession, seconds: float, name: str) -> Iterator[Event]:
     """A job group for the block, cancelled when its time is over; the event is set if it was."""
-    context, is_over, group = spark.sparkContext, threading.Event(), f"query:{name}"
-
-    def cancel() -> None:
-        is_over.set()
-        context.cancelJobGroup(group)
-
-    timer = threading.Timer(seconds, cancel)
+    context, group = spark.sparkContext, f"query:{name}"
     context.setJobGroup(group, "a query of the contract", interruptOnCancel=True)
-    timer.start()
     try:
-        yield is_over
+        with within(seconds, lambda: context.cancelJobGroup(group)) as is_over:
+            yield is_over
     finally:
-        timer.cancel()
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null is how Spark takes it away
 
 
@@ -211,13 +193,9 @@ class AcceptedRecords:
 
         Raises InputError if an object or its plan is not what the request lists.
         """
-        reference = self._reference(line)
-        assert reference is not None
+        reference = next(reference for reference in self.request.references if reference.line == line)
         sources = accepted_sources(reference, Addresses())
         return reduce(DataFrame.unionByName, (self._read(plan, source, columns) for plan, source in sources))
-
-    def _reference(self, line: str) -> Reference | None:
-        return next((each for each in self.request.references if each.line == line), None)
 
     def _read(self, plan: Plan, source: Source, columns: tuple[QueryColumn, ...]) -> DataFrame:
         known = plan.columns_by_path

@@ -24,7 +24,7 @@ from lakegate.plan.result import Shares, WrittenObject
 from lakegate.verdict.file_checks import RECORDS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     Write = Callable[[Plan, "Judged", DataFrame, DataFrame, str], None]
 
@@ -127,13 +127,9 @@ def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> 
     """Text objects, each under the header; the first row of each task carries it."""
     first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << POSITION_BITS) - 1)) == 0
     headed = F.when(first, F.concat(F.lit(f"{header}\n"), F.col("value"))).otherwise(F.col("value"))
-    found = lines.select((headed if header is not None else F.col("value")).alias("value"))
-    _packed(plan, found.write).text(uri)
-
-
-def _packed(plan: Plan, writer: DataFrameWriter) -> DataFrameWriter:
+    writer = lines.select((headed if header is not None else F.col("value")).alias("value")).write
     codec = plan.storage.compression
-    return writer if codec is Compression.NONE else writer.option("compression", codec.value)
+    (writer if codec is Compression.NONE else writer.option("compression", codec.value)).text(uri)
 
 
 def _written(uri: str) -> tuple[WrittenObject, ...]:

@@ -91,8 +91,9 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
         "id BIGINT",
         *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
     ]
-    tasks = _tasks(spark, evaluation)
-    numbers = spark.range(0, len(evaluation.source.shares), 1, tasks)
+    shares = len(evaluation.source.shares)
+    tasks = max(1, min(shares, max(spark.sparkContext.defaultParallelism, sum(evaluation.source.sizes) // TASK)))
+    numbers = spark.range(0, shares, 1, tasks)
     frame = numbers.mapInArrow(_evaluating(evaluation, levels, types), ", ".join(described))
     if tasks == 1:
         frame = frame.coalesce(1)  # all rows of a key are in one partition: no shuffle follows
@@ -135,11 +136,6 @@ def _evaluating(
                 yield from kept
 
     return evaluated
-
-
-def _tasks(spark: SparkSession, evaluation: Evaluation) -> int:
-    shares, size = evaluation.source.shares, sum(evaluation.source.sizes)
-    return max(1, min(len(shares), max(spark.sparkContext.defaultParallelism, size // TASK)))
 
 
 def _rows(program: Program, bits: pa.Table, share: int, level: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

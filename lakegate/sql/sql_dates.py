@@ -270,7 +270,7 @@ def _begin_of_week(t: Translator, of: TypedSql, first: str) -> TypedSql:
 
 def _apart(t: Translator, node: exp.DateDiff, scope: Scope) -> TypedSql:
     """The number of boundaries of a unit between two dates or timestamps."""
-    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    later, earlier = map(_point, t.operands(node, scope))
     unit, first = _unit(node) if node.args.get("unit") else ("day", None)
     are_dates = later.kind is earlier.kind is SqlKind.DATE
     if unit == "day" and (are_dates or t.dialect in COUNTS_BOUNDARIES or not node.args.get("unit")):
@@ -310,7 +310,7 @@ def _floored(micro: Texts, unit: int) -> Texts:
 def _elapsed(t: Translator, node: exp.TimestampDiff, scope: Scope) -> TypedSql:
     """The number of complete units between two dates or timestamps."""
     unit = node.args["unit"].name.lower() if node.args.get("unit") else "day"
-    later, earlier = _point(t.translate(node.this, scope)), _point(t.translate(node.expression, scope))
+    later, earlier = map(_point, t.operands(node, scope))
     return _complete(t, unit, later, earlier)
 
 

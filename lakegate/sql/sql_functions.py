@@ -105,8 +105,7 @@ def _length(t: Translator, node: exp.Length, scope: Scope) -> TypedSql:
 def _trimmed(t: Translator, node: exp.Trim, scope: Scope) -> TypedSql:
     if str(node.args.get("position") or "BOTH").upper() != "BOTH":
         raise UntranslatedError("TRIM of one end alone is not translated by this version")
-    inner = text(t, node.this, scope)
-    return combine("trim({})", SqlKind.TEXT, inner)
+    return combine("trim({})", SqlKind.TEXT, text(t, node.this, scope))
 
 
 def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
@@ -120,8 +119,7 @@ def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
 
 def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
-        inner = text(t, node.this, scope)
-        return combine(f"{name}({{}}, {whole(node.expression)})", SqlKind.TEXT, inner)
+        return combine(f"{name}({{}}, {whole(node.expression)})", SqlKind.TEXT, text(t, node.this, scope))
 
     return translate
 
@@ -436,16 +434,17 @@ def _case(t: Translator, node: exp.Case, scope: Scope) -> TypedSql:
         else:
             left, right = comparable(t, t.translate(subject, scope), t.translate(arg.this, scope))
             conditions.append(combine("({} = {})", SqlKind.BOOLEAN, left, right))
-    default = node.args.get("default")
-    other = t.translate(default, scope) if default is not None else TypedSql(same("NULL"), SqlKind.NULL)
-    return _chosen(conditions, [t.translate(arg.args["true"], scope) for arg in node.args["ifs"]], other)
+    values = [t.translate(arg.args["true"], scope) for arg in node.args["ifs"]]
+    return _chosen(conditions, values, _or_null(t, node.args.get("default"), scope))
 
 
 def _if(t: Translator, node: exp.If, scope: Scope) -> TypedSql:
-    other = node.args.get("false")
     condition = expect_kind(t.translate(node.this, scope), SqlKind.BOOLEAN)
-    default = t.translate(other, scope) if other is not None else TypedSql(same("NULL"), SqlKind.NULL)
-    return _chosen([condition], [t.translate(node.args["true"], scope)], default)
+    return _chosen([condition], [t.translate(node.args["true"], scope)], _or_null(t, node.args.get("false"), scope))
+
+
+def _or_null(t: Translator, node: exp.Expr | None, scope: Scope) -> TypedSql:
+    return t.translate(node, scope) if node is not None else TypedSql(same("NULL"), SqlKind.NULL)
 
 
 def _chosen(conditions: list[TypedSql], values: list[TypedSql], other: TypedSql) -> TypedSql:
@@ -454,12 +453,8 @@ def _chosen(conditions: list[TypedSql], values: list[TypedSql], other: TypedSql)
     return combine(fill("(CASE {} ELSE {} END)", whens, default), kind, *conditions, *alike, default)
 
 
-def _coalesce(t: Translator, node: exp.Coalesce, scope: Scope) -> TypedSql:
-    return _same_kind("coalesce", t.translate_all([node.this, *node.expressions], scope))
-
-
 def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
-    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    left, right = t.operands(node, scope)
     one, other = comparable(t, left, right)
     text = fill("(CASE WHEN ({} = {}) THEN NULL ELSE {} END)", one, other, left)
     return combine(text, left.kind, left, right)
@@ -487,7 +482,11 @@ def _same_kind(name: str, parts: list[TypedSql]) -> TypedSql:
 CHOICES: dict[type, NodeForm] = {
     exp.Case: form(_case, "this", "ifs", "default"),
     exp.If: form(_if, "this", "true", "false"),
-    exp.Coalesce: form(_coalesce, "this", "expressions"),
+    exp.Coalesce: form(
+        lambda t, node, scope: _same_kind("coalesce", t.translate_all([node.this, *node.expressions], scope)),
+        "this",
+        "expressions",
+    ),
     exp.Nullif: form(_nullif, "this", "expression"),
     exp.Least: form(_extreme_of_several("least"), "this", "expressions", "ignore_nulls"),
     exp.Greatest: form(_extreme_of_several("greatest"), "this", "expressions", "ignore_nulls"),

@@ -388,6 +388,10 @@ class Translator:
         only(node, found.parts)
         return found.translate(self, node, scope)
 
+    def operands(self, node: exp.Expr, scope: Scope) -> tuple[TypedSql, TypedSql]:
+        """Translate both sides of an operator."""
+        return self.translate(node.this, scope), self.translate(node.expression, scope)
+
     def translate_all(self, nodes: list[exp.Expr], scope: Scope) -> list[TypedSql]:
         """Translate several expressions."""
         return [self.translate(node, scope) for node in nodes]

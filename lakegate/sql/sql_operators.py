@@ -55,17 +55,13 @@ NOT_ZERO = "(CASE WHEN ({0} = 0) THEN NULL ELSE {0} END)"
 
 
 def _added(t: Translator, node: exp.Add, scope: Scope) -> TypedSql:
-    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    left, right = t.operands(node, scope)
     return plus(t.dialect, left, right) or _arithmetic("+", left, right)
 
 
 def _subtracted(t: Translator, node: exp.Sub, scope: Scope) -> TypedSql:
-    left, right = t.translate(node.this, scope), t.translate(node.expression, scope)
+    left, right = t.operands(node, scope)
     return minus(t.dialect, left, right) or _arithmetic("-", left, right)
-
-
-def _multiplied(t: Translator, node: exp.Mul, scope: Scope) -> TypedSql:
-    return _arithmetic("*", t.translate(node.this, scope), t.translate(node.expression, scope))
 
 
 def _arithmetic(sign: str, left: TypedSql, right: TypedSql) -> TypedSql:
@@ -93,7 +89,7 @@ _EXACTLY = {sign: _exactly(sign) for sign in "+-"}
 
 def _divided(t: Translator, node: exp.Div, scope: Scope) -> TypedSql:
     """Integer division where the dialect defines it; division by zero is null or an error, as in the dialect."""
-    left, right = number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
+    left, right = map(number, t.operands(node, scope))
     by = _divisor(right, t.dialect)
     if node.args.get("typed") and {left.kind, right.kind} <= {SqlKind.INTEGER, SqlKind.SUM}:
         if SqlKind.SUM in {left.kind, right.kind}:
@@ -110,15 +106,13 @@ def quotient(left: Texts, right: Texts) -> Texts:
 
 
 def _whole_quotient(t: Translator, node: exp.IntDiv, scope: Scope) -> TypedSql:
-    left, right = (expect_kind(t.translate(each, scope), SqlKind.INTEGER) for each in (node.this, node.expression))
+    left, right = (expect_kind(side, SqlKind.INTEGER) for side in t.operands(node, scope))
     text = fill("({} div {})", left, _divisor(right, t.dialect), duckdb="({} // {})")
     return combine(text, SqlKind.INTEGER, left, right)
 
 
 def _remainder(t: Translator, node: exp.Mod, scope: Scope) -> TypedSql:
-    kind, (left, right) = to_common_kind(
-        number(t.translate(node.this, scope)), number(t.translate(node.expression, scope))
-    )
+    kind, (left, right) = to_common_kind(*map(number, t.operands(node, scope)))
     if kind is SqlKind.DECIMAL:
         kind, left, right = SqlKind.DOUBLE, double(left), double(right)
     by = DIVISOR if kind is SqlKind.DOUBLE else "{}"
@@ -133,7 +127,7 @@ BINARY = ("this", "expression")
 ARITHMETIC: dict[type, NodeForm] = {
     exp.Add: form(_added, *BINARY),
     exp.Sub: form(_subtracted, *BINARY),
-    exp.Mul: form(_multiplied, *BINARY),
+    exp.Mul: form(lambda t, node, scope: _arithmetic("*", *t.operands(node, scope)), *BINARY),
     exp.Div: form(_divided, *BINARY),
     exp.IntDiv: form(_whole_quotient, *BINARY),
     exp.Mod: form(_remainder, *BINARY),
@@ -177,10 +171,6 @@ def _column(_t: Translator, node: exp.Column, scope: Scope) -> TypedSql:
         raise UntranslatedError("it names a column by three words")
     table = node.args.get("table")
     return scope.column(one_word(node.this), one_word(table) if table else None, place_of(node))
-
-
-def _paren(t: Translator, node: exp.Paren, scope: Scope) -> TypedSql:
-    return t.translate(node.this, scope)
 
 
 def _truth(sql: TypedSql) -> TypedSql:
@@ -256,8 +246,7 @@ def _collate(t: Translator, node: exp.Collate, scope: Scope) -> TypedSql:
 
 def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
-        both = t.translate(node.this, scope), t.translate(node.expression, scope)
-        left, right = comparable(t, *both, is_ordered=sign in {"<", "<=", ">", ">="})
+        left, right = comparable(t, *t.operands(node, scope), is_ordered=sign in {"<", "<=", ">", ">="})
         duckdb = f"({{}} {'IS NOT DISTINCT FROM' if sign == '<=>' else sign} {{}})"
         return combine(f"({{}} {sign} {{}})", SqlKind.BOOLEAN, left, right, duckdb=duckdb)
 
@@ -338,14 +327,13 @@ def _is(t: Translator, node: exp.Is, scope: Scope) -> TypedSql:
 
 
 def _like(t: Translator, node: exp.Like, scope: Scope) -> TypedSql:
-    return _turned(
-        node, _matched(expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t, t.translate(node.expression, scope))
-    )
+    value, pattern = t.operands(node, scope)
+    return _turned(node, _matched(expect_kind(value, SqlKind.TEXT), t, pattern))
 
 
 def _ilike(t: Translator, node: exp.ILike, scope: Scope) -> TypedSql:
-    value, pattern = expect_kind(t.translate(node.this, scope), SqlKind.TEXT), t.translate(node.expression, scope)
-    lowered = combine("lower({})", SqlKind.TEXT, value)
+    value, pattern = t.operands(node, scope)
+    lowered = combine("lower({})", SqlKind.TEXT, expect_kind(value, SqlKind.TEXT))
     return _turned(node, _matched(lowered, t, replace(pattern, constant=pattern.constant and pattern.constant.lower())))
 
 
@@ -392,7 +380,7 @@ OPERATORS: dict[type, NodeForm] = {
     exp.Boolean: form(lambda _t, node, _s: TypedSql(same(str(bool(node.this))), SqlKind.BOOLEAN), "this"),
     exp.Null: form(lambda _t, _n, _s: TypedSql(same("NULL"), SqlKind.NULL)),
     exp.Column: form(_column, "this", "table", "db", "catalog"),
-    exp.Paren: form(_paren, "this"),
+    exp.Paren: form(lambda t, node, scope: t.translate(node.this, scope), "this"),
     exp.And: plain("({} AND {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
     exp.Or: plain("({} OR {})", SqlKind.BOOLEAN, this=_truth, expression=_truth),
     exp.Not: plain("(NOT {})", SqlKind.BOOLEAN, this=_truth),

@@ -276,15 +276,18 @@ def silence_sqlglot() -> None:
 def _check_characters(text: str) -> None:
     for at, character in enumerate(text):
         if character not in WHITESPACE and (unicodedata.category(character)[0] == "C" or character.isspace()):
-            place = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-            raise RefusedError("query-forbidden", "A query holds no character that editors do not show.", place)
+            raise _forbidden("A query holds no character that editors do not show.", text, at)
 
 
 def _check_comments(text: str) -> None:
     for match in HELD.finditer(text):
         if match[0].startswith(HINT_COMMENTS):
-            place = text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start())
-            raise RefusedError("query-forbidden", "A comment that engines obey is not a comment: remove it.", place)
+            raise _forbidden("A comment that engines obey is not a comment: remove it.", text, match.start())
+
+
+def _forbidden(message: str, text: str, at: int) -> RefusedError:
+    place = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return RefusedError("query-forbidden", message, place)
 
 
 def _tokens(text: str, dialect: str) -> list[Token]:

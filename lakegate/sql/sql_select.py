@@ -94,7 +94,8 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
 def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, Texts]:
     if isinstance(node, exp.Subquery):
         only(node, frozenset({"this", "alias", "with_"}))
-        subquery = t.translate_query(node, _not_lateral(scope))
+        # a subquery in a FROM clause cannot read the other tables of that clause
+        subquery = t.translate_query(node, Scope(scope.names, scope.queries, scope.outer, is_bridge=True))
         alias = t.names.fresh()
         source = _of_query(alias, subquery)
         scope.add(_alias(node) or alias, source, place_of(node))
@@ -142,11 +143,6 @@ def _alias(node: exp.Expr) -> str | None:
         return None
     only(alias, frozenset({"this"}))
     return one_word(alias.this) if alias.this is not None else None
-
-
-def _not_lateral(scope: Scope) -> Scope:
-    """A subquery in a FROM clause cannot read the other tables of that clause."""
-    return Scope(scope.names, scope.queries, scope.outer, is_bridge=True)
 
 
 def _joined(  # noqa: PLR0913 - a table with what stands before it

@@ -280,7 +280,12 @@ def foreign_entries(folder: Path, parts: Collection[str]) -> list[str]:
     try:
         for root, folders, files in os.walk(folder, onerror=_raised):
             places = [(Path(root, name), (Path(root) / name).relative_to(folder).as_posix()) for name in folders]
-            found += [place for path, place in places if path.is_symlink() or _is_empty(path, place, within)]
+            # an empty folder is named, unless a part of a dataset has its place in it
+            found += [
+                place
+                for path, place in places
+                if path.is_symlink() or (place not in within and not any(path.iterdir()))
+            ]
             for name in files:
                 path = Path(root, name)
                 place = path.relative_to(folder).as_posix()
@@ -293,11 +298,6 @@ def foreign_entries(folder: Path, parts: Collection[str]) -> list[str]:
 
 def _raised(error: OSError) -> None:
     raise error
-
-
-def _is_empty(path: Path, place: str, within: Collection[str]) -> bool:
-    """Whether a folder has nothing, which would be named, and no part of a dataset has its place there."""
-    return place not in within and not any(path.iterdir())
 
 
 def _damage(

@@ -80,6 +80,13 @@ def measured(check: Check, row: Sequence[object] | None) -> Measured:
     return Measured(of=1, exact=exact.normalize(ALL_DIGITS))
 
 
+def answered(check: Check, rows: Sequence[Sequence[object]] | None) -> Measurement:
+    """The measurement of the rows that a query returns, at most two; None: the guard refused it."""
+    if rows is None or len(rows) > 1:
+        return Measurement(check.id, error=REFUSED if rows is None else SEVERAL_ROWS)
+    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+
+
 def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
     """Whether the rows that a query counted are listed: they break the rule, and at most `limit` are requested."""
     if not limit or found is None or tier_holds(check, check.accept, found):

@@ -134,11 +134,9 @@ class _Writer:
             elif kind is op.BRANCH:
                 text += f"(?:{'|'.join(self.written(each) for each in argument[1])})"
             else:
-                text += render(self._leaf(kind, argument), RE2)
+                items = items_of([(kind, argument)])
+                text += render(tuple(map(_folded, items)) if self.is_folded else items, RE2)
         return text
-
-    def _leaf(self, kind: Any, argument: Any) -> Items:  # noqa: ANN401 -- as above
-        return tuple(_folded(each) if self.is_folded else each for each in items_of([(kind, argument)]))
 
 
 def _folded(node: Node) -> Node:

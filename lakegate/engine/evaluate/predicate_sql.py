@@ -86,10 +86,6 @@ def _mean(total: float, count: int) -> float:
     return float(total / count)
 
 
-def _deviation(squares: float, count: int) -> float | None:
-    return math.sqrt(squares / (count - 1)) if count > 1 else None
-
-
 def _seconds(found: float, _: int) -> float:
     return found / MICROSECONDS
 
@@ -97,7 +93,9 @@ def _seconds(found: float, _: int) -> float:
 NUMBER_METRICS: dict[Metric, NumberMetric] = {
     Metric.MEAN: NumberMetric("float", "total", _mean),
     Metric.SUM: NumberMetric("float", "total", _number_of),
-    Metric.DEVIATION: NumberMetric("float", "squares", _deviation),
+    Metric.DEVIATION: NumberMetric(
+        "float", "squares", lambda squares, count: math.sqrt(squares / (count - 1)) if count > 1 else None
+    ),
     Metric.QUANTILE: NumberMetric("float", None, _number_of),
     Metric.MEAN_LENGTH: NumberMetric("length", "total", _mean),
     Metric.YOUNGEST: NumberMetric("moment", "youngest", _seconds),
@@ -161,14 +159,6 @@ def _value(name: str, plan: Plan) -> str:
     return value_name(plan.field(name).alias)
 
 
-def _present(it: Present, plan: Plan) -> str:
-    return present_name(plan.field(it.field).alias)
-
-
-def _typed(it: Typed, plan: Plan) -> str:
-    return f"NOT {present_name(plan.field(it.field).alias)} OR {_value(it.field, plan)} IS NOT NULL"
-
-
 def _one_of(it: OneOf, plan: Plan) -> str:
     field = plan.field(it.field)
     values = ", ".join(literal(field, each) for each in it.values)
@@ -182,30 +172,14 @@ def _within(it: Within, plan: Plan) -> str:
     return _every(low + high)
 
 
-def _length(it: Length, plan: Plan) -> str:
-    return _counted(f"length({_text(it.field, plan)})", it)
-
-
-def _size(it: Size, plan: Plan) -> str:
-    return _counted(size_name(_text(it.field, plan)), it)
-
-
 def _counted(count: str, it: Length | Size) -> str:
     low = [f"{count} >= {int(it.low)}"] if it.low is not None else []
     high = [f"{count} <= {int(it.high)}"] if it.high is not None else []
     return _every(low + high)
 
 
-def _no_repeats(it: NoRepeats, plan: Plan) -> str:
-    return f"NOT {repeats_name(_text(it.field, plan))}"
-
-
 def _every(conditions: list[str]) -> str:
     return " AND ".join(f"({each})" for each in conditions) if conditions else "true"
-
-
-def _found(it: Matches | JsonForm, plan: Plan) -> str:
-    return found_name(it, plan)
 
 
 def _multiple_of(it: MultipleOf, plan: Plan) -> str:
@@ -216,14 +190,6 @@ def _multiple_of(it: MultipleOf, plan: Plan) -> str:
     if GRAMMARS[field.type].cast is Cast.DOUBLE:
         value = f"CAST({value} AS VARCHAR)"
     return f"try_cast({value} AS {EXACT}) % {exact_literal(it.factor)} = 0"
-
-
-def _not(it: Not, plan: Plan) -> str:
-    return f"NOT ({condition(it.inner, plan)})"
-
-
-def _all(it: All, plan: Plan) -> str:
-    return _every([condition(each, plan) for each in it.inner])
 
 
 def _compare(it: Compare, plan: Plan) -> str:
@@ -248,19 +214,19 @@ def _compare_scales(relation: str, first: str, second: str) -> str:
 _RELATIONS = {Relation.EQUAL: "=", Relation.GREATER: ">", Relation.AT_LEAST: ">="}
 
 _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
-    Present: _present,
-    Typed: _typed,
+    Present: lambda it, plan: present_name(_text(it.field, plan)),
+    Typed: lambda it, plan: f"NOT {present_name(_text(it.field, plan))} OR {_value(it.field, plan)} IS NOT NULL",
     OneOf: _one_of,
     Within: _within,
-    Length: _length,
-    Matches: _found,
-    JsonForm: _found,
+    Length: lambda it, plan: _counted(f"length({_text(it.field, plan)})", it),
+    Matches: found_name,
+    JsonForm: found_name,
     MultipleOf: _multiple_of,
-    Size: _size,
-    NoRepeats: _no_repeats,
+    Size: lambda it, plan: _counted(size_name(_text(it.field, plan)), it),
+    NoRepeats: lambda it, plan: f"NOT {repeats_name(_text(it.field, plan))}",
     Compare: _compare,
-    Not: _not,
-    All: _all,
+    Not: lambda it, plan: f"NOT ({condition(it.inner, plan)})",
+    All: lambda it, plan: _every([condition(inner, plan) for inner in it.inner]),
 }
 
 
@@ -337,7 +303,10 @@ class Program:
         unsearched = [alias for alias in self.searches if alias not in searched]
         needed, sized, repeated = self.texts.union(unsearched), self.of(Size), self.of(NoRepeats)
         texts = [f"{expressions[alias].text} AS {alias}" for alias in own if alias in needed]
-        there = [f"{_has_value(expressions[alias])} AS {present_name(alias)}" for alias in own]
+        there = [
+            f"{expressions[alias].column or expressions[alias].text} IS NOT NULL AS {present_name(alias)}"
+            for alias in own
+        ]
         values = [f"{typed(alias)} AS {value_name(alias)}" for alias in own]
         values += [f"{expressions[alias].size} AS {size_name(alias)}" for alias in own if alias in sized]
         values += [f"{expressions[alias].repeats} AS {repeats_name(alias)}" for alias in own if alias in repeated]
@@ -553,10 +522,6 @@ def _member(field: PlanField, values: tuple[str, ...]) -> str:
     """The bit of a value in a list, of equal ones that of the first; 0 for another value."""
     cases = (f"WHEN {literal(field, each)} THEN {1 << at}" for at, each in enumerate(values))
     return f"(CASE {value_name(field.alias)} {' '.join(cases)} ELSE 0 END)::BIGINT"
-
-
-def _has_value(expression: Expression) -> str:
-    return f"{expression.column or expression.text} IS NOT NULL"
 
 
 def _micros(alias: str) -> str:

@@ -114,14 +114,6 @@ def text_literal(text: str) -> str:
     return f"decode(unhex('{text.encode().hex()}'))"
 
 
-def _boolean(text: str) -> str:
-    return f"lower({text}) = 'true'"
-
-
-def _whole_time(text: str) -> str:
-    return f"concat({text}, substr('{_WHOLE_CLOCK}', length({text}) + 1))"
-
-
 def _moment(text: str) -> str:
     """DuckDB's cast ignores the offset: it is subtracted. One beyond 18:00 is invalid."""
     sign, offset = f"substr({text}, -6, 1)", f"substr({text}, -5)"
@@ -141,8 +133,8 @@ def _double(text: str) -> str:
 _CASTS: dict[LogicalType, Callable[[str], str]] = {
     LogicalType.STRING: lambda text: text,
     LogicalType.NUMBER: _double,
-    LogicalType.BOOLEAN: _boolean,
-    LogicalType.TIME: _whole_time,
+    LogicalType.BOOLEAN: lambda text: f"lower({text}) = 'true'",
+    LogicalType.TIME: lambda text: f"concat({text}, substr('{_WHOLE_CLOCK}', length({text}) + 1))",
     LogicalType.TIMESTAMP: _moment,
 }
 
@@ -159,10 +151,6 @@ def exact_literal(text: str, scale: int = SCALE) -> str:
     return f"'{Decimal(text):f}'::{exact_type(scale)}"
 
 
-def _day(text: str) -> str:
-    return f"DATE '{date.fromisoformat(text).isoformat()}'"
-
-
 def _instant(text: str) -> str:
     moment = datetime.fromisoformat(text)
     utc = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
@@ -174,6 +162,6 @@ _LITERALS: dict[Cast, Callable[[str], str]] = {
     Cast.LONG: _whole,
     Cast.DOUBLE: lambda text: f"'{float(text)!r}'::DOUBLE",
     Cast.BOOLEAN: lambda text: "true" if text.lower() == "true" else "false",
-    Cast.DATE: _day,
+    Cast.DATE: lambda text: f"DATE '{date.fromisoformat(text).isoformat()}'",
     Cast.TIMESTAMP: _instant,
 }

@@ -230,7 +230,7 @@ class Evaluation:
 
     def _add(self, chunk: Chunk, partial: Partial, connection: duckdb.DuckDBPyConnection, keep: Keep) -> None:
         bitmaps: dict[Bit, pa.BooleanArray] = {}
-        rows = _numbers(chunk.records.column(ROW))
+        rows: NDArray[np.int64] = chunk.records.column(ROW).combine_chunks().to_numpy()
         for level, program in self.programs.items():
             table = chunk.levels[level] if level else chunk.records
             counts = partial.levels.setdefault(level, LevelCounts())
@@ -292,14 +292,12 @@ class Evaluation:
         connection.register(SOURCE, table)
         return connection.sql(query).to_arrow_table()
 
-    def _plain(self, program: Program, table: pa.Table) -> list[str]:
+    def _plain(self, program: Program, table: pa.Table) -> Iterator[str]:
         """The fields whose texts in this chunk consist of their type's plain alphabet, so that the cast alone decides."""
-        found = []
-        for each in program.own:
-            expression, alphabet = self.source.expressions[each.alias], PLAIN.get(GRAMMARS[each.type].cast)
-            is_plain = alphabet and expression.plain and _consists_of(table.column(expression.raw), alphabet)
-            found += [each.alias] if is_plain else []
-        return found
+        for own in program.own:
+            expression, alphabet = self.source.expressions[own.alias], PLAIN.get(GRAMMARS[own.type].cast)
+            if alphabet and expression.plain and _consists_of(table.column(expression.raw), alphabet):
+                yield own.alias
 
     def _failing(
         self, program: Program, table: pa.Table, bits: pa.Table, rows: NDArray[np.int64], partial: Partial
@@ -352,11 +350,6 @@ def _places(program: Program, bits: pa.Table, table: pa.Table, first: NDArray[np
     lines = bits.column(ROW).take(pa.array(first)).to_pylist()
     places = table.column(AT).take(pa.array(first)).to_pylist() if program.level else [""] * len(lines)
     return zip(lines, places, strict=True)
-
-
-def _numbers(lines: pa.ChunkedArray) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = lines.combine_chunks().to_numpy()
-    return found
 
 
 def _of_records(rows: NDArray[np.int64], elements: pa.Table, bitmap: pa.BooleanArray) -> pa.BooleanArray:

@@ -205,14 +205,6 @@ def _limited(file: _File) -> bytes:
     return file.read(size)
 
 
-def _deflate(block: bytes) -> bytes:
-    return zlib.decompressobj(-15).decompress(block, GRACE + 1)
-
-
-def _xz(block: bytes) -> bytes:
-    return lzma.LZMADecompressor(memlimit=GRACE).decompress(block, GRACE + 1)
-
-
 def _snappy(block: bytes) -> bytes:
     """Snappy data begins with its decompressed size; a checksum of the decompressed bytes follows the block."""
     size = _variable(iter(block[:_LONGEST_NUMBER]))
@@ -230,11 +222,11 @@ def _streamed(compression: Compression) -> Callable[[bytes], bytes]:
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "null": bytes,
-    "deflate": _deflate,
+    "deflate": lambda block: zlib.decompressobj(-15).decompress(block, GRACE + 1),
     "snappy": _snappy,
     "bzip2": _streamed(Compression.BZIP2),
     "zstandard": _streamed(Compression.ZSTD),
-    "xz": _xz,
+    "xz": lambda block: lzma.LZMADecompressor(memlimit=GRACE).decompress(block, GRACE + 1),
 }
 
 

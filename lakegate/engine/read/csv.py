@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -259,25 +259,19 @@ def parse(block: bytes, dialect: Dialect, width: int, wanted: list[int]) -> Pars
         strict = texts.strict(dialect, width)
         content = _content(texts.array.filter(pa.array(strict)))
         table, ragged = _arrow(content, dialect, width, wanted, is_quoted=quote in content)
-        begins, lines = _begins(block, texts)
+        feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+        begins, lines = np.searchsorted(feeds, texts.starts), len(feeds)
         index = begins[strict]
-        flaws = [_at(begins, each) for each in texts.flaws(width, strict, dialect.quote)]
+        flaws = [
+            replace(flaw, lines=tuple(begins[list(flaw.lines)].tolist()))
+            for flaw in texts.flaws(width, strict, dialect.quote)
+        ]
         found = Parsed(table, index, lines, flaws, lines - int(begins[-1]))
     if ragged:
         numbers = np.array(ragged, np.int64)
         found.rows = np.delete(index, numbers)
         found.malformed.append(Malformed("fields", len(ragged), tuple(index[numbers[:MAX_LINES]].tolist())))
     return found
-
-
-def _begins(block: bytes, texts: Lines) -> tuple[NDArray[np.int64], int]:
-    """The line in which each record begins, and the number of lines."""
-    feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-    return np.searchsorted(feeds, texts.starts), len(feeds)
-
-
-def _at(begins: NDArray[np.int64], found: Malformed) -> Malformed:
-    return Malformed(found.reason, found.rows, tuple(begins[list(found.lines)].tolist()))
 
 
 def _content(lines: Any) -> bytes:  # noqa: ANN401 - Arrow ships no types
@@ -442,8 +436,8 @@ class CsvSource(TextSource):
             parsed.lines + skipped,
             size,
             tuple(
-                Malformed(each.reason, each.rows, tuple(line + before for line in each.lines))
-                for each in sorted(parsed.malformed, key=lambda each: each.reason)
+                replace(flaw, lines=tuple(line + before for line in flaw.lines))
+                for flaw in sorted(parsed.malformed, key=lambda flaw: flaw.reason)
             ),
             tail=parsed.tail,
         )
@@ -483,7 +477,10 @@ def open_csv(plan: Plan, parts: tuple[StagedPart, ...], store: Store, heads: lis
 
 
 def _header(plan: Plan, heads: list[bytes]) -> str | None:
-    lines = [_first_line(number, head, plan) for number, head in enumerate(heads)]
+    lines = []
+    for number, head in enumerate(heads):
+        with of_object(number):
+            lines.append(first_line(head, plan.csv))
     if not plan.csv.header:
         return None
     if len(set(lines)) > 1:
@@ -492,11 +489,6 @@ def _header(plan: Plan, heads: list[bytes]) -> str | None:
             _columns(plan, line, number, heads[number])
         refuse_other_header(lines, plan.csv)
     return lines[0]
-
-
-def _first_line(number: int, head: bytes, plan: Plan) -> str:
-    with of_object(number):
-        return first_line(head, plan.csv)
 
 
 def _columns(plan: Plan, header: str | None, number: int, head: bytes) -> Columns:

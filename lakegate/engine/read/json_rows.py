@@ -132,6 +132,10 @@ class RowColumns:
         """Places of declared keys that occur, with any value; of objects, whatever their keys, the place with `OBJECT`."""
         self._extra_of_row = 0
 
+    def cells_of(self, declared: PlanField) -> Cells:
+        """The columns of a field's level."""
+        return self.levels[declared.level].cells if declared.level else self.rows
+
     def begin(self) -> None:
         """Begin a row."""
         self.rows.rows += 1
@@ -231,7 +235,7 @@ def _filler(node: _Node, reading: RowColumns) -> Fill:
 
 
 def _cell(declared: PlanField, reading: RowColumns) -> Fill:
-    cells = reading.levels[declared.level].cells if declared.level else reading.rows
+    cells = reading.cells_of(declared)
     column, own = cells.columns[declared.alias], _own_tokens(declared)
     texts, add_text, add_own = column.texts, column.texts.append, column.own.append
 
@@ -249,7 +253,7 @@ def _cell(declared: PlanField, reading: RowColumns) -> Fill:
 
 def _counts(declared: PlanField, reading: RowColumns) -> Iterator[Fill]:
     """Fills what rules about a whole list, map or record read."""
-    cells, own = reading.levels[declared.level].cells if declared.level else reading.rows, _own_tokens(declared)
+    cells, own = reading.cells_of(declared), _own_tokens(declared)
     for columns, measure in ((cells.sizes, _size), (cells.repeats, _has_repeats)):
         if declared.alias in columns:
             yield _measuring(columns[declared.alias], measure, own, declared.shape)

@@ -138,15 +138,11 @@ def footer_of(file: AddressedFile) -> Footer:
         raise unreadable("footer") from None
     if footer.rows != sum(each.rows for each in footer.groups):
         raise unreadable("counts")
-    _refuse_shared(footer.groups)
-    return footer
-
-
-def _refuse_shared(groups: Iterable[RowGroup]) -> None:
-    """UnreadableError where chunks overlap: a footer that lists a row group often would make many rows of few bytes."""
-    places = sorted((each.begin, each.packed) for group in groups for each in group.chunks if each.values)
+    # A footer that lists a row group often would make many rows of few bytes.
+    places = sorted((chunk.begin, chunk.packed) for group in footer.groups for chunk in group.chunks if chunk.values)
     if any(begin + packed > after for (begin, packed), (after, _) in pairwise(places)):
         raise unreadable("shared")
+    return footer
 
 
 def longest_page(file: AddressedFile, chunk: ColumnChunk) -> int:

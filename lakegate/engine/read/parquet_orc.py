@@ -77,7 +77,10 @@ class ArrowReader:
         with closing(AddressedFile(self.store, address)) as file:
             opened = self._opened(file, address)
             parts = tuple((each.name, physical_of(each)) for each in opened.schema)
-            table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, _bounds(opened))
+            # whole row groups, few small ones together
+            step = max(1, SHARE_ROWS * opened.groups // max(1, opened.rows))
+            bounds = (*range(0, opened.groups, step), opened.groups)
+            table = Table(Physical(Kind.RECORD, "record", parts=parts), opened.rows, bounds)
             refuse_wide(table.schema)
             refuse_values(table, opened.unpacked, file.size)
             return table
@@ -101,12 +104,6 @@ class ArrowReader:
                 self._known.pop(oldest, None)
             self._known[address] = known
         return known
-
-
-def _bounds(opened: Opened) -> tuple[int, ...]:
-    """Whole row groups, few small ones together."""
-    step = max(1, SHARE_ROWS * opened.groups // max(1, opened.rows))
-    return (*range(0, opened.groups, step), opened.groups)
 
 
 def _bounded(file: AddressedFile, batches: Iterator[Any]) -> Iterator[Any]:

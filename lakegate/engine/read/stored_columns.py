@@ -372,7 +372,9 @@ def expression(field: PlanField, physical: Physical | None) -> Expression:
         return Expression(raw, raw, raw, column=raw)
     text = _marked(_TEXTS[physical.kind](raw, physical), raw, physical)
     own = valid_name(field.alias) if _has_valid(physical) else raw
-    value = _value(field, physical, own, text) if holds(physical, field) else nothing
+    value = nothing
+    if holds(physical, field):
+        value = text if field.shape is not Shape.VALUE else _VALUES[field.type](field, physical, own)
     return Expression(text, value, raw, column=raw)
 
 
@@ -396,10 +398,6 @@ def _marked(text: str, raw: str, physical: Physical) -> str:
 def is_binary(field: PlanField, physical: Physical) -> bool:
     """Whether a field's column contains bytes, as texts with one character (0 to 255) for each."""
     return field.type is LogicalType.BINARY and field.shape is Shape.VALUE and holds(physical, field)
-
-
-def _value(field: PlanField, physical: Physical, raw: str, text: str) -> str:
-    return text if field.shape is not Shape.VALUE else _VALUES[field.type](field, physical, raw)
 
 
 def _shown(word: str) -> Callable[[str, Physical], str]:
@@ -633,34 +631,27 @@ class TableSource:
 
 def open_tables(reader: Reader, plan: Plan, parts: tuple[StagedPart, ...]) -> TableSource:
     """The delivery as a source; UnreadableError where its files are damaged, bombs, or of other columns."""
-    tables = tuple(_described(reader, number, part) for number, part in enumerate(parts))
+    tables: list[Table] = []
+    for number, part in enumerate(parts):
+        with of_object(number):
+            tables.append(reader.described(part.uri))
     schema = schema_of(tables)
     found = found_in(schema, plan)
     sized, compared = plan.read_as(Size), plan.read_as(NoRepeats)
     return TableSource(
         reader,
-        tables,
+        tuple(tables),
         names_of(schema, plan),
         found,
         levels(plan.fields),
         columns_of(schema, plan, found),
         tuple(
-            share
-            for at, (part, table) in enumerate(zip(parts, tables, strict=True))
-            for share in _shares(at, part, table)
+            Share(number, part.uri, start, end)
+            for number, (part, table) in enumerate(zip(parts, tables, strict=True))
+            for start, end in pairwise(table.bounds)
         ),
         {field.alias: counted_expression(field, kind, sized, compared) for field, kind in found},
     )
-
-
-def _described(reader: Reader, number: int, part: StagedPart) -> Table:
-    with of_object(number):
-        return reader.described(part.uri)
-
-
-def _shares(number: int, part: StagedPart, table: Table) -> Iterator[Share]:
-    for start, end in pairwise(table.bounds):
-        yield Share(number, part.uri, start, end)
 
 
 def _too_long(records: Elements, found: Iterable[Found]) -> pa.Array | None:
