@@ -14,8 +14,10 @@ from lakegate.contract.file_formats import COMPRESSIONS, ENCODING_TITLES, FORMAT
 from lakegate.plan.result import Unreadable
 
 if TYPE_CHECKING:
-    Refusal = Callable[[bytes, Storage, Csv], "tuple[str, str] | None"]
-    """Code and message of the reason why a file with these first bytes is refused; None if it is not."""
+    Fault = tuple[str, str]
+    """Code and message."""
+    Refusal = Callable[[bytes, Storage, Csv], "Fault | None"]
+    """The reason why a file with these first bytes is refused; None if it is not."""
 
 # ---- File signatures ----
 # Binary formats and codecs have a signature (*magic bytes*); a file without a known one is text. Every refusal is one function
@@ -131,14 +133,14 @@ def settled(storage: Storage, text: bytes) -> Storage:
     return replace(storage, format=Format.JSON if _first_character(text) == b"[" else Format.JSONL)
 
 
-def _unknown_format(_head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _unknown_format(_head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     if storage.format is not Format.UNKNOWN:
         return None
     words = "the servers of the contract name formats that differ or are not read here"
     return "format-unknown", f"{words}: say `format` in its `lakegate` extension"
 
 
-def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+def _empty(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     """Without a byte, only a text of lines has no records; whether that is allowed, the contract says (`allowEmpty`)."""
     has_lines = storage.format in {Format.JSONL, Format.ANY_JSON} or (storage.format is Format.CSV and not csv.header)
     if head or (has_lines and storage.compression is Compression.NONE):
@@ -151,7 +153,7 @@ def _empty(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
     return "empty", f"the file is empty: {words}"
 
 
-def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     found, words = signature_of(head)
     if found in {_wanted(storage), Compression.NONE.value}:
         return None
@@ -161,7 +163,7 @@ def _other_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str
     return found, message
 
 
-def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     wanted = _wanted(storage)
     if signature_of(head)[0] == wanted:
         return None
@@ -174,7 +176,7 @@ def _no_signature(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] |
     )
 
 
-def _zstd_frame(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _zstd_frame(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     """A frame that needs a dictionary, or more memory than decoders give it unasked (RFC 8878 §3.1.1.1)."""
     head = _without_skippable(head)
     if storage.compression is not Compression.ZSTD or len(head) < _LONGEST_FRAME_HEADER:
@@ -259,7 +261,7 @@ def _remedy(found: str, storage: Storage) -> str:
     return "upload the CSV itself" if storage.format is Format.CSV else "deliver what it promises"
 
 
-def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     """What is packed in a file is packed itself, or of a binary format."""
     found, words = signature_of(text)
     if found == Compression.NONE.value:
@@ -277,7 +279,7 @@ def _packed_twice(text: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] |
     )
 
 
-def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     if not is_wide(head):
         return None
     if head.startswith(b"\0\0\0\0"):
@@ -290,7 +292,7 @@ def _utf_16(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     return "encoding", words
 
 
-def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str] | None:
+def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> Fault | None:
     """The mark of UTF-8 in a file that should be of another encoding."""
     if not head.startswith(BOM) or storage.format is not Format.CSV or csv.encoding == UTF_8:
         return None
@@ -298,7 +300,7 @@ def _byte_order_mark(head: bytes, storage: Storage, csv: Csv) -> tuple[str, str]
     return "bom", f"{words}: save it so, or declare csv.encoding: utf-8"
 
 
-def _array(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _array(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     if storage.format is not Format.JSONL or _first_character(head) != b"[":
         return None
     words = "the file is one JSON array, although the contract promises a JSON object on each line"
@@ -306,14 +308,14 @@ def _array(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
     return "json-array", f"{words}: {how}, or declare format: json"
 
 
-def _lines(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _lines(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     if storage.format is not Format.JSON or _first_character(head) != b"{":
         return None
     words = "the file begins with a JSON object, although the contract promises one JSON array"
     return "json-lines", f"{words}: declare format: jsonl"
 
 
-def _not_json(head: bytes, storage: Storage, _csv: Csv) -> tuple[str, str] | None:
+def _not_json(head: bytes, storage: Storage, _csv: Csv) -> Fault | None:
     starts = storage.format.spec.json_starts
     if starts is None or _first_character(head) in starts:
         return None

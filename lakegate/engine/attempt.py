@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.extension_points import loaded
 from lakegate.contract.delivery_policy import OnReject, PublishAs
-from lakegate.engine.evaluate.predicate_sql import Program, program
+from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
 from lakegate.engine.measure.metric_values import event_time
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
@@ -79,7 +79,7 @@ class Backend(Protocol):
         ...
 
     def measure(
-        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], partials: list[Partial]
+        self, programs: Programs, counts: Mapping[Level, LevelCounts], partials: list[Partial]
     ) -> Iterable[Measurement]:
         """The measurement of each check."""
         ...
@@ -239,7 +239,7 @@ class Attempt:
         return result
 
 
-def _bad(plan: Plan, result: Result, programs: Mapping[Level, Program]) -> tuple[Check, ...]:
+def _bad(plan: Plan, result: Result, programs: Programs) -> tuple[Check, ...]:
     """The checks of which failing records are shown."""
     outcomes = judge(plan, result).outcomes if plan.policy.samples else ()
     bad = {each.id for each in outcomes if each.status in BROKEN} & result.measured.keys()

@@ -19,7 +19,7 @@ from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.field_paths import column_name, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
+from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program, Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Partial
 from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
@@ -263,7 +263,7 @@ class Samples:
     """The samples of a delivery."""
 
     plan: Plan
-    programs: Mapping[Level, Program]
+    programs: Programs
     partials: list[Partial]
     source: Source
     connection: duckdb.DuckDBPyConnection

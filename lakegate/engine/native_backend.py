@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
-from lakegate.engine.evaluate.predicate_sql import Program, program
+from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
 from lakegate.engine.measure.duckdb_tables import BITS, RECORDS, append, create, database, shared, sharing
 from lakegate.engine.measure.metric_values import NativeMetrics
@@ -136,7 +136,7 @@ class Process:
             return evaluation.share(number, cursor, partial(append, cursor), reading.add)
 
     def measure(
-        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], _: list[Partial]
+        self, programs: Programs, counts: Mapping[Level, LevelCounts], _: list[Partial]
     ) -> Iterator[Measurement]:
         """See `Backend`."""
         self.connection.execute(f"SET threads = {os.cpu_count() or 1}")

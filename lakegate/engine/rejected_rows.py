@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lakegate.engine.evaluate.predicate_sql import Program
+from lakegate.engine.evaluate.predicate_sql import Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Broken, Partial
-from lakegate.engine.read.data_source import Level
 from lakegate.plan.check import Check, keys_of
 from lakegate.plan.metrics import Metric
 
@@ -35,9 +34,7 @@ class Rejected:
     """Of each other check, by share that has one: a bit for each line, of records that share their key."""
 
     @staticmethod
-    def of(
-        blamed: tuple[Check, ...], programs: Mapping[Level, Program], partials: list[Partial], shared: Shared
-    ) -> Rejected:
+    def of(blamed: tuple[Check, ...], programs: Programs, partials: list[Partial], shared: Shared) -> Rejected:
         """The records that break one of the `blamed` checks."""
         bits: dict[str, Bit] = {}
         marked: dict[str, dict[int, NDArray[np.uint8]]] = {}

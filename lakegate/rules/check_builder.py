@@ -17,9 +17,11 @@ from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Matches, Not, OneOf, Predicate, Within, together, where
 
+Fields = tuple[Field, ...]
+Checks = tuple[Check, ...]
+
 if TYPE_CHECKING:
-    Compile = Callable[[Rule, tuple[Field, ...]], tuple[Check, ...]]
-    Fields = tuple[Field, ...]
+    Compile = Callable[[Rule, Fields], Checks]
     Arguments = Mapping[str, object]
     """The arguments of a custom rule's call, by name."""
 
@@ -60,7 +62,7 @@ LONGEST_WORDS = 80
 class InContract:
     """A rule whose checks depend on its contract: on other datasets or on the dialect of the server."""
 
-    compile: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...]]
+    compile: Callable[[Contract, Dataset, Rule, Fields], Checks]
     by_field: bool = False
     """Whether it has a check for each of its fields, which are judged apart."""
 
@@ -71,7 +73,7 @@ class Technology:
 
     names: frozenset[str]
     """Spellings of the engine's name, in lower case and without punctuation."""
-    compile: Callable[[Rule, tuple[Field, ...], str, Arguments], tuple[Check, ...]]
+    compile: Callable[[Rule, Fields, str, Arguments], Checks]
     subjects: Callable[[str, Arguments], tuple[str, ...]]
     """The columns of a call."""
     optional: Callable[[str, Arguments], tuple[str, ...]]
@@ -80,7 +82,7 @@ class Technology:
     """The arguments that hold a condition."""
     is_sql: bool
     """Whether conditions are SQL by default."""
-    asking: Callable[[Contract, Dataset, Rule, tuple[Field, ...]], tuple[Check, ...] | None] | None = None
+    asking: Callable[[Contract, Dataset, Rule, Fields], Checks | None] | None = None
     """The checks of a call that asks a query or other data; None for other calls."""
 
 
@@ -90,14 +92,14 @@ class ByField:
 
     compile_one: Callable[[Rule, Field], Check]
 
-    def __call__(self, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+    def __call__(self, rule: Rule, fields: Fields) -> Checks:
         """The checks of a rule."""
         if not fields:
             refuse(rule, "no-column", f"the rule {rule.kind} must name a column")
         return tuple(self.compile_one(rule, field) for field in fields)
 
 
-def once(compile_one: Callable[[Rule, tuple[Field, ...]], Check]) -> Compile:
+def once(compile_one: Callable[[Rule, Fields], Check]) -> Compile:
     """A rule with a single check, of all its fields together or of the whole dataset."""
     return lambda rule, fields: (compile_one(rule, fields),)
 
@@ -109,7 +111,7 @@ def refuse(rule: Rule, code: str, message: str) -> NoReturn:
 
 def check(  # noqa: PLR0913 - a check has these parts, all given as keywords
     rule: Rule,
-    fields: tuple[Field, ...],
+    fields: Fields,
     metric: Metric,
     *,
     accept: Tier,
@@ -138,13 +140,13 @@ def rows(rule: Rule, field: Field, predicate: Predicate, wanted: str) -> Check:
     return check(rule, (field,), Metric.FAILING_ROWS, accept=Tier(NONE, predicate), wanted=wanted)
 
 
-def unique_rows(rule: Rule, key: tuple[Field, ...]) -> Check:
+def unique_rows(rule: Rule, key: Fields) -> Check:
     """A check that no two rows share a key."""
     wanted = "unique" if len(key) == 1 else "unique together"
     return check(rule, key, Metric.DUPLICATE_ROWS, accept=Tier(NONE), wanted=wanted)
 
 
-def skipped(rule: Rule, fields: tuple[Field, ...], reason: str) -> Check:
+def skipped(rule: Rule, fields: Fields, reason: str) -> Check:
     """A skipped check, with the reason why nothing is measured."""
     named = check(
         rule, fields, Metric.ROW_COUNT, accept=Tier(Interval()), wanted=brief(rule.name or rule.kind), unit=Unit.VALUE

@@ -12,10 +12,21 @@ from lakegate.contract.contract_model import Field, Rule
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Not, Predicate, Present
-from lakegate.rules.check_builder import argument_of, brief, check, in_range, items, number, refuse, within
+from lakegate.rules.check_builder import (
+    Checks,
+    Fields,
+    argument_of,
+    brief,
+    check,
+    in_range,
+    items,
+    number,
+    refuse,
+    within,
+)
 
 if TYPE_CHECKING:
-    from lakegate.rules.check_builder import Arguments, Fields
+    from lakegate.rules.check_builder import Arguments
 
 
 SOME = Interval(low=Decimal(1))
@@ -66,7 +77,7 @@ def median(rule: Rule, fields: Fields, arguments: Arguments) -> Check:
     return replace(found, quantile=Quantile(Decimal("0.5")))
 
 
-def quantiles(rule: Rule, fields: Fields, arguments: Arguments) -> tuple[Check, ...]:
+def quantiles(rule: Rule, fields: Fields, arguments: Arguments) -> Checks:
     """Each quantile, by the nearest-rank method, is within its bounds."""
     quantile_ranges = argument_of(rule, arguments, "quantile_ranges")
     if not isinstance(quantile_ranges, Mapping):
@@ -87,10 +98,10 @@ def _quantile(rule: Rule, field: Field, share: Decimal, ends: tuple[object, ...]
     return replace(found, quantile=Quantile(share, QuantileMethod.NEAREST), id=f"{rule.id}:{share:f}/{field.name}")
 
 
-def extreme(*, greatest: bool) -> Callable[[Rule, Fields, Arguments], tuple[Check, ...]]:
+def extreme(*, greatest: bool) -> Callable[[Rule, Fields, Arguments], Checks]:
     """The minimum (or maximum) is within bounds: no row is beyond one bound, and some row reaches the other."""
 
-    def compile_all(rule: Rule, fields: Fields, arguments: Arguments) -> tuple[Check, ...]:
+    def compile_all(rule: Rule, fields: Fields, arguments: Arguments) -> Checks:
         low, high = (arguments.get(name) for name in ("min_value", "max_value"))
         opened = (arguments.get("strict_min") is True, arguments.get("strict_max") is True)
         return extremes(rule, fields[0], (low, high), opened, greatest=greatest)
@@ -100,7 +111,7 @@ def extreme(*, greatest: bool) -> Callable[[Rule, Fields, Arguments], tuple[Chec
 
 def extremes(
     rule: Rule, field: Field, ends: tuple[object, object], opened: tuple[bool, bool], *, greatest: bool
-) -> tuple[Check, ...]:
+) -> Checks:
     """The checks that the minimum (or maximum) is between two bounds; one of them may be None."""
     (low, high), (low_open, high_open) = ends, opened
     if low is None and high is None:

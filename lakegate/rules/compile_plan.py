@@ -28,7 +28,7 @@ from lakegate.plan.check import BY_SCHEDULE, Check, Tier
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField, ScheduledCheck
 from lakegate.plan.predicates import All, Not, Present
-from lakegate.rules.check_builder import NEVER_MEASURED, skipped
+from lakegate.rules.check_builder import NEVER_MEASURED, Checks, Fields, skipped
 from lakegate.rules.rule_kinds import columns_of, compile_rule, is_by_field, optional_columns_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
         yield from with_parts(field.parts)
 
 
-def planned(fields: tuple[Field, ...], *, with_inner: bool) -> tuple[PlanField, ...]:
+def planned(fields: Fields, *, with_inner: bool) -> tuple[PlanField, ...]:
     """The fields of a plan, columns first; nested fields only if the file format supports them."""
     columns = [(field, (f".{column_name(field.name)}",)) for field in fields]
     inner = [each for field, path in columns for each in _inner(field, path)] if with_inner else []
@@ -84,9 +84,7 @@ def _inner(field: Field, path: tuple[str, ...]) -> Iterator[tuple[Field, tuple[s
         yield from _inner(part, place)
 
 
-def of_parts(
-    rule: Rule, fields: tuple[Field, ...], checks: tuple[Check, ...], plan: dict[str, PlanField], by_place: ByPlace
-) -> tuple[Check, ...]:
+def of_parts(rule: Rule, fields: Fields, checks: Checks, plan: dict[str, PlanField], by_place: ByPlace) -> Checks:
     """The checks of a rule; those that cannot be measured at the level of their fields are skipped.
 
     `plan` has the planned fields by their names, `by_place` by their places.
@@ -137,7 +135,7 @@ class Compiled:
     """The checks of some rules, and the problems of the rules."""
 
     fields: tuple[PlanField, ...]
-    checks: tuple[Check, ...]
+    checks: Checks
     refused: tuple[Problem, ...]
     """Errors: the document cannot be used."""
     unmeasured: tuple[Problem, ...]
@@ -187,7 +185,7 @@ def with_delivery(check: Check, schedule: str) -> Check:
     return replace(check, skip=f"{BY_SCHEDULE}{schedule}") if schedule and check.skip is None else check
 
 
-def _lineage(fields: tuple[Field, ...]) -> Iterator[FieldLineage]:
+def _lineage(fields: Fields) -> Iterator[FieldLineage]:
     for field in fields:
         if field.sources:
             yield FieldLineage(field.name, field.sources)
@@ -206,7 +204,7 @@ def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     return Compiled(planned_fields, checks, refused, unmeasured, schedules)
 
 
-def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, Checks]]:
     """Each rule of a dataset with its checks; the check of a rule with a problem is skipped."""
     planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
     return _each_rule(contract, dataset, planned_fields, [])
@@ -214,7 +212,7 @@ def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule,
 
 def _each_rule(
     contract: Contract, dataset: Dataset, planned_fields: tuple[PlanField, ...], problems: list[Problem]
-) -> Iterator[tuple[Rule, tuple[Check, ...]]]:
+) -> Iterator[tuple[Rule, Checks]]:
     """Compile rule by rule; problems are added to `problems`.
 
     Where a rule has a check for each of its fields, a field for which it cannot be measured leaves the others measured.
@@ -223,7 +221,7 @@ def _each_rule(
     by_name = {field.name: field for field in planned_fields}
     by_place = {field.place: field for field in reversed(planned_fields)}
 
-    def compiled(rule: Rule) -> tuple[Check, ...]:
+    def compiled(rule: Rule) -> Checks:
         try:
             fields = _fields(dataset, rule)
             return of_parts(rule, fields, compile_rule(contract, whole, rule, fields), by_name, by_place)
@@ -236,7 +234,7 @@ def _each_rule(
         yield rule, tuple(check for each in apart or [rule] for check in compiled(each))
 
 
-def _fields(dataset: Dataset, rule: Rule) -> tuple[Field, ...]:
+def _fields(dataset: Dataset, rule: Rule) -> Fields:
     """The fields of a rule, and those in its arguments."""
     required, optional = (columns_of(rule), optional_columns_of(rule)) if rule.kind == "custom" else ((), ())
     own = {name: dataset.field(name) for name in rule.fields}

@@ -15,13 +15,13 @@ from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import Present, Within
-from lakegate.rules.check_builder import argument, check, items, listed, number, one_of, refuse, rows, within
+from lakegate.rules.check_builder import Fields, argument, check, items, listed, number, one_of, refuse, rows, within
 
 _EXACT = Context(prec=1000)
 """Computes bounds without rounding, independent of the caller's context."""
 
 
-def size(rule: Rule, fields: tuple[Field, ...]) -> Check:
+def size(rule: Rule, fields: Fields) -> Check:
     """The number of rows is the parameter, within the tolerance; columns are ignored."""
     del fields
     wanted = number(rule, argument(rule, "parameter"))
@@ -111,7 +111,7 @@ def _slack(rule: Rule, parameter: Decimal, tolerance: Decimal | None) -> Decimal
 
 def _tolerant(  # noqa: PLR0913, PLR0917 - a check has these parts
     rule: Rule,
-    fields: tuple[Field, ...],
+    fields: Fields,
     metric: Metric,
     tier: Callable[[Decimal | None], Tier],
     wanted: str,

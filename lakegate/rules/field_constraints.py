@@ -12,6 +12,8 @@ from lakegate.patterns.date_formats import compile_java_format
 from lakegate.plan.check import Check
 from lakegate.plan.predicates import All, Length, Matches, MultipleOf, NoRepeats, Not, Predicate, Present, Size, Typed
 from lakegate.rules.check_builder import (
+    Checks,
+    Fields,
     argument,
     brief,
     in_range,
@@ -161,7 +163,7 @@ def unique(rule: Rule, field: Field) -> Check:
     return unique_rows(rule, (field,))
 
 
-def primary_key(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def primary_key(rule: Rule, fields: Fields) -> Checks:
     """Every part of the key is present, and no two rows share the whole key."""
     if not fields:
         refuse(rule, "no-column", "the rule primaryKey must name a column")
@@ -237,7 +239,7 @@ def date_format(rule: Rule, field: Field) -> Check:
     return rows(rule, field, Matches(field.name, pattern), f"written as {brief(written)}")
 
 
-def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def with_offset(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Checks:
     """Every moment or time of day is written with its offset from UTC, or none is where the rule's value is false."""
     del contract
     is_wanted = rule.arguments.get("value", True)

@@ -13,6 +13,8 @@ from lakegate.plan.check import Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Length, Matches, Not, Predicate, Present
 from lakegate.rules.check_builder import (
+    Checks,
+    Fields,
     InContract,
     argument,
     check,
@@ -33,7 +35,7 @@ from lakegate.rules.check_builder import (
 _HUNDRED = Decimal(100)
 
 
-def row_count(rule: Rule, fields: tuple[Field, ...]) -> Check:
+def row_count(rule: Rule, fields: Fields) -> Check:
     """The number of rows of the dataset."""
     del fields
     interval, percent = interval_of(rule)
@@ -58,7 +60,7 @@ def missing_values(rule: Rule, field: Field) -> Check:
     return _counted(rule, field, _all(parts), "missing")
 
 
-def invalid_values(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def invalid_values(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Checks:
     """Rows whose value violates a given condition, or is not in the `enum` of its field; null violates none."""
     del contract
     if not fields:
@@ -94,7 +96,7 @@ def of_every_column(compile_one: Callable[[Rule, Field], Check]) -> InContract:
     )
 
 
-def duplicate_values(rule: Rule, fields: tuple[Field, ...]) -> Check:
+def duplicate_values(rule: Rule, fields: Fields) -> Check:
     """Rows that share their key, of one field or several, with another row."""
     if not fields:
         refuse(

@@ -14,9 +14,9 @@ from lakegate.base.errors import InputError
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, full_dataset_name, shape_of
 from lakegate.contract.field_paths import column_name, column_path
 from lakegate.contract.semantic_versions import major
-from lakegate.plan.check import NONE, Check, Query, QueryColumn, QueryRelation, Tier, Unit
+from lakegate.plan.check import NONE, Query, QueryColumn, QueryRelation, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.rules.check_builder import brief, check, skipped
+from lakegate.rules.check_builder import Checks, Fields, brief, check, skipped
 
 ELSEWHERE = (
     re.compile(r"lakegate://(?P<contract>[^/]+)/(?P<dataset>[^/]+)_v(?P<major>[0-9]+)/(?P<field>[^/,]+)"),
@@ -38,9 +38,7 @@ class _Target:
     columns: tuple[QueryColumn, ...]
 
 
-def foreign_key(
-    contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...], unit: Unit = Unit.ROWS
-) -> tuple[Check, ...]:
+def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields, unit: Unit = Unit.ROWS) -> Checks:
     """The check of a reference; skipped, with the reason, if the target is unknown. A percentage is one of all rows."""
     try:
         target = _target(
@@ -54,7 +52,7 @@ def foreign_key(
     return (replace(found, query=_query(dataset, fields, target, is_own=is_own, of_all=unit is Unit.PERCENT)),)
 
 
-def _target(contract: Contract, dataset: Dataset, to: list[str], fields: tuple[Field, ...]) -> _Target:
+def _target(contract: Contract, dataset: Dataset, to: list[str], fields: Fields) -> _Target:
     """The fields that a reference points to; LookupError with the reason if they cannot be compared."""
     if not to or not fields:
         raise LookupError("the reference does not say which field it leads to")
@@ -112,7 +110,7 @@ def _line(contract: Contract, dataset: str) -> str:
         raise LookupError("the contract has no semantic version, so that its accepted data cannot be named") from None
 
 
-def _query(dataset: Dataset, fields: tuple[Field, ...], target: _Target, *, is_own: bool, of_all: bool) -> Query:
+def _query(dataset: Dataset, fields: Fields, target: _Target, *, is_own: bool, of_all: bool) -> Query:
     """The number of complete keys of the delivery without a match, and the number of complete keys, or (`of_all`) of rows."""
     columns = range(len(fields))
     listed = ", ".join(f"c{at}" for at in columns)

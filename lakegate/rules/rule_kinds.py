@@ -56,14 +56,14 @@ from typing import TYPE_CHECKING
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.extension_points import registered
 from lakegate.base.text import listed, shown
-from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, Shape
+from lakegate.contract.contract_model import Comparison, Contract, Dataset, Rule, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
 from lakegate.contract.documents.schema_validation import OTHER_WORDS
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.rules import dcm_rules, field_constraints, json_schema_rules, odcs_metrics, row_conditions
-from lakegate.rules.check_builder import ByField, InContract, brief, not_measured, once, refuse, skipped
+from lakegate.rules.check_builder import ByField, Checks, Fields, InContract, brief, not_measured, once, refuse, skipped
 from lakegate.rules.odcs_metrics import interval_of
 from lakegate.rules.relationship_rules import foreign_key
 from lakegate.rules.service_level_rules import service_level
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 # ---- Rules of other engines ----
 
 
-def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Checks:
     """The checks of a custom rule, or one skipped check with the reason."""
     technology = _technology(rule)
     if technology is None:
@@ -136,7 +136,7 @@ PERCENT_OF_WHAT = (
 )
 
 
-def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def sql(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Checks:
     """The checks of a query, one for each operator; a harmless query that cannot be translated is skipped."""
     if rule.arguments.get("percent"):
         refuse(rule, "unit", PERCENT_OF_WHAT)
@@ -244,7 +244,7 @@ METRIC_ARGUMENTS: dict[str, tuple[str, ...]] = {
 """The arguments of library metrics beside `properties`; `invalidValues` judges its own."""
 
 
-def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def compile_rule(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> Checks:
     """The checks of a rule over its fields, at least one; a rule of an unknown kind is skipped."""
     _judge_types(rule, fields)
     foreign = _foreign_argument(rule)
@@ -275,7 +275,7 @@ def is_by_field(rule: Rule) -> bool:
     return isinstance(compiler, ByField) or (isinstance(compiler, InContract) and compiler.by_field)
 
 
-def _judge_types(rule: Rule, fields: tuple[Field, ...]) -> None:
+def _judge_types(rule: Rule, fields: Fields) -> None:
     """Refuse a rule whose fields have an unsupported type."""
     suits, words = SUITS.get(rule.kind, (None, ""))
     for field in fields:

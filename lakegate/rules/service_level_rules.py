@@ -14,10 +14,10 @@ from lakegate.contract.contract_model import Field, Rule
 from lakegate.contract.service_levels import MOMENTS, duration
 from lakegate.plan.check import OF_NO_DELIVERY, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
-from lakegate.rules.check_builder import brief, check, refuse, skipped
+from lakegate.rules.check_builder import Checks, Fields, brief, check, refuse, skipped
 
 
-def service_level(rule: Rule, fields: tuple[Field, ...]) -> tuple[Check, ...]:
+def service_level(rule: Rule, fields: Fields) -> Checks:
     """The check of a service level, measured if it has timestamp fields."""
     name = str(rule.arguments.get("property") or "")
     level = _LEVELS.get(name)
@@ -39,11 +39,11 @@ def age(rule: Rule, field: Field, good: Interval) -> Check:
     return _lasting(rule, (field,), Metric.YOUNGEST, good, "the youngest row {} old")
 
 
-def _freshness(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+def _freshness(rule: Rule, fields: Fields, good: Interval) -> Check:
     return age(rule, fields[0], good)
 
 
-def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+def _latency(rule: Rule, fields: Fields, good: Interval) -> Check:
     """The duration from the first timestamp of a row to its second; of one timestamp (as in ODCS 3.1 §SLA), to its arrival.
 
     Rows arrive at the judging time, so that the oldest one decides.
@@ -53,11 +53,11 @@ def _latency(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
     return _lasting(rule, fields[:2], Metric.DELAY, good, "every row {} on its way")
 
 
-def _retention(rule: Rule, fields: tuple[Field, ...], good: Interval) -> Check:
+def _retention(rule: Rule, fields: Fields, good: Interval) -> Check:
     return _lasting(rule, fields[:1], Metric.OLDEST, good, "the oldest row {} old")
 
 
-def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interval, words: str) -> Check:
+def _lasting(rule: Rule, fields: Fields, metric: Metric, good: Interval, words: str) -> Check:
     other = next((field for field in fields if field.type not in MOMENTS), None)
     if other is not None:
         refuse(rule, "not-a-moment", f"{other.name} is a {other.type.value}: name a date or a timestamp")
@@ -68,7 +68,7 @@ def _lasting(rule: Rule, fields: tuple[Field, ...], metric: Metric, good: Interv
     return check(rule, fields, metric, accept=Tier(good), wanted=words.format(" and ".join(limits)), unit=Unit.VALUE)
 
 
-_LEVELS: dict[str, Callable[[Rule, tuple[Field, ...], Interval], Check]] = {
+_LEVELS: dict[str, Callable[[Rule, Fields, Interval], Check]] = {
     **dict.fromkeys(("freshness", "fr"), _freshness),
     **dict.fromkeys(("latency", "ly"), _latency),
     **dict.fromkeys(("retention", "re"), _retention),

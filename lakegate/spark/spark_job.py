@@ -16,7 +16,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from lakegate.engine.attempt import SAMPLES, Attempt, Part, Workspace, Written
-from lakegate.engine.evaluate.predicate_sql import Program
+from lakegate.engine.evaluate.predicate_sql import Program, Programs
 from lakegate.engine.measure.duckdb_tables import database, identity
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import AT, Level, Source
@@ -56,7 +56,7 @@ class Spark:
     _settings: ExitStack = field(default_factory=ExitStack)
     _session: SparkSession | None = None
     _passed: Pass | None = None
-    _programs: Mapping[Level, Program] = field(default_factory=dict)
+    _programs: Programs = field(default_factory=dict)
     worker_seconds: float = 0.0
     """Processor seconds of the Python workers that evaluated shares."""
 
@@ -94,7 +94,7 @@ class Spark:
         return partials
 
     def measure(
-        self, programs: Mapping[Level, Program], counts: Mapping[Level, LevelCounts], partials: list[Partial]
+        self, programs: Programs, counts: Mapping[Level, LevelCounts], partials: list[Partial]
     ) -> Iterator[Measurement]:
         """See `Backend`."""
         for level, program in programs.items():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from sqlglot import exp
 
 from lakegate.contract.logical_types import LogicalType, literal
-from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, without_form
+from lakegate.sql.sql_names import NodeForm, Scope, Translate, Translator, form, without_form
 from lakegate.sql.sql_parser import (
     COUNTS_BOUNDARIES,
     COUNTS_COMPLETE_UNITS,
@@ -171,7 +170,7 @@ def _count(node: exp.Expr) -> int:
     return sign * int(node.this)
 
 
-def _shifted(sign: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _shifted(sign: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         unit = node.args["unit"].name if node.args.get("unit") else "day"
         by = duration(_count(node.args["expression"]), unit)
@@ -213,7 +212,7 @@ def part(t: Translator, name: str, of: TypedSql, *, of_function: bool = False) -
     return combine(text, SqlKind.INTEGER, of)
 
 
-def _part(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _part(name: str) -> Translate:
     return lambda t, node, scope: part(t, name, t.translate(node.this, scope), of_function=True)
 
 

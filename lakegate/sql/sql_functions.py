@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
 
 from lakegate.contract.logical_types import SCALE
-from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, only, plain
+from lakegate.sql.sql_names import NodeForm, Scope, Translate, Translator, form, only, plain
 from lakegate.sql.sql_operators import comparable, once
 from lakegate.sql.sql_parser import FILES, MEANS_ARE_WHOLE, word_of
 from lakegate.sql.typed_sql import (
@@ -66,7 +66,7 @@ def _number(sql: TypedSql) -> TypedSql:
     return typed_null(number(sql), "DOUBLE")
 
 
-def _edge(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _edge(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = _number(t.translate(node.this, scope))
         if inner.kind is SqlKind.INTEGER:
@@ -117,7 +117,7 @@ def _substring(t: Translator, node: exp.Substring, scope: Scope) -> TypedSql:
     return combine(f"substring({{}}, {start}{until})", SqlKind.TEXT, inner)
 
 
-def _end(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _end(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         return combine(f"{name}({{}}, {whole(node.expression)})", SqlKind.TEXT, text(t, node.this, scope))
 
@@ -242,7 +242,7 @@ def _mean(t: Translator, node: exp.Avg, scope: Scope) -> TypedSql:
     return replace(mean, text=whole_part, kind=SqlKind.INTEGER)
 
 
-def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _extreme(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         word, inner = _inner(t, node.this, scope)
         return aggregate(f"{name}({word}{{}})", inner.kind, expect_kind(inner, *ORDERED))
@@ -250,7 +250,7 @@ def _extreme(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
     return translate
 
 
-def _of_floats(template: str, duckdb: str | None = None) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _of_floats(template: str, duckdb: str | None = None) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         inner = double(t.translate(node.this, scope))
         return aggregate(template, SqlKind.DOUBLE, inner, duckdb)
@@ -460,7 +460,7 @@ def _nullif(t: Translator, node: exp.Nullif, scope: Scope) -> TypedSql:
     return combine(text, left.kind, left, right)
 
 
-def _extreme_of_several(name: str) -> Callable[[Translator, exp.Func, Scope], TypedSql]:
+def _extreme_of_several(name: str) -> Translate:
     def translate(t: Translator, node: exp.Func, scope: Scope) -> TypedSql:
         parts = t.translate_all([node.this, *node.expressions], scope)
         found = _same_kind(name, parts)

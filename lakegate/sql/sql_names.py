@@ -347,11 +347,11 @@ the position 0 of a text, negative lengths and fractions of digits are not trans
 class NodeForm:
     """The translation of nodes of one class. A node with a part that is not in `parts` is not translated."""
 
-    translate: Callable[[Translator, Any, Scope], TypedSql]
+    translate: Translate
     parts: frozenset[str]
 
 
-def form(translate: Callable[[Translator, Any, Scope], TypedSql], *parts: str) -> NodeForm:
+def form(translate: Translate, *parts: str) -> NodeForm:
     """A form for nodes with these parts."""
     return NodeForm(translate, frozenset(parts))
 
@@ -401,6 +401,7 @@ class Translator:
         return self._query(self, node, scope)
 
 
+Translate = Callable[[Translator, Any, Scope], TypedSql]
 QueryForm = Callable[[Translator, exp.Expr, Scope], TypedQuery]
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
 
 from lakegate.base.text import shown
 from lakegate.sql.sql_dates import minus, plus, typed_constant
-from lakegate.sql.sql_names import NodeForm, Scope, Translator, form, only, plain
+from lakegate.sql.sql_names import NodeForm, Scope, Translate, Translator, form, only, plain
 from lakegate.sql.sql_parser import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE, ZERO_DIVIDES, one_word
 from lakegate.sql.typed_sql import (
     LONG_CONSTANT,
@@ -244,7 +243,7 @@ def _collate(t: Translator, node: exp.Collate, scope: Scope) -> TypedSql:
     raise UntranslatedError(f"the collation {shown(name)} is not translated from {t.dialect}{known}")
 
 
-def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+def _compared(sign: str) -> Translate:
     def translate(t: Translator, node: exp.Binary, scope: Scope) -> TypedSql:
         left, right = comparable(t, *t.operands(node, scope), is_ordered=sign in {"<", "<=", ">", ">="})
         duckdb = f"({{}} {'IS NOT DISTINCT FROM' if sign == '<=>' else sign} {{}})"
@@ -253,7 +252,7 @@ def _compared(sign: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
     return translate
 
 
-def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Callable[[Translator, exp.Binary, Scope], TypedSql]:
+def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Translate:
     """`=` and `<>`; `= ANY (SELECT …)` is IN, and `<> ALL (SELECT …)` is NOT IN."""
     compared = _compared(sign)
 

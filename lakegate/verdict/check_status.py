@@ -86,6 +86,7 @@ class CheckOutcome:
     """What the data has, where the check observes it."""
 
 
+Outcomes = tuple[CheckOutcome, ...]
 BROKEN = frozenset({Status.FAIL, Status.WARN})
 """The statuses of a rule outside of its thresholds."""
 OF_TYPES = ("type", "nested")

@@ -11,7 +11,7 @@ from lakegate.admission.header import INDEX, differ_in, named, renamed, shown_pa
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measurement, Result, Sample
-from lakegate.verdict.check_status import BROKEN, OF_TYPES, CheckOutcome, Status
+from lakegate.verdict.check_status import BROKEN, OF_TYPES, CheckOutcome, Outcomes, Status
 from lakegate.verdict.file_checks import ADDITIONAL, MISSING, READABLE, file_outcome
 from lakegate.verdict.value_mistakes import RECORD_MISTAKES, TOTAL, remedy
 
@@ -119,9 +119,7 @@ class Cause:
         )
 
 
-def explained(
-    plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]
-) -> tuple[tuple[Cause, ...], tuple[CheckOutcome, ...]]:
+def explained(plan: Plan, result: Result, outcomes: Outcomes) -> tuple[tuple[Cause, ...], Outcomes]:
     """The causes, and the outcomes; a cause that explains only one outcome is added to its message instead."""
     if result.unreadable is not None:
         skipped = tuple(outcome.id for outcome in outcomes)
@@ -141,7 +139,7 @@ def explained(
     return tuple(causes), tuple(_hinted(outcome, hints.get(outcome.id)) for outcome in outcomes)
 
 
-def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> tuple[CheckOutcome, ...]:
+def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> Outcomes:
     """The reasons of a verdict, worst first: causes, and the outcomes that no cause explains."""
     order = (Status.ERROR, Status.FAIL, Status.WARN)
     causes = tuple(causes)

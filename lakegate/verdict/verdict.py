@@ -17,7 +17,7 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present, together
 from lakegate.plan.result import Columns, Result
-from lakegate.verdict.check_status import BROKEN, CheckOutcome, Status, check_outcome
+from lakegate.verdict.check_status import BROKEN, CheckOutcome, Outcomes, Status, check_outcome
 from lakegate.verdict.file_checks import RECORDS, file_outcome, file_outcomes
 from lakegate.verdict.reasons import Cause, explained, reasons
 
@@ -115,7 +115,7 @@ class Judgement:
     """The verdict with its outcomes and causes."""
 
     verdict: Verdict
-    outcomes: tuple[CheckOutcome, ...]
+    outcomes: Outcomes
     rows: int
     rejected_rows: int
     causes: tuple[Cause, ...] = ()
@@ -126,7 +126,7 @@ class Judgement:
     """With `onReject: rows`: why the file is rejected as a whole; None where it is not."""
 
     @property
-    def reasons(self) -> tuple[CheckOutcome, ...]:
+    def reasons(self) -> Outcomes:
         """The reasons of the verdict, worst first: errors, fails, then warnings; a cause replaces the outcomes it explains."""
         return (*((self.whole,) if self.whole else ()), *reasons(self.causes, self.outcomes))
 
@@ -137,7 +137,7 @@ class Judgement:
         return [outcome for outcome in self.outcomes if outcome.id not in reasons]
 
     @property
-    def by_harm(self) -> tuple[CheckOutcome, ...]:
+    def by_harm(self) -> Outcomes:
         """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
         worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
         explains = {cause.as_outcome(): cause.explains for cause in self.causes}
@@ -179,7 +179,7 @@ def judge(plan: Plan, result: Result) -> Judgement:
     )
 
 
-def _whole(plan: Plan, result: Result, outcomes: tuple[CheckOutcome, ...]) -> CheckOutcome | None:
+def _whole(plan: Plan, result: Result, outcomes: Outcomes) -> CheckOutcome | None:
     """The reason why a file is rejected as a whole although single rows may be rejected alone."""
     if plan.policy.on_reject is not OnReject.ROWS or _unmeasured(plan, result):
         return None
@@ -232,13 +232,13 @@ def reason_texts(outcomes: Sequence[CheckOutcome]) -> tuple[str, ...]:
     return tuple(f"{outcome.id}: {outcome.message}"[:LONGEST_REASON] for outcome in outcomes[:MAX_REASONS_OF_DELIVERY])
 
 
-def early_rejections(plan: Plan, columns: Columns) -> tuple[CheckOutcome, ...]:
+def early_rejections(plan: Plan, columns: Columns) -> Outcomes:
     """Failed outcomes of a header alone that reject the delivery whatever rows follow it."""
     return certain_failures(plan, Result("", 0, "", "", rows=1, columns=columns))
 
 
 @limited_hints()
-def certain_failures(plan: Plan, seen: Result) -> tuple[CheckOutcome, ...]:
+def certain_failures(plan: Plan, seen: Result) -> Outcomes:
     """Failed outcomes of a part of a result that reject the delivery whatever the rest of the result is.
 
     `seen` has columns, the number of rows, and measurements that can only be worse. The policy decides what rejects: nothing that
@@ -270,9 +270,7 @@ def row_rules(plan: Plan, result: Result) -> tuple[Check, ...]:
     return tuple(check for check in failed if blames_rows(check) and not result.lacking & check.reads)
 
 
-def _verdict(
-    plan: Plan, result: Result, of_file: tuple[CheckOutcome, ...], of_checks: tuple[CheckOutcome, ...]
-) -> Verdict:
+def _verdict(plan: Plan, result: Result, of_file: Outcomes, of_checks: Outcomes) -> Verdict:
     statuses = {each.status for each in of_file + of_checks}
     if Status.ERROR in statuses:
         return Verdict.UNDECIDED
@@ -299,7 +297,7 @@ def _only_rows_are_bad(plan: Plan, result: Result, failed: set[str]) -> bool:
     return failed <= by_rows and share < 1 and share <= Fraction(plan.policy.max_rejected_share)
 
 
-def _check_outcomes(plan: Plan, result: Result) -> tuple[CheckOutcome, ...]:
+def _check_outcomes(plan: Plan, result: Result) -> Outcomes:
     measured = result.measured
     return tuple(check_outcome(plan, check, result, measured.get(check.id)) for check in plan.checks)
 

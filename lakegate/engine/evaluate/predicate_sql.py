@@ -448,6 +448,9 @@ class Program:
         return f"CASE WHEN {self._is_of(numbers.population)} THEN {value} END"
 
 
+Programs = Mapping[Level, Program]
+
+
 def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterable[str] | None = None) -> Program:
     """The program of a level's checks; `queried` are the fields that queries read, None if no query reads the records."""
     bits: dict[Predicate, str] = {}

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contract.logical_types import GRAMMARS
-from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program
+from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program, Programs
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
@@ -205,7 +205,7 @@ class Evaluation:
 
     plan: Plan
     source: Source
-    programs: Mapping[Level, Program]
+    programs: Programs
     samples: int
     """The most failing records of each predicate that are noted in a share."""
     _absent: dict[tuple[Level, int, bool], pa.Table] = field(default_factory=dict)
