@@ -9,11 +9,11 @@ from pathlib import Path
 
 from infra.setup.atomic_dir import atomic_dir
 from lakegate.base.errors import SetUpError
-from lakegate.spark.local_spark import INSTALLED, VERSION, home_of
+from lakegate.spark.local_spark import INSTALLED, JAVA_VERSION, home_of
 
 LOCK = Path(__file__).with_name("jdk.lock")
 FOLDER = INSTALLED.parts[0]
-ADVICE = f"fix the network and run `make setup` again, or install Java {VERSION} and set JAVA_HOME to it"
+ADVICE = f"fix the network and run `make setup` again, or install Java {JAVA_VERSION} and set JAVA_HOME to it"
 
 
 def install_java(tools: Path, lock: Path = LOCK) -> Path:
@@ -36,5 +36,5 @@ def _pip_install(lock: Path, target: Path, log: Path) -> None:
             [sys.executable, "-m", "pip", "install", *quiet, *exact], stdout=output, stderr=output, check=False
         )
     if ended.returncode:
-        raise SetUpError(f"There is no Java {VERSION} here, and installing one failed (see {log}): {ADVICE}.")
+        raise SetUpError(f"There is no Java {JAVA_VERSION} here, and installing one failed (see {log}): {ADVICE}.")
     log.unlink()

@@ -28,7 +28,7 @@ MAX_BYTES: Final = 1 << 20
 """Of a manifest."""
 LARGEST: Final = 5 << 40
 """Bytes of an object of S3."""
-DEEPEST: Final = 4
+DEEPEST_MANIFEST: Final = 4
 """Nested brackets of a manifest."""
 _CHECKSUM: Final = re.compile(r"(?:crc64nvme|sha256|sha1|crc32c|crc32):[A-Za-z0-9+/]{1,128}={0,2}", re.ASCII)
 _TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -133,7 +133,7 @@ def read_manifest(body: bytes) -> tuple[ManifestEntry, ...]:
         raise InputError(f"`{MANIFEST}` has more than {MAX_BYTES:,} bytes")
     try:
         text = body.decode()
-        document = json.loads(text) if _depth(text) <= DEEPEST else None
+        document = json.loads(text) if _depth(text) <= DEEPEST_MANIFEST else None
     except ValueError:
         raise InputError(f"`{MANIFEST}` is not JSON in UTF-8") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT or set(document) != {"format", "parts"}:

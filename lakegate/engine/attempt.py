@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 Written = TypeVar("Written")
 
-SAMPLES = 20
+MAX_SAMPLES = 20
 """The most failing records of each check that are shown."""
 
 
@@ -160,7 +160,7 @@ class Attempt:
     plan: Plan
     store: Store
     backend: Backend
-    samples: int = SAMPLES
+    samples: int = MAX_SAMPLES
 
     def result(self, watch: Callable[[str], None] = lambda _: None) -> Result:
         """The result, without its cost. InputError if the delivery's bytes are not the pinned ones."""
@@ -226,7 +226,7 @@ class Attempt:
         if queries:
             with stopwatch.step("ask"):
                 queried = list(backend.run_queries(queries, self.samples if plan.policy.samples else 0))
-                measurements |= {each.check: each for each in explain.with_rows(queries, queried)}
+                measurements |= {answer.check: answer for answer in explain.with_rows(queries, queried)}
         found = [(check, measurements[check.id]) for check in checks]
         kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
         result = replace(
@@ -242,13 +242,15 @@ class Attempt:
 def _bad(plan: Plan, result: Result, programs: Programs) -> tuple[Check, ...]:
     """The checks of which failing records are shown."""
     outcomes = judge(plan, result).outcomes if plan.policy.samples else ()
-    bad = {each.id for each in outcomes if each.status in BROKEN} & result.measured.keys()
+    bad = {outcome.id for outcome in outcomes if outcome.status in BROKEN} & result.measured.keys()
     return tuple(check for own in programs.values() for check in own.checks if check.id in bad)
 
 
 def _programs(plan: Plan, checks: tuple[Check, ...]) -> dict[Level, Program]:
     """The program of each level, that of records (without a level) first, even where it has no checks."""
-    relations = [each for check in checks if check.query for each in check.query.relations if each.delivered]
+    relations = [
+        relation for check in checks if check.query for relation in check.query.relations if relation.delivered
+    ]
     read = {column.field for relation in relations for column in relation.columns} if relations else None
     levels: dict[Level, list[Check]] = {(): []}
     for check in checks:

@@ -47,7 +47,7 @@ def accepted_sources(reference: Reference, store: Store) -> Iterator[tuple[Plan,
         if plan.digest != digest:
             raise InputError("the plan of accepted data is not the one the request names")
         plan = plan.current
-        yield plan, open_source(plan, tuple(StagedPart(each.uri, each.size) for each in parts), store)
+        yield plan, open_source(plan, tuple(StagedPart(part.uri, part.size) for part in parts), store)
 
 
 def accepted_value(field: PlanField, column: QueryColumn) -> str:
@@ -140,17 +140,17 @@ def _load(session: _Session, query: Query) -> None:
     references = session.tables.references
     if lacking(references, lines_compared(query)) is not None:
         return
-    for each in query.relations:
+    for relation in query.relations:
         if (
-            each.line is None
-            or lacking(references, [each.line]) is not None
-            or (each.line, each.columns) in session.loaded
+            relation.line is None
+            or lacking(references, [relation.line]) is not None
+            or (relation.line, relation.columns) in session.loaded
         ):
             continue
         try:
-            session.loaded[each.line, each.columns] = session.tables.accepted(each.line, each.columns)
+            session.loaded[relation.line, relation.columns] = session.tables.accepted(relation.line, relation.columns)
         except (InputError, UnreadableError, OSError):
-            session.loaded[each.line, each.columns] = None
+            session.loaded[relation.line, relation.columns] = None
 
 
 def _run_check(session: _Session, check: Check) -> QueryResult:
@@ -158,7 +158,10 @@ def _run_check(session: _Session, check: Check) -> QueryResult:
     missing = lacking(session.tables.references, lines_compared(query))
     if missing is not None:
         return QueryResult(Measurement(check.id, skip=missing))
-    if any(each.line and session.loaded.get((each.line, each.columns), "") is None for each in query.relations):
+    if any(
+        relation.line and session.loaded.get((relation.line, relation.columns), "") is None
+        for relation in query.relations
+    ):
         return QueryResult(Measurement(check.id, error=UNREAD))
     views = [f"r{number}" for number in range(len(query.relations))]
     with within(session.seconds, session.connection.interrupt) as is_over:

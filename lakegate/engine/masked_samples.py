@@ -19,7 +19,7 @@ from lakegate.admission.value_masks import cut, hexadecimal, mask
 from lakegate.contract.field_paths import column_name, steps_of
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program, Programs
+from lakegate.engine.evaluate.predicate_sql import FIELDS_OF_QUERY, SOURCE, Program, Programs
 from lakegate.engine.measure.duckdb_tables import POSITION_BITS
 from lakegate.engine.measure.share_evaluation import Bit, Partial
 from lakegate.engine.read.data_source import AT, LINE, ROW, Level, Source, of_object
@@ -65,18 +65,18 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
     declared = {field.place for field in plan.columns}
     physical = {field.column: field.physical for field in plan.columns if field.physical}
     for part in dict.fromkeys(share.part for share in source.shares):
-        own = [each for each in partials if source.shares[each.number].part == part]
+        own = [partial for partial in partials if source.shares[partial.number].part == part]
         keys = {key for each in own for key in each.keys}
         if (OBJECT,) in keys and declared and not keys & declared:
             with of_object(part):
                 raise UnreadableError(
                     "header",
-                    why_no_keys(_first_records(source, own), tuple(each.column for each in plan.columns), physical),
+                    why_no_keys(_first_records(source, own), tuple(column.column for column in plan.columns), physical),
                 )
-    seen = {key for each in partials for key in each.keys}
+    seen = {key for partial in partials for key in partial.keys}
     absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))
     there = [field.name for field in plan.fields if field.name not in absent]
-    extra = undeclared({key for each in partials for key in each.extra}, absent, plan.physical_names, there)
+    extra = undeclared({key for partial in partials for key in partial.extra}, absent, plan.physical_names, there)
     columns = {field.name for field in plan.columns}
     found = (
         *(each for each in there if each in columns),
@@ -119,7 +119,7 @@ def _is_absent(field: PlanField, seen: set[json_Place]) -> bool:
 
 def _first_records(source: Source, partials: Iterable[Partial]) -> list[dict[str, object]]:
     """The first objects of those partial results that have some."""
-    share = next(source.shares[each.number] for each in partials if (OBJECT,) in each.keys)
+    share = next(source.shares[partial.number] for partial in partials if (OBJECT,) in partial.keys)
     found: list[dict[str, object]] = []
     for table in source.originals(share):
         for line in table.column(LINE).to_pylist():
@@ -204,9 +204,13 @@ class RecordReader:
             last, before = max(line for places in fields.values() for _, line, _ in places), 0
             for chunk in self.source.chunks(self.source.shares[number]):
                 table, aliases = chunk.levels[level] if level else chunk.records, list(fields)
-                for start in range(0, len(aliases), FEW):
+                for start in range(0, len(aliases), FIELDS_OF_QUERY):
                     self._read(
-                        number, level, table, {each: fields[each] for each in aliases[start : start + FEW]}, found
+                        number,
+                        level,
+                        table,
+                        {alias: fields[alias] for alias in aliases[start : start + FIELDS_OF_QUERY]},
+                        found,
                     )
                 before += chunk.lines
                 if before > last:
@@ -279,7 +283,7 @@ class Samples:
         good: dict[str, list[Place]] = {}
         levels: dict[str, Level] = {}
         for check in failed:
-            own = next(each for each in self.programs.values() if check in each.checks)
+            own = next(program for program in self.programs.values() if check in program.checks)
             levels[check.id] = own.level
             bad[check.id], good[check.id] = self._bad(check, own), self._good(check, own)
         texts = {
@@ -290,19 +294,19 @@ class Samples:
         }
         lines = self._records.lines({place[:2] for found in bad.values() for place in found})
         by_id = {check.id: check for check in failed}
-        for each in measurements:
-            if each.check in bad:
-                found = texts[levels[each.check]]
-                rows = [(place, found[place]) for place in bad[each.check]]
-                passing = [found[place] for place in good[each.check]]
-                yield self._with_evidence(each, by_id[each.check], rows, passing, lines)
+        for measurement in measurements:
+            if measurement.check in bad:
+                found = texts[levels[measurement.check]]
+                rows = [(place, found[place]) for place in bad[measurement.check]]
+                passing = [found[place] for place in good[measurement.check]]
+                yield self._with_evidence(measurement, by_id[measurement.check], rows, passing, lines)
             else:
-                yield each
+                yield measurement
 
     def with_rows(self, checks: tuple[Check, ...], results: Iterable[QueryResult]) -> Iterator[Measurement]:
         """The results of queries as measurements, with samples of the rows that break a check."""
         for check, queried in zip(checks, results, strict=True):
-            places = [_place(each) for each in queried.rows]
+            places = [_place(row) for row in queried.rows]
             texts = self._records.texts((), self._wanted({check: places}))
             lines = self._records.lines({place[:2] for place in places})
             rows = [(place, texts[place]) for place in places]
@@ -391,9 +395,9 @@ class Samples:
 
     def _noted(self, bit: Bit, limit: int, *, passing: bool = False) -> list[Place]:
         found = (
-            (each.number, *place)
-            for each in self.partials
-            for place in (each.passing if passing else each.failing).get(bit, ())
+            (partial.number, *place)
+            for partial in self.partials
+            for place in (partial.passing if passing else partial.failing).get(bit, ())
         )
         return [place for place, _ in zip(found, range(limit), strict=False)]
 
@@ -401,7 +405,7 @@ class Samples:
         self, place: Place, texts: Texts, fields: list[PlanField], lines: Mapping[tuple[int, int], bytes]
     ) -> Sample:
         number, line, at = place
-        shown = [self._shown(each, texts[each.alias]) for each in fields]
+        shown = [self._shown(field, texts[field.alias]) for field in fields]
         record = None
         if self._records.is_csv:
             text = lines[number, line].decode(self.plan.csv.encoding, errors="replace")

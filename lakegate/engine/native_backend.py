@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
-from lakegate.engine.attempt import SAMPLES, Attempt, Workspace
+from lakegate.engine.attempt import MAX_SAMPLES, Attempt, Workspace
 from lakegate.engine.duckdb_queries import QueryTables, accepted_sources, accepted_value, run_queries
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.evaluate.typed_values import sql_type
@@ -44,7 +44,7 @@ def measure(  # noqa: PLR0913, PLR0917 - a request and its plan, and where and h
     store: Store,
     folder: Path,
     watch: Callable[[str], None] = lambda _: None,
-    samples: int = SAMPLES,
+    samples: int = MAX_SAMPLES,
     read: Callable[[int], None] = lambda _: None,
     keep: Keep | None = None,
 ) -> Result:
@@ -162,7 +162,7 @@ class Process:
 
     def in_tasks(self, write: Callable[[Part, Workspace], Written], parts: Sequence[Part]) -> list[Written]:
         """See `Backend`."""
-        return self.in_driver(lambda workspace: [write(each, workspace) for each in parts])
+        return self.in_driver(lambda workspace: [write(part, workspace) for part in parts])
 
     def in_driver(self, write: Callable[[Workspace], Written]) -> Written:
         """See `Backend`."""
@@ -173,17 +173,20 @@ class Process:
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""
-        reference = next(each for each in self.request.references if each.line == line)
+        reference = next(reference for reference in self.request.references if reference.line == line)
         (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
         name = f"accepted{number}"
         described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))
         self.connection.execute(f"CREATE TABLE {name} ({described or 'c0 INTEGER'})")
         for plan, source in accepted_sources(reference, self.store):
             known = plan.columns_by_path
-            own = program(plan, (), (), [known[each.field].name for each in columns if each.field in known])
+            own = program(plan, (), (), [known[column.field].name for column in columns if column.field in known])
 
             def keep(_: Program, bits: pa.Table, __: int, known: Mapping[str, PlanField] = known) -> None:
-                found = (accepted_value(known[each.field], each) if each.field in known else "NULL" for each in columns)
+                found = (
+                    accepted_value(known[column.field], column) if column.field in known else "NULL"
+                    for column in columns
+                )
                 values = ", ".join(found) or "0"
                 self.connection.register(BITS, bits)
                 self.connection.execute(f"INSERT INTO {name} SELECT {values} FROM {BITS}")  # noqa: S608 - generated names

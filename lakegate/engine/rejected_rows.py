@@ -39,7 +39,7 @@ class Rejected:
         bits: dict[str, Bit] = {}
         marked: dict[str, dict[int, NDArray[np.uint8]]] = {}
         for check in blamed:
-            own = next(each for each in programs.values() if check in each.checks)
+            own = next(program for program in programs.values() if check in program.checks)
             if check.metric is Metric.DUPLICATE_ROWS:
                 keys = keys_of(check)
                 assert keys is not None

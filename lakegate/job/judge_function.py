@@ -73,7 +73,7 @@ def measure(
     request: Request, plan: Plan, remaining: Callable[[], float] = lambda: float("inf"), store: Addresses = ANYWHERE
 ) -> Result:
     """Measure the delivery of a request against its plan. DoesNotFitError where the function is too small for it."""
-    referred = sum(part.size for each in request.references for part in each.parts)
+    referred = sum(part.size for reference in request.references for part in reference.parts)
     state = row_writer().memory(request.slices) if request.slices else 0
     if max(referred, state) > MAX_REFERRED:
         raise DoesNotFitError("references")
@@ -132,7 +132,7 @@ def evaluate_batch(batch_uri: str, by_spark: Measure) -> int:
     """
     batch = BatchRequest.from_bytes(read(batch_uri))
     plans: dict[str, Plan] = {}
-    return sum(not _is_evaluated(each, plans, by_spark) for each in batch.requests)
+    return sum(not _is_evaluated(request, plans, by_spark) for request in batch.requests)
 
 
 def _is_evaluated(request_uri: str, plans: dict[str, Plan], by_spark: Measure) -> bool:

@@ -131,7 +131,7 @@ def judge_delivery(
 
 def _report(delivery: LocalDelivery, plan: Plan, references: References, folder: Path, show: ShowProgress) -> Report:
     shown = _unmasked(plan) if delivery.show_values else plan
-    samples = check_result.SAMPLES if delivery.failures is None else failing_rows_file.MOST
+    samples = check_result.MAX_SAMPLES if delivery.failures is None else failing_rows_file.MAX_FAILING_ROWS
     pins = {file.name: file.pin for file in delivery.files if file.pin is not None}
     asked = _request(shown, delivery.files, folder)
     request = replace(asked, references=referred(references, folder), slices=delivery.slices)

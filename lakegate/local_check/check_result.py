@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # ---- `lakegate check --against` ----
 
 
-SHOWN = 20
+SHOWN_CHECKS = 20
 """Checks of a group on the terminal."""
 WORDS = {
     "fixed": "fixed",
@@ -104,10 +104,10 @@ def lines(before: Earlier, found: Progress) -> Iterator[str]:
     yield f"Against {before.name}, {before.verdict.replace('_', ' ')}: {counts}"
     for name, words in WORDS.items():
         group: tuple[CheckChange, ...] = getattr(found, name)
-        for each in group[:SHOWN]:
+        for each in group[:SHOWN_CHECKS]:
             yield f"  {words}: {each.id}{_numbers(each)}"
-        if len(group) > SHOWN:
-            yield f"  {words}: {len(group) - SHOWN:,} more"
+        if len(group) > SHOWN_CHECKS:
+            yield f"  {words}: {len(group) - SHOWN_CHECKS:,} more"
 
 
 def _named(found: Progress) -> tuple[str, ...]:
@@ -139,9 +139,9 @@ def against(before: Earlier, found: Progress) -> Against:
 # ---- The document of `check --json` ----
 
 
-VERSION: Final = "lakegate/check/1"
+CHECK_VERSION: Final = "lakegate/check/1"
 TABLES_VERSION: Final = "lakegate/check-tables/1"
-SAMPLES = 20
+MAX_SAMPLES = 20
 """Failing rows of a check in the document."""
 StatusName = Annotated[str, Permitted(tuple(each.value for each in Status))]
 
@@ -245,7 +245,7 @@ class CheckDetails:
     """Of the technology."""
     failing_rows: Count | None
     message: str
-    samples: Annotated[tuple[SampledRow, ...], Bounds(most=SAMPLES)]
+    samples: Annotated[tuple[SampledRow, ...], Bounds(most=MAX_SAMPLES)]
     """The first failing rows."""
     good_shapes: tuple[str, ...]
     """The commonest shapes of values that pass."""
@@ -370,7 +370,7 @@ def _checks(report: Report) -> tuple[CheckDetails, ...]:
 def _document(inputs: Inputs) -> CheckDocument:
     """The keys of every document before there is a verdict."""
     unknown = (None,) * 9
-    return CheckDocument(VERSION, Tool("lakegate", version("lakegate")), inputs.document(), *unknown, (), (), {})
+    return CheckDocument(CHECK_VERSION, Tool("lakegate", version("lakegate")), inputs.document(), *unknown, (), (), {})
 
 
 def _file(file: DataFile) -> CheckedFile:
@@ -398,6 +398,6 @@ def _check(report: Report, outcome: CheckOutcome, metric: str | None, by: Measur
         version=by.version if by else None,
         failing_rows=outcome.failing_rows,
         message=report.message(outcome),
-        samples=tuple(sample_of(report, sample) for sample in outcome.samples[:SAMPLES]),
+        samples=tuple(sample_of(report, sample) for sample in outcome.samples[:MAX_SAMPLES]),
         good_shapes=tuple(outcome.good),
     )

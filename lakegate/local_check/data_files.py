@@ -76,9 +76,11 @@ def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[Data
     if not contract.datasets:
         raise InputError(NO_DATASET)
     names = {
-        name.casefold(): each.name for each in contract.datasets for name in (each.physical or each.name, each.name)
+        name.casefold(): dataset.name
+        for dataset in contract.datasets
+        for name in (dataset.physical or dataset.name, dataset.name)
     }
-    found: dict[str, list[DataFile]] = {each.name: [] for each in contract.datasets}
+    found: dict[str, list[DataFile]] = {dataset.name: [] for dataset in contract.datasets}
     for file in files:
         dataset = _named(file.shown, names) or _located(file.shown, names, contract)
         if dataset is None:

@@ -41,7 +41,7 @@ def pinned(name: str, markers: tuple[str, ...]) -> list[PinnedObject]:
         keys = (
             [key] if key and not key.endswith("/") and not has_magic(key) else list(_listed(name, bucket, key, markers))
         )
-        return [_pin(bucket, each) for each in keys]
+        return [_pin(bucket, key) for key in keys]
 
 
 def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Iterator[str]:

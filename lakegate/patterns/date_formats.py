@@ -18,7 +18,7 @@ from lakegate.patterns.regex_tree import plain, spelled
 # Narrower than `strptime` on purpose: digits and the case of letters are ASCII only. Names are English, as in the C locale.
 
 
-LONGEST = 100
+LONGEST_FORMAT = 100
 _SPACE_CODES = ((9, 13), (28, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
 _SPACE = f"[{spelled((*_SPACE_CODES, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)))}]+"
 LEAPS = "(?:[02468][048]|[13579][26])"
@@ -54,8 +54,8 @@ _SAME_PART = ("Yy", "mbB", "HI", "d", "M", "S", "f", "p")
 
 def compile_format(text: str) -> str:
     r"""The pattern of a format, in the dialect of plans; ValueError names a part that is not supported."""
-    if len(text) > LONGEST:
-        raise ValueError(f"a format has at most {LONGEST} characters")
+    if len(text) > LONGEST_FORMAT:
+        raise ValueError(f"a format has at most {LONGEST_FORMAT} characters")
     names = _directives(text)
     if any(sum(map(names.count, part)) > 1 for part in _SAME_PART):
         raise ValueError("the format names one part of a date or time twice")
@@ -156,8 +156,8 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
 def compile_java_format(text: str) -> str:
     r"""The pattern of a format, in the dialect of plans; ValueError names a part that is not translated."""
-    if len(text) > LONGEST:
-        raise ValueError(f"a format has at most {LONGEST} characters")
+    if len(text) > LONGEST_FORMAT:
+        raise ValueError(f"a format has at most {LONGEST_FORMAT} characters")
     flags: list[str] = []
     parts = [numbered(part, flags) for part in _parts(text)]
     return rf"\A(?>{''.join(parts)})\z{refusals(flags)}"

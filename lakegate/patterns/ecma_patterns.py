@@ -12,8 +12,19 @@ from __future__ import annotations
 import re
 
 from lakegate.patterns.matching_cost import parts_of
-from lakegate.patterns.regex_tree import ANY, EDGE, INNER, LAST, LONGEST, PLAIN_PARTS, member, others, plain, spelled
-from lakegate.patterns.unicode_properties import MOST, characters_of
+from lakegate.patterns.regex_tree import (
+    ANY,
+    EDGE,
+    INNER,
+    LAST,
+    LONGEST_PATTERN,
+    PLAIN_PARTS,
+    member,
+    others,
+    plain,
+    spelled,
+)
+from lakegate.patterns.unicode_properties import MAX_PROPERTIES, characters_of
 
 MAX_REPEATS = 10_000
 MAX_NESTED = 50
@@ -59,8 +70,8 @@ def like(pattern: str) -> str:
 
 
 def _judge_length(pattern: str) -> None:
-    if len(pattern) > LONGEST:
-        raise PatternError(f"a pattern has at most {LONGEST:,} characters")
+    if len(pattern) > LONGEST_PATTERN:
+        raise PatternError(f"a pattern has at most {LONGEST_PATTERN:,} characters")
 
 
 def _bounded(translated: str) -> str:
@@ -200,8 +211,8 @@ class _Reader:
         self.properties += 1
         if found is None:
             raise ValueError(r"a property of Unicode is written with braces: `\p{L}`")
-        if self.properties > MOST:
-            raise ValueError(f"a pattern has at most {MOST} properties of Unicode")
+        if self.properties > MAX_PROPERTIES:
+            raise ValueError(f"a pattern has at most {MAX_PROPERTIES} properties of Unicode")
         self.at = found.end()
         ranges = characters_of(found["name"])
         return spelled(others(ranges) if found["sign"] == "P" else ranges)

@@ -312,7 +312,7 @@ def _re2_char(code: int) -> str:
 
 PYTHON = RegexDialect(_python_chars, {Edge(inner=False): EDGE, Edge(inner=True): INNER}, r"\Z")
 RE2 = RegexDialect(_re2_chars, {Edge(inner=False): r"\b", Edge(inner=True): r"\B"}, r"\z")
-LONGEST = 1024
+LONGEST_PATTERN = 1024
 _ANY_BUT_LINE_ENDS = f"[^{spelled(((10, 10), (13, 13), (0x2028, 0x2029)))}]"
 PLAIN_PARTS = {"|": ("|", False), "^": ("^", False), "$": (r"\z", False), ".": (_ANY_BUT_LINE_ENDS, True)}
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from lakegate.patterns.regex_tree import ANY, LAST, Ranges, others, union
 
-MOST = 16
+MAX_PROPERTIES = 16
 """Properties in one pattern: each is a class of up to some 700 ranges."""
 _NAMES = {
     "L": "Letter",

@@ -24,7 +24,7 @@ from lakegate.plan.external_rule import ExternalRule
 from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.plan.predicates import Predicate, fields_of, leaves
 
-VERSION: Final = "lakegate/plan/1"
+PLAN_VERSION: Final = "lakegate/plan/1"
 MOST: Final = Bounds(most=100_000)
 """Fields of a dataset, and checks of a plan."""
 OF_MAPS = ("{key}", "{value}")
@@ -111,7 +111,7 @@ class Plan(VersionedDocument):
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
-    version: Literal["lakegate/plan/1"] = VERSION
+    version: Literal["lakegate/plan/1"] = PLAN_VERSION
     service_levels: tuple[ServiceLevel, ...] = field(default=(), metadata={DOCUMENT_NAME: "promises"})
     lineage: tuple[FieldLineage, ...] = ()
     """Of the fields whose lineage the contract declares."""

@@ -39,7 +39,7 @@ class BatchRequest(VersionedDocument):
 # ---- `request.json`: the input of one attempt ----
 
 
-VERSION: Final = "lakegate/request/1"
+REQUEST_VERSION: Final = "lakegate/request/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +94,4 @@ class Request(VersionedDocument):
     """The accepted data that rules refer to, as it was when the delivery was pinned."""
     slices: SliceOrder | None = None
     """The beginning of the slices of accepted rows; None: none are written."""
-    version: Literal["lakegate/request/1"] = VERSION
+    version: Literal["lakegate/request/1"] = REQUEST_VERSION

@@ -17,7 +17,7 @@ from lakegate.plan.check import CheckId, Sentence
 from lakegate.plan.request import Attempt, SourceVersion, WorkloadId
 from lakegate.plan.slice_order import ETag, Merged, Uri, WrittenSlice
 
-VERSION: Final = "lakegate/result/1"
+RESULT_VERSION: Final = "lakegate/result/1"
 Number = Annotated[int, Bounds(1)]
 """Of a row or a character, from 1; or how many of at least one."""
 Code = Annotated[str, Pattern("[a-z0-9]+(-[a-z0-9]+)*"), Bounds(most=64)]
@@ -245,7 +245,7 @@ class Result(VersionedDocument):
     does_not_fit: Annotated[str, Permitted(("time", "memory", "disk", "references", "rows"))] | None = None
     """The reason why the judge function cannot hold it: `time`, `memory`, `disk`, `references` or `rows`; the rest is then
     empty, and no verdict follows. A result of Spark never has it."""
-    version: Literal["lakegate/result/1"] = VERSION
+    version: Literal["lakegate/result/1"] = RESULT_VERSION
 
     @property
     def lacking(self) -> frozenset[str]:

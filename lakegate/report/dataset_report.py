@@ -19,7 +19,7 @@ MAX_BARS: Final = 90
 MAX_REASONS_OF_LINE: Final = 10
 MAX_RULES: Final = 1_000
 """Rules in the table."""
-SHOWN: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
+SHOWN_VERDICTS: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
 """In a column, from its top."""
 
 
@@ -166,7 +166,9 @@ def columns(found: DatasetHistory) -> list[DeliveryDays]:
         first = found.since.date() + timedelta(days=begin)
         last = min(first + timedelta(days=width - 1), found.until.date())
         inside = [delivery for delivery in found.deliveries if first <= delivery.at.date() <= last]
-        made.append(DeliveryDays(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN}))
+        made.append(
+            DeliveryDays(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN_VERDICTS})
+        )
     return made
 
 
@@ -180,7 +182,7 @@ def render_line(found: DatasetHistory) -> str:
     return template("dataset_report.html").render(
         found=found,
         times=last_times(found),
-        verdicts=SHOWN,
+        verdicts=SHOWN_VERDICTS,
         titles={Verdict.REJECTED: "rejected", Verdict.ACCEPTED_WITH_WARNINGS: "warned", Verdict.ACCEPTED: "accepted"},
         columns=made,
         most=max((sum(each.counts.values()) for each in made), default=0) or 1,

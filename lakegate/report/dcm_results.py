@@ -56,7 +56,7 @@ def _engine(check: Check, measurement: Measurement | None, *, is_job: bool) -> s
 
 def results_of(found: Report) -> Iterator[dict[str, Any]]:
     """Each check with what was measured, and by what; id and column name one check."""
-    outcomes = {each.id: each for each in found.judgement.outcomes}
+    outcomes = {outcome.id: outcome for outcome in found.judgement.outcomes}
     measured_by = technologies(found.plan, found.judgement, found.result)
     measured = found.result.measured
     for check in found.plan.checks:

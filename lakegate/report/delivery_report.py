@@ -361,7 +361,7 @@ def _cells(sample: Sample) -> Iterator[Cell]:
 
 def _lines(report: Report) -> Iterator[RuleLine]:
     """Every check, the failed ones first."""
-    plans = {each.id: each for each in report.plan.checks}
+    plans = {check.id: check for check in report.plan.checks}
     order = list(STATUSES)
     for each in sorted(report.judgement.outcomes, key=lambda outcome: order.index(outcome.status)):
         check = plans.get(each.id)

@@ -48,7 +48,7 @@ def sample_of(report: Report, sample: Sample) -> SampledRow:
 
 
 SUFFIXES = (".csv", ".json")
-MOST = 1000
+MAX_FAILING_ROWS = 1000
 """Rows of each check."""
 COLUMNS = ("file", "row", "at", "status", "rule", "field", "values", "masked", "message")
 FORMULA = re.compile(r"(?:^|(?<=[;,|]))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
@@ -90,5 +90,5 @@ def cell(value: object) -> str:
     separator, because some spreadsheets divide cells there. Characters that are not printed are escapes.
     """
     texts = value if isinstance(value, list) else [value]
-    text = printable(", ".join("" if each is None else str(each) for each in texts))
+    text = printable(", ".join("" if text is None else str(text) for text in texts))
     return text if NUMBER.fullmatch(text) else FORMULA.sub("'", text)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from lakegate.base.text import printable as escaped
 from lakegate.report.delivery_report import Report
-from lakegate.report.sarif import SHOWN
+from lakegate.report.sarif import SHOWN_LOCATIONS
 from lakegate.report.verdict_text import CheckedDelivery
 from lakegate.verdict.check_status import CheckOutcome, Status
 
@@ -53,7 +53,7 @@ def _test_case(suite: ET.Element, report: Report, outcome: CheckOutcome) -> None
     case = ET.SubElement(suite, "testcase", classname=escaped(report.plan.dataset), name=escaped(outcome.id))
     element = {Status.FAIL: "failure", Status.ERROR: "error", Status.SKIP: "skipped"}.get(outcome.status)
     message = escaped(report.message(outcome))
-    rows = "\n".join(escaped(report.place(sample)) for sample in outcome.samples[:SHOWN])
+    rows = "\n".join(escaped(report.place(sample)) for sample in outcome.samples[:SHOWN_LOCATIONS])
     if element is not None:
         ET.SubElement(case, element, message=message).text = rows or None
     elif outcome.status is Status.WARN:

@@ -95,7 +95,7 @@ def uri_of(name: str) -> str:
 
 
 LEVELS: Final = {Status.FAIL: "error", Status.ERROR: "error", Status.WARN: "warning"}
-SHOWN: Final = 20
+SHOWN_LOCATIONS: Final = 20
 """Failing rows of a check."""
 
 
@@ -121,7 +121,7 @@ def sarif(deliveries: Sequence[CheckedDelivery]) -> Iterator[str]:
 
 
 def _result(report: Report, outcome: CheckOutcome, index: int) -> dict[str, Any]:
-    rows = [_location(report, sample) for sample in outcome.samples[:SHOWN]]
+    rows = [_location(report, sample) for sample in outcome.samples[:SHOWN_LOCATIONS]]
     first = rows[0] if rows else _whole(report.files[0])
     logical = [{"fullyQualifiedName": ", ".join(outcome.fields) or report.plan.dataset}]
     more = {"relatedLocations": rows[1:]} if rows[1:] else {}

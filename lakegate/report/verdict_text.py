@@ -143,11 +143,13 @@ COLOURS = {
 SHAPE = "shape "
 NAMED = 4
 """Files that the summary names, and rules that were not measured."""
-SHOWN = 2
+SHOWN_ROWS = 2
 """Failing rows of a check on the terminal."""
 
 
-def show(console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN) -> None:
+def show(
+    console: Console, report: Report, *, show_all: bool, advice: tuple[str, ...] = (), rows: int = SHOWN_ROWS
+) -> None:
     """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
     unmeasured = list(dict.fromkeys(check.rule for check in report.plan.checks if check.is_unmeasured))
     if unmeasured:
@@ -194,7 +196,7 @@ def _breaking(report: Report) -> str:
     return f", {bad:,} of them {'breaks' if bad == 1 else 'break'} a rule" if some else ""
 
 
-def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN) -> Entry:
+def _entry(report: Report, outcome: CheckOutcome, rows: int = SHOWN_ROWS) -> Entry:
     fields = ", ".join(outcome.fields)
     finding = report.message(outcome).removeprefix(f"{fields}: ")
     rule = "the file" if outcome.kind == "file" else outcome.rule

@@ -12,7 +12,7 @@ from lakegate.base.text import did_you_mean, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
 from lakegate.patterns import ecma_patterns
-from lakegate.patterns.regex_tree import LONGEST, plain
+from lakegate.patterns.regex_tree import LONGEST_PATTERN, plain
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
 from lakegate.plan.predicates import All, Matches, Not, OneOf, Predicate, Within, together, where
@@ -323,11 +323,11 @@ def one_as_written(rule: Rule, field: Field, values: Iterable[object]) -> Predic
     pairs = [(text_of(value), literal(field.type, value, field.scale)) for value in values]
     typed = tuple(pair for _, pair in pairs if pair is not None)
     foreign = [text for text, pair in pairs if pair is None]
-    if any(len(text) > LONGEST for text in foreign):
+    if any(len(text) > LONGEST_PATTERN for text in foreign):
         refuse(
             rule,
             "value-not-of-type",
-            f"a listed value that is not of the type {field.type.value} has at most {LONGEST:,} characters",
+            f"a listed value that is not of the type {field.type.value} has at most {LONGEST_PATTERN:,} characters",
         )
     parts: list[Predicate] = [OneOf(field.name, typed)] if typed else []
     parts += [Matches(field.name, rf"^{''.join(plain(ord(char)) for char in text)}\z") for text in foreign]

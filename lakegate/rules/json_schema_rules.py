@@ -19,11 +19,11 @@ from lakegate.plan.check import Check
 from lakegate.plan.predicates import JsonForm
 from lakegate.rules.check_builder import argument, brief, refuse, rows, skipped
 
-LONGEST: Final = 1 << 16
+LONGEST_SCHEMA: Final = 1 << 16
 """Characters of a schema."""
 MOST_PARTS: Final = 1_000
 """Schemas in a schema, and listed values, after its references are put in."""
-DEEPEST: Final = 32
+DEEPEST_SCHEMA: Final = 32
 ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "$comment", "$anchor", "title", "description", "default", "examples", "format"}
     | {"deprecated", "readOnly", "writeOnly", "$defs", "definitions"}
@@ -72,8 +72,8 @@ def json_form(rule: Rule, field: Field) -> Check:
 
 def measured_schema(written: str) -> str:
     """The schema as it is measured. Raises UnusableSchemaError and UnmeasuredSchemaError."""
-    if len(written) > LONGEST:
-        raise UnusableSchemaError(f"it has more than {LONGEST:,} characters")
+    if len(written) > LONGEST_SCHEMA:
+        raise UnusableSchemaError(f"it has more than {LONGEST_SCHEMA:,} characters")
     try:
         document = json.loads(written)
     except (ValueError, RecursionError):
@@ -81,22 +81,22 @@ def measured_schema(written: str) -> str:
     _judge_size(document)
     _judge(document)
     schema = json.dumps(_Reader(document).read(document, (), 0), sort_keys=True)
-    if len(schema) > 2 * LONGEST:
-        raise UnusableSchemaError(f"with its references it has more than {2 * LONGEST:,} characters")
+    if len(schema) > 2 * LONGEST_SCHEMA:
+        raise UnusableSchemaError(f"with its references it has more than {2 * LONGEST_SCHEMA:,} characters")
     return schema
 
 
 def _judge_size(document: object) -> None:
     """Raise UnusableSchemaError for more levels or values than are read."""
     level, count = [document], 0
-    for _ in range(2 * DEEPEST):
+    for _ in range(2 * DEEPEST_SCHEMA):
         count += len(level)
         inner = [list(each.values()) if isinstance(each, dict) else each for each in level]
         level = [value for each in inner if isinstance(each, list) for value in each]
         if count > MOST_NODES:
             raise UnusableSchemaError(f"it has more than {MOST_NODES:,} values")
     if level:
-        raise UnusableSchemaError(f"it has more than {DEEPEST} levels")
+        raise UnusableSchemaError(f"it has more than {DEEPEST_SCHEMA} levels")
 
 
 def _judge(document: object) -> None:
@@ -122,8 +122,8 @@ class _Reader:
     def read(self, schema: Any, within: tuple[str, ...], depth: int) -> Any:  # noqa: ANN401 - JSON
         """A schema without annotations and references; `within`: the references that lead to it."""
         self._count(1)
-        if depth > DEEPEST:
-            raise UnusableSchemaError(f"it has more than {DEEPEST} levels")
+        if depth > DEEPEST_SCHEMA:
+            raise UnusableSchemaError(f"it has more than {DEEPEST_SCHEMA} levels")
         if not isinstance(schema, Mapping):
             return schema
         if depth and "$id" in schema:

@@ -28,9 +28,9 @@ from lakegate.rules.check_builder import one_of, within
 if TYPE_CHECKING:
     Leaf = Callable[[str, str, list[object]], Predicate]
 
-LONGEST = 1000
+LONGEST_CONDITION = 1000
 """The most characters of a condition."""
-DEEPEST = 50
+DEEPEST_CONDITION = 50
 """The most brackets and negations around a part."""
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(?![A-Za-z0-9_])
@@ -105,7 +105,7 @@ def _read(text: str, leaf: Leaf, *, is_sql: bool) -> Predicate:
 
 def _tokens(text: str, *, is_sql: bool) -> Iterator[Token]:
     at = 0
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_CONDITION:
         raise UnreadConditionError
     while True:
         found = _TOKEN.match(text, at)
@@ -167,7 +167,7 @@ class _Reader:
 
     def part(self) -> Predicate:
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > DEEPEST_CONDITION:
             raise UnreadConditionError
         found = self.inner()
         self.depth -= 1

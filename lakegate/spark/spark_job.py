@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 
-from lakegate.engine.attempt import SAMPLES, Attempt, Part, Workspace, Written
+from lakegate.engine.attempt import MAX_SAMPLES, Attempt, Part, Workspace, Written
 from lakegate.engine.evaluate.predicate_sql import Program, Programs
 from lakegate.engine.measure.duckdb_tables import database, identity
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # The interface is `lakegate.engine.attempt.Backend`.
 
 
-SMALL = 1 << 20
+SMALL_DELIVERY = 1 << 20
 """Bytes up to which a delivery, with the accepted data that it is compared with, is planned as one of few rows."""
 
 
@@ -77,7 +77,7 @@ class Spark:
         self._session = start()
         sizes = [part.size for part in self.request.parts]
         sizes += [part.size for reference in self.request.references for part in reference.parts]
-        if sum(sizes) <= SMALL:
+        if sum(sizes) <= SMALL_DELIVERY:
             self._settings.enter_context(settings(self.session, FEW_ROWS))
         own = {"spark": self.session.version, "pyspark": pyspark.__version__, "duckdb": duckdb.__version__}
         return own | {"deequ": spark_session.version(self.session)}
@@ -188,7 +188,7 @@ def validate(
     request: Request,
     plan: Plan,
     watch: Callable[[str], None] = lambda _: None,
-    samples: int = SAMPLES,
+    samples: int = MAX_SAMPLES,
     store: Addresses = ANYWHERE,
 ) -> Result:
     """Measure the delivery of a request against its plan; its objects are read by `store`."""

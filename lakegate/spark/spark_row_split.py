@@ -134,7 +134,7 @@ def _write_lines(plan: Plan, lines: DataFrame, header: str | None, uri: str) -> 
 
 def _written(uri: str) -> tuple[WrittenObject, ...]:
     store = store_for(uri)
-    return tuple(WrittenObject(each, store.size(each), store.etag(each)) for each in store.list_parts(uri))
+    return tuple(WrittenObject(part, store.size(part), store.etag(part)) for part in store.list_parts(uri))
 
 
 WRITERS: dict[Format, Write] = {Format.CSV: _csv, Format.JSONL: _jsonl}
@@ -178,13 +178,13 @@ def split(spark: SparkSession, plan: Plan, source: Source, rejected: Rejected, o
 
 def _refuse_lost_dates(columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
     """InputError if Spark would write a different date: no result is better than changed data."""
-    for each in columns:
-        chunks = each.chunks if isinstance(each, pa.ChunkedArray) else [each]
-        if pa.types.is_nested(each.type):
+    for column in columns:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if pa.types.is_nested(column.type):
             for chunk in chunks:
-                _refuse_lost_dates(chunk.flatten() if pa.types.is_struct(each.type) else [chunk.values])
-        elif pa.types.is_date32(each.type):
-            days = each.cast(pa.int32())
+                _refuse_lost_dates(chunk.flatten() if pa.types.is_struct(column.type) else [chunk.values])
+        elif pa.types.is_date32(column.type):
+            days = column.cast(pa.int32())
             if pc.any(pc.and_(pc.greater_equal(days, ORC_GAP[0]), pc.less_equal(days, ORC_GAP[1]))).as_py():
                 raise InputError(
                     "a date from 1582-10-05 to 1582-10-14 cannot be written to ORC: use Parquet, or onReject: file"

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-MEMORY = "512MB"
+TASK_MEMORY = "512MB"
 """The memory of DuckDB in a worker before it spills."""
-TASK = 64 << 20
+TASK_BYTES = 64 << 20
 """Bytes (of a table, rows) that one task evaluates, about."""
 _ARROW = {
     "VARCHAR": pa.string(),
@@ -82,7 +82,7 @@ class Pass:
 
 def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial]]:
     """Evaluate all shares; rows of records stay in Spark. UnreadableError if an object is damaged."""
-    programs = [each for each in evaluation.programs.values() if is_stored(each)]
+    programs = [program for program in evaluation.programs.values() if is_stored(program)]
     levels = {each.level: at for at, each in enumerate(programs)}
     types = {column_name(at, name): kind for at, each in enumerate(programs) for name, kind in stored(each).items()}
     described = [
@@ -92,7 +92,7 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
         *(f"{name} {_SPARK.get(kind, kind)}" for name, kind in types.items()),
     ]
     shares = len(evaluation.source.shares)
-    tasks = max(1, min(shares, max(spark.sparkContext.defaultParallelism, sum(evaluation.source.sizes) // TASK)))
+    tasks = max(1, min(shares, max(spark.sparkContext.defaultParallelism, sum(evaluation.source.sizes) // TASK_BYTES)))
     numbers = spark.range(0, shares, 1, tasks)
     frame = numbers.mapInArrow(_evaluating(evaluation, levels, types), ", ".join(described))
     if tasks == 1:
@@ -117,7 +117,10 @@ def _evaluating(
 
     def evaluated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         began = time.process_time()
-        with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+        with (
+            tempfile.TemporaryDirectory(prefix="lakegate-") as folder,
+            database(Path(folder), TASK_MEMORY) as connection,
+        ):
             for number in (each for batch in batches for each in batch.column(0).to_pylist()):
                 kept: list[pa.RecordBatch] = []
 
@@ -166,7 +169,7 @@ def write_parts(
 
     if not parts:
         return []
-    rows = spark.sparkContext.parallelize([(bytearray(pickle.dumps(each)),) for each in parts], len(parts))
+    rows = spark.sparkContext.parallelize([(bytearray(pickle.dumps(part)),) for part in parts], len(parts))
     found = spark.createDataFrame(rows, "part BINARY").mapInArrow(written, "written BINARY").collect()
     return [pickle.loads(row["written"]) for row in found]  # noqa: S301 - our own workers wrote it
 
@@ -174,5 +177,5 @@ def write_parts(
 @contextmanager
 def workspace() -> Iterator[Workspace]:
     """Means to write rows: in the driver, or in a task."""
-    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), MEMORY) as connection:
+    with tempfile.TemporaryDirectory(prefix="lakegate-") as folder, database(Path(folder), TASK_MEMORY) as connection:
         yield Workspace(ANYWHERE, connection, Path(folder), keep)

@@ -317,7 +317,7 @@ def _check_tokens(tokens: list[Token]) -> None:
         ):
             raise RefusedError("query-syntax", "A number of the query is not written as one.", (first.line, first.col))
     brackets = [
-        OPENING[each.token_type] for each in tokens if each.token_type in {TokenType.L_PAREN, TokenType.R_PAREN}
+        OPENING[token.token_type] for token in tokens if token.token_type in {TokenType.L_PAREN, TokenType.R_PAREN}
     ]
     if sum(brackets):
         raise RefusedError("query-unbalanced", "A bracket of the query is not closed.")

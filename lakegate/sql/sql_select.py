@@ -84,7 +84,7 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
         many += [] if joined.one_row else [joined]
         rows = outline.rows * joined.rows if outline.joins > repeating else outline.rows + joined.rows
         outline.rows = outline.rows if joined.one_row else bounded(rows, clause)
-    outline.joins += sum(each.joins for each in outline.scope.sources.values())
+    outline.joins += sum(source.joins for source in outline.scope.sources.values())
     if outline.joins > 1:
         raise UntranslatedError(
             "it joins several tables on columns that are no declared key: its rows could be past counting"

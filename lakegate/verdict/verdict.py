@@ -141,7 +141,7 @@ class Judgement:
         """The reasons by status, those of the whole file first, then by the share of rows (or elements) that fail."""
         worst = {each.status: at for at, each in reversed(tuple(enumerate(self.reasons)))}
         explains = {cause.as_outcome(): cause.explains for cause in self.causes}
-        outcomes = {each.id: each for each in (*self.outcomes, *((self.whole,) if self.whole else ()))}
+        outcomes = {outcome.id: outcome for outcome in (*self.outcomes, *((self.whole,) if self.whole else ()))}
 
         def share(reason: CheckOutcome) -> Fraction:
             return max(self._share(outcomes[each]) for each in explains.get(reason, (reason.id,)))

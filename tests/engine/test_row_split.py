@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.contract.delivery_policy import OnReject, Policy
-from lakegate.engine.attempt import SAMPLES, Attempt
+from lakegate.engine.attempt import MAX_SAMPLES, Attempt
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.plan.metrics import Metric
@@ -87,7 +87,7 @@ def test_samples_are_the_rows_that_a_second_implementation_finds(rows: int, batc
         for check, words in zip(case.plan.checks, case.checks, strict=True):
             if check.metric is Metric.FAILING_ROWS and not {"fail", "warn"}.isdisjoint(words):
                 broken = breaking_rows(case.plan, replace(check, tolerate=None), records)
-                wanted[f"{number}.{check.id}"] = sorted(broken)[:SAMPLES]
+                wanted[f"{number}.{check.id}"] = sorted(broken)[:MAX_SAMPLES]
 
     assert {check: found[check] for check in wanted} == wanted
 

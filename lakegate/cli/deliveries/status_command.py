@@ -42,7 +42,7 @@ from lakegate.library.described_deliveries import (
 )
 from lakegate.local_check.check_result import checks
 from lakegate.report import failing_rows_file
-from lakegate.report.verdict_text import SHOWN, WORDS, show
+from lakegate.report.verdict_text import SHOWN_ROWS, WORDS, show
 from lakegate.verdict.reasons import in_words, is_of_gate
 from lakegate.verdict.verdict import Counts
 
@@ -279,7 +279,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
     dependencies: Dependencies,
     workload: Delivery,
     *,
-    rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN,
+    rows: Annotated[int, Option(min=0, max=MAX_ROWS, help="Failing rows of each reason.")] = SHOWN_ROWS,
     export: Annotated[Path | None, Option(help=EXPORT)] = None,
     page: Annotated[Path | None, Option("--report", help=REPORT)] = None,
     show_all: Annotated[bool, Option("--all", help="Show every passed check on a line of its own.")] = False,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 FUNCTION = "lakegate_json_form"
-LONGEST = 1 << 16
+LONGEST_DOCUMENT = 1 << 16
 """Characters of a text that is read: a longer one has no form."""
 UNREADABLE = (ValueError, ArithmeticError, RecursionError)
 """No JSON, or numbers and levels beyond what can be compared."""
@@ -35,7 +35,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 def conforms(text: str, schema: str) -> bool:
     """Whether a text is JSON of a schema."""
     try:
-        return len(text) <= LONGEST and _validator(schema).is_valid(json.loads(text, parse_constant=_refuse))
+        return len(text) <= LONGEST_DOCUMENT and _validator(schema).is_valid(json.loads(text, parse_constant=_refuse))
     except UNREADABLE:
         return False
 

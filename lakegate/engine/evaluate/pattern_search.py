@@ -246,7 +246,7 @@ def _of_part(part: Part) -> list[Search]:
     if not part.wanted:
         return [_search(part.items, wanted=False)]
     looks, rest = without_lookaheads(part.items)
-    return [*(_search(each.body, wanted=each.wanted) for each in looks), _search(rest, wanted=True)]
+    return [*(_search(look.body, wanted=look.wanted) for look in looks), _search(rest, wanted=True)]
 
 
 def without_lookaheads(items: Items) -> tuple[list[Lookahead], Items]:
@@ -273,13 +273,13 @@ def _search(items: Items, *, wanted: bool) -> Search:
     return Search(render(items, RE2), wanted)
 
 
-SMALL: Final = 2_500
+CERTAIN_SIZE: Final = 2_500
 """A size up to which RE2 takes every pattern: it counts up to 1,000, and a range of characters has at most 50 instructions."""
 
 
 def _is_for_re2(items: Items) -> bool:
     """Whether RE2 takes a pattern without look-aheads: it is asked where that is not certain."""
-    if _size(items) <= SMALL:
+    if _size(items) <= CERTAIN_SIZE:
         return True
     with duckdb.connect(config={"threads": 1}) as asked:
         try:

@@ -161,7 +161,7 @@ def _value(name: str, plan: Plan) -> str:
 
 def _one_of(it: OneOf, plan: Plan) -> str:
     field = plan.field(it.field)
-    values = ", ".join(literal(field, each) for each in it.values)
+    values = ", ".join(literal(field, value) for value in it.values)
     return f"{_value(it.field, plan)} IN ({values})" if values else f"{_value(it.field, plan)} IS NULL AND NULL"
 
 
@@ -244,7 +244,7 @@ _CONDITIONS: dict[type, Callable[[Any, Plan], str]] = {
 MOST_MEMBERS = 62
 """Values of a list, each with a bit of a whole number of 64: of a longer list nothing is observed."""
 UNUSABLE = "the rule's own values cannot be used by the engine (a pattern, a bound or a list entry)"
-FEW = 128
+FIELDS_OF_QUERY = 128
 """Fields that one query reads, unless a single predicate reads more: DuckDB plans each of them in some 50 kB and 0.3 ms."""
 SOURCE = "chunk"
 """The name under which a program reads the raw columns."""
@@ -331,10 +331,10 @@ class Program:
         """Programs of a few fields each, whose columns are together those of this one: to plan a query takes memory for each of
         its columns. The first one has the keys.
         """
-        if len(self.reads) <= FEW:
+        if len(self.reads) <= FIELDS_OF_QUERY:
             return (self,)
         outputs: list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]] = [
-            *((fields_of(each), each) for each in self.predicates),
+            *((fields_of(predicate), predicate) for predicate in self.predicates),
             *((_fields_in(each), each) for each in self.populations),
             *((_fields_in(each.population).union(each.fields), each) for each in self.numbers),
             *((frozenset({each.name}), each) for each in self.plan.fields if each.alias in self.kept),
@@ -347,7 +347,7 @@ class Program:
                 checks.setdefault(self.predicates[check.accept.predicate], []).append(check)
         found: list[tuple[set[str], list[Any]]] = []
         for fields, output in outputs:
-            if not found or len(found[-1][0] | fields) > FEW:
+            if not found or len(found[-1][0] | fields) > FIELDS_OF_QUERY:
                 found.append((set(), []))
             found[-1][0].update(fields)
             found[-1][1].append(output)
@@ -358,12 +358,12 @@ class Program:
     def _part(
         self, fields: set[str], outputs: list[Any], checks: Mapping[str, list[Check]], keys: tuple[Keys, ...]
     ) -> Program:
-        populations = {each: self.populations[each] for each in outputs if isinstance(each, Population)}
-        numbers = {each: self.numbers[each] for each in outputs if isinstance(each, NumericColumn)}
-        kept = frozenset(each.alias for each in outputs if isinstance(each, PlanField))
+        populations = {output: self.populations[output] for output in outputs if isinstance(output, Population)}
+        numbers = {output: self.numbers[output] for output in outputs if isinstance(output, NumericColumn)}
+        kept = frozenset(output.alias for output in outputs if isinstance(output, PlanField))
         filters = [each.excluded for each in (*populations, *(each.population for each in numbers))]
         others = (Population, NumericColumn, PlanField)
-        own = [each for each in outputs if not isinstance(each, others)]
+        own = [output for output in outputs if not isinstance(output, others)]
         predicates = {each: self.predicates[each] for each in (*own, *filters) if each is not None}
         aliases = [self.plan.field(name).alias for name in fields]
         return replace(
@@ -403,7 +403,7 @@ class Program:
 
     def of(self, kind: type[Length | NoRepeats | Size]) -> frozenset[str]:
         """Aliases of the fields that predicates of one kind read."""
-        found = (each.field for own in self.predicates for each in leaves(own) if isinstance(each, kind))
+        found = (leaf.field for own in self.predicates for leaf in leaves(own) if isinstance(leaf, kind))
         return frozenset(self.plan.field(name).alias for name in found)
 
     @cached_property
@@ -419,7 +419,7 @@ class Program:
     @cached_property
     def reads(self) -> frozenset[str]:
         """Names of the fields whose texts and values it needs."""
-        read = [fields_of(each) for each in self.predicates]
+        read = [fields_of(predicate) for predicate in self.predicates]
         read += [frozenset(each.fields) for each in self.populations]
         read += [frozenset(each.fields) for each in self.numbers]
         aliases = {each.alias: each.name for each in self.plan.fields}
@@ -458,7 +458,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     searches: dict[str, dict[str, str]] = {}
     for predicate in dict.fromkeys(predicates_of(checks)):
         try:
-            matches = [each for each in leaves(predicate) if isinstance(each, Matches | JsonForm)]
+            matches = [leaf for leaf in leaves(predicate) if isinstance(leaf, Matches | JsonForm)]
             found = [(plan.field(each.field).alias, found_name(each, plan), search(each, plan)) for each in matches]
             bits[predicate] = fails(predicate, plan)
         except (ValueError, ArithmeticError):
@@ -471,9 +471,9 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     predicates = {predicate: f"f{at}" for at, predicate in enumerate(bits)}
     populations = dict.fromkeys(one for check in usable if (one := population_of(check)) is not None)
     columns = (find(check, plan) for check in usable for find in (_numbers, observed_in))
-    numbers = dict.fromkeys(each for each in columns if each is not None)
+    numbers = dict.fromkeys(column for column in columns if column is not None)
     keys = dict.fromkeys(own for check in usable for tier in tiers_of(check) if (own := keys_of(check, tier)))
-    compared = [name for each in keys for name in each.fields]
+    compared = [name for key in keys for name in key.fields]
     return Program(
         plan,
         level,

@@ -38,11 +38,11 @@ MAX_IDS = 1 << 17
 """Ids of records that are in memory at a time."""
 BITS = "bits"
 """The name of the result of a program in queries."""
-MEMORY = "1GB"
+DATABASE_MEMORY = "1GB"
 """The limit in `lakegate check`, the judge function and the job's driver; tasks have their own (`lakegate.spark.spark_tasks`)."""
 
 
-def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
+def database(folder: Path, memory: str = DATABASE_MEMORY) -> duckdb.DuckDBPyConnection:
     """An empty database in bounded memory that loads no extension and spills to a folder."""
     connection = duckdb.connect(
         ":memory:",
@@ -63,17 +63,17 @@ def database(folder: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
 
 def table_name(program: Program) -> str:
     """The table of a level."""
-    levels = list(dict.fromkeys(each.level for each in program.plan.fields if each.level))
+    levels = list(dict.fromkeys(field.level for field in program.plan.fields if field.level))
     return f"elements{levels.index(program.level)}" if program.level else RECORDS
 
 
 def stored(program: Program) -> dict[str, str]:
     """The columns of a level's table beside `id`, with their types."""
-    by_alias = {each.alias: each for each in program.plan.fields}
+    by_alias = {field.alias: field for field in program.plan.fields}
     values = {value_name(alias): sql_type(by_alias[alias]) for alias in sorted(program.kept)}
     keys = [each for check in program.checks for tier in tiers_of(check) if (each := keys_of(check, tier))]
-    flags = [program.populations[each.population] for each in keys]
-    flags += [program.predicates[each.predicate] for each in keys if each.predicate is not None]
+    flags = [program.populations[key.population] for key in keys]
+    flags += [program.predicates[key.predicate] for key in keys if key.predicate is not None]
     numbers = {program.number(check): "DOUBLE" for check in program.checks if check.metric is Metric.QUANTILE}
     places = {AT: "VARCHAR"} if program.has_places else {}
     return places | values | dict.fromkeys(flags, "BOOLEAN") | numbers
@@ -150,7 +150,7 @@ def _of(program: Program, keys: Keys) -> str:
 def _key_columns(program: Program, keys: Keys) -> list[str]:
     """The columns of a key's parts; 0 and -0 are one number."""
     fields = [program.plan.field(name) for name in keys.fields]
-    is_float = {each.alias: sql_type(each) == "DOUBLE" for each in fields}
+    is_float = {field.alias: sql_type(field) == "DOUBLE" for field in fields}
     return [
         f"{value_name(each.alias)} + 0.0 AS k{at}" if is_float[each.alias] else f"{value_name(each.alias)} AS k{at}"
         for at, each in enumerate(fields)

@@ -181,7 +181,7 @@ def event_time(program: Program, counts: LevelCounts) -> tuple[str, str] | None:
     None if no check does, if no row has one, or if the field is classified and not public, because these are values of data.
     None also if one of them is outside of the years 1 to 9999 in UTC.
     """
-    check = next((each for each in program.checks if each.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
+    check = next((check for check in program.checks if check.metric in {Metric.YOUNGEST, Metric.OLDEST}), None)
     if check is None:
         return None
     field, moments = program.plan.field(check.fields[0]), counts.numbers.get(program.number(check), Moments())

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.contract.logical_types import GRAMMARS
-from lakegate.engine.evaluate.predicate_sql import FEW, SOURCE, Program, Programs
+from lakegate.engine.evaluate.predicate_sql import FIELDS_OF_QUERY, SOURCE, Program, Programs
 from lakegate.engine.evaluate.typed_values import LONGEST_PLAIN, PLAIN, present_name
 from lakegate.engine.measure.duckdb_tables import BITS
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Source, of_object
@@ -381,8 +381,8 @@ def _counts(program: Program, bits: pa.Table, connection: duckdb.DuckDBPyConnect
         return LevelCounts(0, counts)
     found: dict[str, Moments] = {}
     numbers = [(name, each.kind) for each, name in program.numbers.items()]
-    for start in range(0, len(numbers), FEW):
-        some = numbers[start : start + FEW]
+    for start in range(0, len(numbers), FIELDS_OF_QUERY):
+        some = numbers[start : start + FIELDS_OF_QUERY]
         connection.register(BITS, bits.select([name for name, _ in some]))
         columns = [_aggregates(*each) for each in some]
         (row,) = connection.execute(f"SELECT {', '.join(columns)} FROM {BITS}").fetchall()  # noqa: S608 - generated names

@@ -233,8 +233,8 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
 # ---- Blocks of a share as Arrow batches ----
 
 
-ROWS = 1 << 16
-SIZE = 4 << 20
+BATCH_ROWS = 1 << 16
+BATCH_BYTES = 4 << 20
 """Rows, and bytes of blocks, of one batch."""
 
 
@@ -271,7 +271,7 @@ def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa
             begun = at
             at = records.read(block, at)
             rows, size = rows + 1, size + at - begun
-            if rows >= ROWS or size >= SIZE:
+            if rows >= BATCH_ROWS or size >= BATCH_BYTES:
                 yield pa.RecordBatch.from_struct_array(records.taken()).select(names)
                 rows = size = 0
         if at != len(block):

@@ -263,7 +263,7 @@ class Others:
     def __init__(self, branches: Sequence[Column | None]) -> None:
         self._truths = Truths(read_number)
         self._branches = branches
-        self._union = Optional(self._truths, [None if each is None else self._reading(each) for each in branches])
+        self._union = Optional(self._truths, [None if branch is None else self._reading(branch) for branch in branches])
         self.read, self.skip = self._union.read, self._truths.skip
 
     def _reading(self, column: Column) -> ReadOn:
@@ -276,9 +276,9 @@ class Others:
 
     def taken(self) -> pa.Array:
         """See `Column`."""
-        for each in self._branches:
-            if each is not None:
-                each.taken()
+        for branch in self._branches:
+            if branch is not None:
+                branch.taken()
         return self._truths.taken()
 
 

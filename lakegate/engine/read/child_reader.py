@@ -63,8 +63,8 @@ class ApartReader:
     def batches(self, share: Share, names: list[str]) -> Iterator[Any]:
         """See `Reader`."""
         with closing(self._answers(share.address, "inside", share, names)) as answers:
-            for each in answers:
-                with pa.ipc.open_stream(each) as stream:
+            for answer in answers:
+                with pa.ipc.open_stream(answer) as stream:
                     yield stream.read_next_batch()
 
     def _answers(self, address: str, fault: str, *wanted: Any) -> Generator[bytes]:  # noqa: ANN401 - share and names
@@ -123,8 +123,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_all(processes: deque[subprocess.Popen[bytes]]) -> None:
-    for each in processes:
-        _end(each)
+    for process in processes:
+        _end(process)
 
 
 def _pipe(file: IO[bytes] | None) -> IO[bytes]:

@@ -427,7 +427,7 @@ class CsvSource(TextSource):
         if text and not text.endswith(b"\n"):
             text += b"\n"
         names = {name: at for at, name in enumerate(self.columns.found)}
-        aliases = {f"x{names[each.name]}": each.alias for each in self.plan.columns if each.name in names}
+        aliases = {f"x{names[column.name]}": column.alias for column in self.plan.columns if column.name in names}
         parsed = parse(text, Dialect.of(self.plan.csv), len(names), sorted(int(name[1:]) for name in aliases))
         before = lines + skipped
         columns = {aliases[name]: parsed.table.column(name) for name in parsed.table.column_names if name in aliases}
@@ -506,7 +506,7 @@ def _expression(field: PlanField, plan: Plan, *, is_found: bool) -> Expression:
         return Expression(text, typed_value(field, text))
     words, text = plan.csv.null_words(field.column), field.alias
     if words:
-        nulls = ", ".join(text_literal(each) for each in words)
+        nulls = ", ".join(text_literal(word) for word in words)
         text = f"CASE WHEN {field.alias} NOT IN ({nulls}) THEN {field.alias} END"
     if field.type.numeric and not plan.csv.has_plain_numbers:
         return Expression(text, typed_value(field, plain_number(text, plan.csv)), field.alias)

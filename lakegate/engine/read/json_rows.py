@@ -62,7 +62,7 @@ class Cells:
     @staticmethod
     def of(fields: Iterable[PlanField], sized: Collection[str], compared: Collection[str]) -> Cells:
         """Empty columns of some fields."""
-        aliases = [each.alias for each in fields]
+        aliases = [field.alias for field in fields]
         return Cells(
             {alias: JsonColumn() for alias in aliases},
             {alias: [] for alias in aliases if alias in sized},
@@ -121,9 +121,9 @@ class RowColumns:
     """What rows are read into: the values of a plan's fields as columns, and keys."""
 
     def __init__(self, fields: tuple[PlanField, ...], sized: Collection[str], compared: Collection[str]) -> None:
-        self.rows = Cells.of((each for each in fields if not each.level), sized, compared)
+        self.rows = Cells.of((field for field in fields if not field.level), sized, compared)
         self.levels = {
-            place: LevelColumns(Cells.of((each for each in fields if each.level == place), sized, compared))
+            place: LevelColumns(Cells.of((field for field in fields if field.level == place), sized, compared))
             for place in levels(fields)
         }
         self.extra: set[str] = set()
@@ -177,7 +177,7 @@ class RowReader:
 
 def levels(fields: tuple[PlanField, ...]) -> tuple[tuple[str, ...], ...]:
     """The levels of a plan's fields, outer ones first."""
-    return tuple(dict.fromkeys(each.level for each in fields if each.level))
+    return tuple(dict.fromkeys(field.level for field in fields if field.level))
 
 
 Place = tuple[str, ...]
@@ -206,12 +206,12 @@ class _Node:
 
 def _tree(fields: tuple[PlanField, ...], reading: RowColumns) -> Fill:
     root = _Node("")
-    for each in fields:
+    for field in fields:
         node = root
-        for step in each.place:
+        for step in field.place:
             level_step = ENTRIES if step in OF_MAPS else step
             node = node.steps.setdefault(step, _Node(step[1:], (*node.place, level_step), (*node.key, step)))
-        node.declared = each
+        node.declared = field
     return _members(root, reading)
 
 
@@ -228,8 +228,8 @@ def _filler(node: _Node, reading: RowColumns) -> Fill:
         return parts[0]
 
     def fill(value: Value, at: str) -> None:
-        for each in parts:
-            each(value, at)
+        for part in parts:
+            part(value, at)
 
     return fill
 
@@ -303,7 +303,7 @@ def _number_once(text: str) -> str:
 
 
 def _members(node: _Node, reading: RowColumns) -> Fill:
-    named, path = any(_has_places(each) for each in node.steps.values()), node.path
+    named, path = any(_has_places(step) for step in node.steps.values()), node.path
     inner = {
         step[1:]: (_filler(each, reading), member_step(step[1:]) if path else column_path(step[1:]))
         for step, each in node.steps.items()
@@ -373,7 +373,7 @@ def bounded_keys(keys: set[str], fields: tuple[PlanField, ...]) -> set[str]:
     """At most `MAX_COMPARED` undeclared keys, those first that may be declared ones in another spelling."""
     if len(keys) <= MAX_COMPARED:
         return keys
-    declared = {plain(each.name) for each in fields}
+    declared = {plain(field.name) for field in fields}
     return set(sorted(keys, key=lambda key: (plain(key) not in declared, key))[:MAX_COMPARED])
 
 

@@ -136,7 +136,7 @@ def footer_of(file: AddressedFile) -> Footer:
         footer = _footer(content[:-END])
     except (IndexError, KeyError, ValueError, RecursionError):
         raise unreadable("footer") from None
-    if footer.rows != sum(each.rows for each in footer.groups):
+    if footer.rows != sum(group.rows for group in footer.groups):
         raise unreadable("counts")
     # A footer that lists a row group often would make many rows of few bytes.
     places = sorted((chunk.begin, chunk.packed) for group in footer.groups for chunk in group.chunks if chunk.values)
@@ -172,7 +172,7 @@ def _footer(content: bytes) -> Footer:
     refuse_columns(len(leaves))
     if len(leaves) * len(groups) > MAX_CHUNKS:
         raise unreadable("groups")
-    if any(len(each.chunks) != len(leaves) or each.rows < 0 for each in groups):
+    if any(len(group.chunks) != len(leaves) or group.rows < 0 for group in groups):
         raise ValueError
     of_columns, of_values = (_ended(content, each) for each in (types.of_columns, types.of_columns | types.of_values))
     return Footer(found[3], leaves, groups, hollow, of_columns, of_values, types.arrow)
@@ -193,19 +193,19 @@ def _leaves(elements: list[dict[int, Any]]) -> tuple[tuple[Leaf, ...], frozenset
     leaves, hollow = [], set()
     root, *others = elements
     open_groups: list[tuple[int, tuple[str, ...], bool]] = [(root.get(5, 0), (), False)]
-    for each in others:
+    for element in others:
         while open_groups[-1][0] == 0:
             open_groups.pop()
         left, above, is_repeated = open_groups[-1]
         open_groups[-1] = left - 1, above, is_repeated
-        path = (*above, each[4].decode(errors="surrogateescape"))
-        is_repeated = is_repeated or each.get(3) == _REPEATED
+        path = (*above, element[4].decode(errors="surrogateescape"))
+        is_repeated = is_repeated or element.get(3) == _REPEATED
         if len(path) > MAX_DEPTH:
             raise unreadable("schema")
-        if each.get(5, 0) > 0:
-            open_groups.append((each[5], path, is_repeated))
-        elif 1 in each:
-            leaves.append(Leaf(path, each[1], each.get(2, 0), is_repeated))
+        if element.get(5, 0) > 0:
+            open_groups.append((element[5], path, is_repeated))
+        elif 1 in element:
+            leaves.append(Leaf(path, element[1], element.get(2, 0), is_repeated))
         else:
             hollow.add(path[0])
     if any(left for left, _, __ in open_groups):

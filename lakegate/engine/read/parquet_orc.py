@@ -30,7 +30,7 @@ from lakegate.engine.read.read_bounds import GRACE_VALUES, MAX_PAGE, RATIO, unre
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
 from lakegate.engine.read.stored_types import Kind, Physical, of_any_zone, physical_of
 
-BATCH = 4096
+BATCH_ROWS = 4096
 """Rows of a Parquet file that are in memory at a time, where their texts may be long; else `MAX_ROWS`."""
 MAX_ROWS = 1 << 16
 _FIXED = 8
@@ -168,7 +168,7 @@ def open_parquet(file: AddressedFile) -> Opened:
     older = {leaf.path[0] for leaf in footer.leaves if leaf.kind == INT96}
     columns = [_with_durations(each, written.get(each.name)) for each in schema if each.name in has_values]
     return Opened(
-        pa.schema([of_any_zone(each) if each.name in older else each for each in columns]),
+        pa.schema([of_any_zone(column) if column.name in older else column for column in columns]),
         footer.rows,
         len(footer.groups),
         sum(chunk.unpacked for group in footer.groups for chunk in group.chunks),
@@ -270,23 +270,23 @@ def _may_repeat(footer: Footer, groups: list[RowGroup], at: int) -> bool:
     """Whether the texts of a column are short on average, so that many may be equal: of long ones, a dictionary is a copy."""
     leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
     is_text = leaf.kind == BYTES and len(leaf.path) == 1
-    has_delta = any({DELTA_LENGTHS, DELTA_TEXTS} & each.encodings for each in chunks)
+    has_delta = any({DELTA_LENGTHS, DELTA_TEXTS} & chunk.encodings for chunk in chunks)
     return (
         is_text
         and not has_delta
-        and sum(each.unpacked for each in chunks) <= _LONG * sum(each.values for each in chunks)
+        and sum(chunk.unpacked for chunk in chunks) <= _LONG * sum(chunk.values for chunk in chunks)
     )
 
 
 def _rows_at_once(footer: Footer, file: AddressedFile, groups: list[RowGroup], wanted: list[int]) -> int:
     """Rows that take some MiB, by what the footer counts; fewer where a few bytes of the file may be a long text in each row."""
-    rows = sum(each.rows for each in groups)
-    most = MAX_AT_ONCE * rows // max(1, sum(_unpacked(footer, each, wanted) for each in groups))
+    rows = sum(group.rows for group in groups)
+    most = MAX_AT_ONCE * rows // max(1, sum(_unpacked(footer, group, wanted) for group in groups))
     for at in wanted:
         leaf, chunks = footer.leaves[at], [group.chunks[at] for group in groups]
         if leaf.kind == BYTES and len(leaf.path) > 1:
-            most = min(most, BATCH)
-        shared = [longest_page(file, each) for each in chunks if DELTA_TEXTS in each.encodings]
+            most = min(most, BATCH_ROWS)
+        shared = [longest_page(file, chunk) for chunk in chunks if DELTA_TEXTS in chunk.encodings]
         most = min(most, _SHARED // max(1, *shared)) if shared else most
     return max(1, min(most, MAX_ROWS))
 
@@ -298,7 +298,7 @@ def open_orc(file: AddressedFile) -> Opened:
     def read(file: AddressedFile, stripes: range, names: list[str]) -> Iterator[Any]:
         opened = ORCFile(file)
         # Arrow takes a name with points for the path of a part: then all columns are read.
-        chosen = None if any("." in each for each in names) else names or None
+        chosen = None if any("." in name for name in names) else names or None
         for at in stripes:
             yield opened.read_stripe(at, columns=chosen)
 

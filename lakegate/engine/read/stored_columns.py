@@ -105,7 +105,7 @@ def count_inside(array: pa.Array, *, is_inside: bool = False) -> int:
     own = len(array) if is_inside else 0
     if pa.types.is_struct(array.type):
         members = (array.field(at) for at in range(array.type.num_fields))
-        return own + sum(count_inside(each, is_inside=is_inside) for each in members)
+        return own + sum(count_inside(member, is_inside=is_inside) for member in members)
     if pa.types.is_map(array.type):
         whole = pa.concat_arrays([array.slice(0, 0), array])
         return own + sum(count_inside(each, is_inside=True) for each in (whole.keys, whole.items))

@@ -227,7 +227,7 @@ def fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array | None]
         days = array.view(pa.int32())  # the same 32 bits: days since 1970
         return array, _within(days, pa.scalar(1 - LAST_DAY, pa.int32()), pa.scalar(LAST_DAY - 1, pa.int32()))
     if kind.limits is not None:
-        return array, _within(array, *(pa.scalar(each, pa.int64()) for each in kind.limits))
+        return array, _within(array, *(pa.scalar(limit, pa.int64()) for limit in kind.limits))
     return array, None
 
 

@@ -25,7 +25,7 @@ from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.gate.delivery.submit_run import EXECUTORS, executors
 from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import Request, StagedPart
-from lakegate.spark.spark_tasks import MEMORY
+from lakegate.spark.spark_tasks import TASK_MEMORY
 from tests.sam.built import Stack
 from tests.sam.other_values import OTHER_VALUES
 
@@ -90,7 +90,7 @@ def test_python_has_the_memory_that_it_needs(built: Path, role: str) -> None:
     found = settings(built, 1)
     assert mebibytes(found["spark.driver.maxResultSize"]) < mebibytes(found["spark.driver.memory"])
     jvm = max(LEAST_OVERHEAD, mebibytes(found[f"spark.{role}.memory"]) // 10)
-    python = vcpus(found, role) * (mebibytes(MEMORY) + BESIDE_DUCKDB)
+    python = vcpus(found, role) * (mebibytes(TASK_MEMORY) + BESIDE_DUCKDB)
 
     assert outside_heap(found, role) >= jvm + python
     assert worker_memory(found, role) == 7, "what docs/deploy.md and the prices count with"

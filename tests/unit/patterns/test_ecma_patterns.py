@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Origin, Rule
 from lakegate.patterns.ecma_patterns import rewritten
-from lakegate.patterns.regex_tree import LONGEST
+from lakegate.patterns.regex_tree import LONGEST_PATTERN
 from lakegate.rules.check_builder import regex
 from tests.reference.sampling import sampled
 from tests.reference.strategies import texts
@@ -176,7 +176,7 @@ def test_properties_and_look_behind_mean_what_they_do_elsewhere(
 
 def test_a_pattern_has_a_longest_length() -> None:
     """Patterns are bounded in length."""
-    longest = f"^{'a' * (LONGEST - 1)}"
+    longest = f"^{'a' * (LONGEST_PATTERN - 1)}"
 
     assert regex(RULE, longest) == longest
     with pytest.raises(ContractError, match="at most 1,024 characters"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.engine.evaluate.json_documents import LONGEST, conforms
+from lakegate.engine.evaluate.json_documents import LONGEST_DOCUMENT, conforms
 from lakegate.rules.json_schema_rules import MOST_PARTS, UnmeasuredSchemaError, UnusableSchemaError, measured_schema
 
 
@@ -84,7 +84,7 @@ def test_a_keyword_that_is_not_measured_is_named(schema: dict[str, Any]) -> None
         "9" * 5_000,
         "NaN",
         "1e999999",
-        '"' + "a" * LONGEST + '"',
+        '"' + "a" * LONGEST_DOCUMENT + '"',
         '{"a": ' * 900 + "1" + "}" * 900,
         "\ud800",
         '"\\ud800"',

@@ -10,7 +10,13 @@ from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Field, Origin
 from lakegate.contract.logical_types import LogicalType
 from lakegate.plan.predicates import All, Not, OneOf, Predicate, Present, Within
-from lakegate.rules.row_conditions import DEEPEST, LONGEST, UnreadConditionError, columns_of, condition_of
+from lakegate.rules.row_conditions import (
+    DEEPEST_CONDITION,
+    LONGEST_CONDITION,
+    UnreadConditionError,
+    columns_of,
+    condition_of,
+)
 from tests.reference.cases import rule_of
 
 RULE = rule_of("custom", {}, ())
@@ -131,9 +137,9 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
         "not",
         "n is",
         "n not",
-        f"{'(' * (DEEPEST + 1)}b{')' * (DEEPEST + 1)}",
+        f"{'(' * (DEEPEST_CONDITION + 1)}b{')' * (DEEPEST_CONDITION + 1)}",
         f"{'not ' * 200}b",
-        f"{'(' * LONGEST}",
+        f"{'(' * LONGEST_CONDITION}",
         "t ==",
         "t == t",
         "== 'x'",
@@ -156,7 +162,7 @@ def test_quotes_are_names_in_sql_and_texts_elsewhere() -> None:
         "t == 'x' 'y'",
         "t == 'a\\'",
         "t; drop table t",
-        f"t == '{'x' * LONGEST}'",
+        f"t == '{'x' * LONGEST_CONDITION}'",
     ],
 )
 def test_an_unknown_condition_is_not_read(text: str) -> None:

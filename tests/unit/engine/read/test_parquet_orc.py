@@ -179,7 +179,7 @@ def test_shares_are_read_by_themselves(form: Format, tmp_path: Path, monkeypatch
     """Row groups, stripes and blocks: each row once, in any process."""
     monkeypatch.setattr(parquet_orc, "SHARE_ROWS", 70)
     monkeypatch.setattr(avro, "SHARE_BYTES", 100)
-    monkeypatch.setattr(avro, "ROWS", 30)
+    monkeypatch.setattr(avro, "BATCH_ROWS", 30)
     table = pa.table({"id": list(range(200)), "name": [f"n{at}" for at in range(200)]})
     content = {
         Format.PARQUET: lambda: as_parquet(table, row_group_size=30),
