@@ -8,7 +8,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
@@ -73,6 +73,12 @@ class Permitted:
 @dataclass(frozen=True, slots=True)
 class Unique:
     """No two members of an array are equal."""
+
+
+def omit_default(default: T) -> T:
+    """Make a field that documents do not have where it has its default."""
+    made: T = field(default=default, metadata={OMITTED: True})
+    return made
 
 
 Sha256 = Annotated[str, Pattern("[0-9a-f]{64}")]
@@ -224,8 +230,8 @@ def _dataclass_encoder(cls: Json) -> Convert:
 
     def encoded(value: Json) -> Json:
         document: dict[str, Json] = {**json.loads(getattr(value, place)), **own} if place else {**own}
-        for name, field, omitted in names:
-            member = getattr(value, field)
+        for name, attribute, omitted in names:
+            member = getattr(value, attribute)
             if omitted is not MISSING and member == omitted:
                 continue
             document[name] = member if type(member) in _PLAIN else encode(member)

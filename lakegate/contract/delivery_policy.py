@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated
 
-from lakegate.base.json_codec import OMITTED, Bounds, Name, Pattern, Permitted, Share
+from lakegate.base.json_codec import Bounds, Name, Pattern, Permitted, Share, omit_default
 
 MAX_BATCH_FILES = 250
 """Members of a batch: its item in DynamoDB stays below 30 KB, and is written with each of them."""
@@ -101,9 +101,9 @@ class Pull:
     """`rate(…)` or `cron(…)`, in UTC; empty: as often as the contract's service level `frequency`."""
     secret: Annotated[str, Pattern("[A-Za-z0-9_-]*"), Bounds(most=64)] = ""
     """Name of the secret with the credentials, without the stack's prefix; empty: none."""
-    unencrypted: bool = field(default=False, metadata={OMITTED: True})
+    unencrypted: bool = omit_default(False)
     """Whether a person has allowed that anybody on the way can read and change what is fetched."""
-    member: Annotated[str, Pattern("[ -~]*"), Bounds(most=200)] = field(default="", metadata={OMITTED: True})
+    member: Annotated[str, Pattern("[ -~]*"), Bounds(most=200)] = omit_default("")
     """Of a fetched archive the pattern of the name of the one file that is delivered; empty: the source is no archive."""
 
     @property
@@ -170,8 +170,8 @@ class Policy:
     """The workflow of its deliveries: `push`, or name and major number of a published one, e.g. `strict@1`."""
     pull: Pull | None = None
     """None: deliveries are brought."""
-    file_names: FileNames | None = field(default=None, metadata={OMITTED: True})
+    file_names: FileNames | None = omit_default(None)
     """The pattern of the name of each file; None: any."""
-    missing_fields: FieldTreatment | None = field(default=None, metadata={OMITTED: True})
+    missing_fields: FieldTreatment | None = omit_default(None)
     """Of files with a header or a schema that lack a declared field; of JSON, an absent key is a null. None: the stack's setting,
     which is pinned when a contract is published; without a stack `warn`."""

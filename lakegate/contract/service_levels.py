@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
 
-from lakegate.base.json_codec import OMITTED, Bounds, Permitted
+from lakegate.base.json_codec import Bounds, Permitted, omit_default
 from lakegate.contract.contract_model import Rule
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.contract.schedules import ScheduleError, of_cron, period_of, schedule
@@ -75,7 +75,7 @@ class ServiceLevel:
     """`frequency` or `freshness`: after an accepted delivery; `latency`: after what is delivered was taken in."""
     seconds: Annotated[int, Bounds(1)]
     """Of a schedule, the longest time from one of its times to the next."""
-    schedule: Annotated[str, Bounds(most=LONGEST_SCHEDULE)] = field(default="", metadata={OMITTED: True})
+    schedule: Annotated[str, Bounds(most=LONGEST_SCHEDULE)] = omit_default("")
     """The times of a frequency in cron, in UTC: each time is as long as the period in which it begins."""
 
     def seconds_from(self, at: datetime) -> int:

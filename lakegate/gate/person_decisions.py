@@ -8,11 +8,11 @@ that of the command and of the transition over HTTP; when it is legal and what c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
-from lakegate.base.json_codec import MAX_INTEGER, OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted
+from lakegate.base.json_codec import MAX_INTEGER, Bounds, Exact, NotEmpty, Pattern, Permitted, omit_default
 from lakegate.base.timestamps import instant_of
 
 # ---- What a decision takes ----
@@ -28,7 +28,7 @@ class WantedReplay:
     """A delivery that failed or was rejected is judged again."""
 
     transition: Literal["replay"]
-    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
+    contract: Annotated[str, Bounds(1, 1000)] = omit_default("")
     """CONTRACT@VERSION to judge by; default: the version that is valid."""
 
 

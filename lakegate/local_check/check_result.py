@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
-from lakegate.base.json_codec import OMITTED, Bounds, Count, Permitted, Sha256, encode
+from lakegate.base.json_codec import Bounds, Count, Permitted, Sha256, encode, omit_default
 from lakegate.base.text import counted
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
@@ -163,7 +163,7 @@ class CheckedFile:
     """Bytes; null where the file cannot be read, and of a table."""
     sha256: Sha256 | None
     """Null where the file cannot be read, of an object of S3, and of a table."""
-    etag: str = field(default="", metadata={OMITTED: True})
+    etag: str = omit_default("")
     """The ETag of an object of S3; files have none."""
 
 
@@ -279,7 +279,7 @@ class CheckDocument:
     checks: tuple[CheckDetails, ...]
     timings: dict[str, Amount]
     """Seconds by step."""
-    against: Against | None = field(default=None, metadata={OMITTED: True})
+    against: Against | None = omit_default(None)
     """With --against only."""
 
 
@@ -292,7 +292,7 @@ class CheckTablesDocument:
     """Rejected where one table is, else undecided where one is."""
     tables: Annotated[tuple[CheckDocument, ...], Bounds(2)]
     """One document of check.json for each dataset that has files, in the order of the contract."""
-    against: Against | None = field(default=None, metadata={OMITTED: True})
+    against: Against | None = omit_default(None)
     """Improvements on an earlier result."""
 
 

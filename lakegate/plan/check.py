@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Annotated
 
-from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Share, Unique
+from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Name, Share, Unique, omit_default
 from lakegate.contract.contract_model import Severity
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
 from lakegate.plan.metrics import Metric, Over
@@ -35,7 +34,7 @@ class QueryColumn:
 
     field: Name
     type: LogicalType
-    scale: Scale = dataclasses.field(default=SCALE, metadata={OMITTED: True})
+    scale: Scale = omit_default(SCALE)
     """The digits after the point of a decimal's values."""
 
 

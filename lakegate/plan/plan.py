@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
-from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Name, Pattern, VersionedDocument, digest
+from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Name, Pattern, VersionedDocument, digest, omit_default
 from lakegate.contract.contract_model import FieldLineage, Shape
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.contract.field_paths import column_path, path_of
@@ -49,9 +49,9 @@ class PlanField:
     """
     physical: Annotated[str, Bounds(most=1 << 20)] | None = None
     """The other name that the contract gives a column (`physicalName`): deliveries have `name`."""
-    scale: Scale = field(default=SCALE, metadata={OMITTED: True})
+    scale: Scale = omit_default(SCALE)
     """The digits after the point of a decimal's values."""
-    zone: bool | None = field(default=None, metadata={OMITTED: True})
+    zone: bool | None = omit_default(None)
     """Of moments in files with a schema of their own: whether its type says that they have a zone. None: either will do."""
 
     @property

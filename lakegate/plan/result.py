@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Final, Literal
 
-from lakegate.base.json_codec import OMITTED, Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument
+from lakegate.base.json_codec import Bounds, Count, Name, Pattern, Permitted, Sha256, VersionedDocument, omit_default
 from lakegate.base.timestamps import Moment, OptionalMoment
 from lakegate.plan.billed_cost import Amount, BilledCost
 from lakegate.plan.check import CheckId, Sentence
@@ -85,16 +85,12 @@ class ValueMistake:
 class ObservedValues:
     """What the data has, beside the number of failing rows (DCM's metric); None of fields that are classified, unless public."""
 
-    least: float | None = field(default=None, metadata={OMITTED: True})
+    least: float | None = omit_default(None)
     """The smallest number, of a check with bounds."""
-    greatest: float | None = field(default=None, metadata={OMITTED: True})
-    values: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=100)] = field(
-        default=(), metadata={OMITTED: True}
-    )
+    greatest: float | None = omit_default(None)
+    values: Annotated[tuple[Annotated[str, Bounds(most=1 << 16)], ...], Bounds(most=100)] = omit_default(())
     """The allowed values that occur, in the order of the rule; of a validator the list that is its metric."""
-    severities: Annotated[tuple[Annotated[str, Permitted(("fail", "warn"))], ...], Bounds(most=2)] = field(
-        default=(), metadata={OMITTED: True}
-    )
+    severities: Annotated[tuple[Annotated[str, Permitted(("fail", "warn"))], ...], Bounds(most=2)] = omit_default(())
     """Of a validator, the severities that it answers of."""
 
 
@@ -114,7 +110,7 @@ class Measurement:
     """Masked shapes of passing values, the most common first; only for failed checks of one field."""
     form: ValueMistake | None = None
     """The known mistake in the failing values, if there is one."""
-    observed: ObservedValues | None = field(default=None, metadata={OMITTED: True})
+    observed: ObservedValues | None = omit_default(None)
 
 
 @dataclass(frozen=True, slots=True)

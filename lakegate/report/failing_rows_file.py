@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import OMITTED, Bounds, Count, Permitted, encode
+from lakegate.base.json_codec import Bounds, Count, Permitted, encode, omit_default
 from lakegate.base.text import counted, printable
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import Report, is_masked, is_raw
@@ -27,11 +27,9 @@ class SampledRow:
     """Place of the file among the inputs, from 0."""
     row: Annotated[int, Bounds(1)]
     """Line of the file, the header included; the record's number, where there are no lines."""
-    at: str = field(metadata={OMITTED: True}, default="")
+    at: str = omit_default("")
     """The place in the row, for an element of a list or a map: `items[2]`."""
-    record: Annotated[str, Permitted(("header", "blank", "total"))] | None = field(
-        metadata={OMITTED: True}, default=None
-    )
+    record: Annotated[str, Permitted(("header", "blank", "total"))] | None = omit_default(None)
     """The kind of a record without data: the header line once more, or no values."""
     values: tuple[str | None, ...] = field(kw_only=True)
     """Values of the check's fields: shapes (`aaa-99`) where masked; null where there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -14,7 +14,7 @@ from lakegate.admission.refusals import refused_by_name
 from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
-from lakegate.base.json_codec import OMITTED, canonical, decode, encode
+from lakegate.base.json_codec import canonical, decode, encode, omit_default
 from lakegate.base.text import listed
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable
@@ -82,9 +82,9 @@ class Announcement:
     """The end of its upload URL: RFC 3339, UTC."""
     by: str
     """The announcer: an ARN, or issuer and subject of a token."""
-    summary: DataSummary | None = field(default=None, metadata={OMITTED: True})
+    summary: DataSummary | None = omit_default(None)
     """The statements of its producer about the data, without values of classified columns."""
-    refused: tuple[SummaryRefusal, ...] = field(default=(), metadata={OMITTED: True})
+    refused: tuple[SummaryRefusal, ...] = omit_default(())
     """The first reasons for which nothing is to be sent; none, if it may be sent."""
 
     def takes(self, key: str) -> bool:

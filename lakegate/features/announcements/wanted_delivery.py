@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
-from lakegate.base.json_codec import OMITTED, Bounds, Exact, Pattern, Permitted
+from lakegate.base.json_codec import Bounds, Exact, Pattern, Permitted, omit_default
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract.logical_types import LogicalType
 
@@ -20,9 +20,9 @@ class ColumnSummary:
     """What the producer states of one column."""
 
     name: Text
-    type: LogicalType | None = field(default=None, metadata={OMITTED: True})
+    type: LogicalType | None = omit_default(None)
     """Of the values, by docs/types.md."""
-    nulls: Exact | None = field(default=None, metadata={OMITTED: True})
+    nulls: Exact | None = omit_default(None)
     """Rows without a value."""
     minimum: ExtremeValue = None
     """The smallest value, as the file has it; null where there is none."""
@@ -36,17 +36,15 @@ class DataSummary:
 
     rows: Exact
     columns: Annotated[tuple[ColumnSummary, ...], Bounds(None, 2000)]
-    format: Annotated[Format, Permitted(_READ)] | None = field(default=None, metadata={OMITTED: True})
-    compression: Compression | None = field(default=None, metadata={OMITTED: True})
-    size: Exact | None = field(default=None, metadata={OMITTED: True})
+    format: Annotated[Format, Permitted(_READ)] | None = omit_default(None)
+    compression: Compression | None = omit_default(None)
+    size: Exact | None = omit_default(None)
     """Bytes."""
-    shape: Annotated[tuple[Exact, ...], Bounds(2, 2)] | None = field(default=None, metadata={OMITTED: True})
+    shape: Annotated[tuple[Exact, ...], Bounds(2, 2)] | None = omit_default(None)
     """Rows and columns."""
-    metadata: dict[str, Text] | None = field(default=None, metadata={OMITTED: True})
+    metadata: dict[str, Text] | None = omit_default(None)
     """Metadata of the producer; kept and shown."""
-    examples: Annotated[tuple[dict[str, ExtremeValue], ...], Bounds(None, 20)] = field(
-        default=(), metadata={OMITTED: True}
-    )
+    examples: Annotated[tuple[dict[str, ExtremeValue], ...], Bounds(None, 20)] = omit_default(())
     """Rows of the data: values by column, as the file has them."""
 
 
@@ -54,19 +52,19 @@ class DataSummary:
 class WantedDelivery:
     """What is to be delivered. With size and checksum, the answer has an upload URL."""
 
-    contract: ContractId = field(default="", metadata={OMITTED: True})
+    contract: ContractId = omit_default("")
     """Required where the address has none."""
     dataset: Text = ""
     """Required if the contract has several."""
     prefix: Annotated[str, Bounds(None, 1024)] = ""
     """Of the route; required if the dataset has several."""
-    name: Annotated[str, Pattern("[A-Za-z0-9][A-Za-z0-9._-]{0,127}")] = field(default="", metadata={OMITTED: True})
+    name: Annotated[str, Pattern("[A-Za-z0-9][A-Za-z0-9._-]{0,127}")] = omit_default("")
     """Of the file: the last part of its key."""
-    size: Exact | None = field(default=None, metadata={OMITTED: True})
+    size: Exact | None = omit_default(None)
     """Bytes; with `checksum` both or neither."""
-    checksum: Annotated[str, Pattern("sha256:[A-Za-z0-9+/]{43}=")] = field(default="", metadata={OMITTED: True})
+    checksum: Annotated[str, Pattern("sha256:[A-Za-z0-9+/]{43}=")] = omit_default("")
     """SHA-256 of the file, in Base64."""
-    summary: DataSummary | None = field(default=None, metadata={OMITTED: True})
+    summary: DataSummary | None = omit_default(None)
 
 
 Announced = ContractId | WantedDelivery

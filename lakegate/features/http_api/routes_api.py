@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import OMITTED, Bounds, encode
+from lakegate.base.json_codec import Bounds, encode, omit_default
 from lakegate.contract.semantic_versions import major
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
@@ -42,11 +42,11 @@ class RouteBody:
 
     prefix: Annotated[str, Bounds(1, 1024)]
     """Folders of the landing bucket."""
-    contract: Annotated[str, Bounds(1, 1000)] = field(default="", metadata={OMITTED: True})
+    contract: Annotated[str, Bounds(1, 1000)] = omit_default("")
     """Required where the address has none."""
-    dataset: Annotated[str, Bounds(None, 1000)] | None = field(default=None, metadata={OMITTED: True})
+    dataset: Annotated[str, Bounds(None, 1000)] | None = omit_default(None)
     """Required if the contract has several."""
-    line: Annotated[int, Bounds(0, 999_999_999)] | None = field(default=None, metadata={OMITTED: True})
+    line: Annotated[int, Bounds(0, 999_999_999)] | None = omit_default(None)
     """The major version; default: the newest."""
 
 

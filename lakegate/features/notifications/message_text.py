@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from lakegate.base.json_codec import OMITTED, Bounds, NotEmpty, Permitted, Sha256, encode
+from lakegate.base.json_codec import Bounds, NotEmpty, Permitted, Sha256, encode, omit_default
 from lakegate.base.text import counted, printable
 from lakegate.gate.channel_ports import CallbackInvitation, Channels, Notification
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
@@ -47,7 +47,7 @@ class NotificationDocument:
     """Whether the cause is over."""
     workload: str
     """The latest delivery; empty if it is about a dataset."""
-    callback: CallbackInvitation | None = field(default=None, metadata={OMITTED: True})
+    callback: CallbackInvitation | None = omit_default(None)
     """The way to call back for the delivery: of webhooks, where its workflow waits for that."""
 
 

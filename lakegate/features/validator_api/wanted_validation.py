@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from lakegate.base.json_codec import DOCUMENT_NAME, OMITTED, Bounds, Pattern
+from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Pattern, omit_default
 
 Text = Annotated[str, Bounds(None, 1000)]
 
@@ -21,8 +21,8 @@ class RuleTolerance:
 class RuleSeverities:
     """The severities of a rule."""
 
-    warn: RuleTolerance | None = field(default=None, metadata={OMITTED: True})
-    fail: RuleTolerance | None = field(default=None, metadata={OMITTED: True})
+    warn: RuleTolerance | None = omit_default(None)
+    fail: RuleTolerance | None = omit_default(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ValidationRule:
     type: Literal["size", "complete", "unique", "min", "max", "mean", "stdev", "allowedValues", "custom"] = field(
         metadata={DOCUMENT_NAME: "ruleType"}
     )
-    dimension: Literal["completeness", "validity", "uniqueness"] | None = field(default=None, metadata={OMITTED: True})
+    dimension: Literal["completeness", "validity", "uniqueness"] | None = omit_default(None)
     columns: Annotated[tuple[Text, ...], Bounds(None, 1000)] | None = None
     parameter: float | Text | Annotated[tuple[Text | float | bool, ...], Bounds(None, 1000)] | None = None
     severity: RuleSeverities | None = None

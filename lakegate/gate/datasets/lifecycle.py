@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.json_codec import OMITTED, NotEmpty, canonical, encode
+from lakegate.base.json_codec import NotEmpty, canonical, encode, omit_default
 from lakegate.base.text import counted, listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.gate.datasets import readers_manifest
@@ -367,9 +367,9 @@ class LifecycleEvent(LifecycleState):
     follows: NotEmpty | None
     """The dataset whose subscribers were given notice."""
     subscribers: tuple[EventSubscriber, ...]
-    inherited_from: Moment | None = field(default=None, metadata={OMITTED: True})
+    inherited_from: Moment | None = omit_default(None)
     """Of a stricter parent: from when new versions inherit from it."""
-    owner: str | None = field(default=None, metadata={OMITTED: True})
+    owner: str | None = omit_default(None)
     """Of a stricter parent: the owner of the contract."""
 
 

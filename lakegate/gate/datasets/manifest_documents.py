@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from lakegate.base.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
+from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
@@ -50,11 +50,11 @@ class AcceptedDelivery:
     """Sorted by key; together they are the delivery."""
     plan: Sha256
     """Digest of the plan by which it was accepted."""
-    waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
+    waiver: Waiver | None = omit_default(None)
     """Only of a delivery that was rejected, and that a person let through."""
-    slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
+    slices: tuple[LedgerSlice, ...] | None = omit_default(None)
     """Only of a delivery that is published as slices of Open Data Fabric: the objects, in the order of their offsets."""
-    watermark: NotEmpty | None = field(default=None, metadata={OMITTED: True})
+    watermark: NotEmpty | None = omit_default(None)
     """Only of a delivery with slices, of a dataset that has a watermark: no event before this time is expected any more."""
 
 
@@ -66,9 +66,7 @@ class SegmentCount:
     """Segment n begins at the height n * heights."""
     heights: Annotated[int, Bounds(1)]
     """Of one segment."""
-    folder: Annotated[str, Pattern("_manifest/erased-[0-9]{12}/")] | None = field(
-        default=None, metadata={OMITTED: True}
-    )
+    folder: Annotated[str, Pattern("_manifest/erased-[0-9]{12}/")] | None = omit_default(None)
     """Of the segments, beside the head; absent: _manifest/. Another one after each erasure."""
 
 
@@ -99,7 +97,7 @@ class ManifestHead:
     """Above the segments."""
     gapless: bool
     """Whether every block up to the height could be read."""
-    stale: StaleMark | None = field(default=None, metadata={OMITTED: True})
+    stale: StaleMark | None = omit_default(None)
     """Present while a rule that is measured by schedule does not hold for accepted data."""
 
 

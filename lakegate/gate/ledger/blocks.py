@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
@@ -13,7 +13,6 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import (
     MAX_INTEGER,
-    OMITTED,
     Exact,
     NotEmpty,
     Pattern,
@@ -21,6 +20,7 @@ from lakegate.base.json_codec import (
     Sha256,
     decode_document,
     encode,
+    omit_default,
 )
 from lakegate.base.timestamps import Moment
 from lakegate.gate.delivery.delivery_row import Waiver
@@ -55,7 +55,7 @@ class LedgerSlice:
     logical: NotEmpty
     """Hash of the rows, and below that of the bytes, as multihashes."""
     physical: NotEmpty
-    system_time: Moment | None = field(default=None, metadata={OMITTED: True})
+    system_time: Moment | None = omit_default(None)
     """Of its rows: when it was their turn in the dataset. None: not stated."""
 
     @property
@@ -163,15 +163,15 @@ class Block:
     rejected_rows: Exact | None
     event_time: tuple[NotEmpty, NotEmpty] | None
     """Earliest and latest event time in the data, RFC 3339; None if the contract has no event time."""
-    waiver: Waiver | None = field(default=None, metadata={OMITTED: True})
+    waiver: Waiver | None = omit_default(None)
     """By which it was accepted."""
-    slices: tuple[LedgerSlice, ...] | None = field(default=None, metadata={OMITTED: True})
+    slices: tuple[LedgerSlice, ...] | None = omit_default(None)
     """Of a published delivery in the order of their offsets, none of one without rows. None: it is published as it arrived."""
-    watermark: Moment | None = field(default=None, metadata={OMITTED: True})
+    watermark: Moment | None = omit_default(None)
     """Of the dataset, from its slices on, as `system_time`. None: the dataset has none."""
-    result: Sha256 | None = field(default=None, metadata={OMITTED: True})
+    result: Sha256 | None = omit_default(None)
     """Digest of the result.json by which it was decided. None: nothing was measured."""
-    engines: Mapping[str, str] | None = field(default=None, metadata={OMITTED: True})
+    engines: Mapping[str, str] | None = omit_default(None)
     """By name, the versions of the engines that measured it. None: the result names none."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Final
 
-from lakegate.base.json_codec import OMITTED, Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256
+from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
 from lakegate.base.timestamps import Moment, OptionalMoment
 from lakegate.gate.person_decisions import PERSON_DECISIONS, RecordContent
 
@@ -38,7 +38,7 @@ class PublicationContent:
     """ARN of the proposer, whose proposal the actor approved; null where the stack requires no approval."""
     unmeasured_rules: Exact
     """Rules that the publisher allowed never to be measured."""
-    inherited_from: Moment | None = field(default=None, metadata={OMITTED: True})
+    inherited_from: Moment | None = omit_default(None)
     """From when contracts inherit from the version, if that is later than its publication."""
 
 
@@ -93,7 +93,7 @@ class LifecycleContent(LifecycleState):
     act: Annotated[str, Permitted(ACTS)]
     """The command. `date`: a planned change began; `draft`, `notice`: how the line began; `parent`: a stricter one came."""
     notice: BreakingNotice | None
-    parents: Annotated[tuple[StricterParent, ...], Bounds(1)] | None = field(default=None, metadata={OMITTED: True})
+    parents: Annotated[tuple[StricterParent, ...], Bounds(1)] | None = omit_default(None)
     """Of the act `parent`."""
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from lakegate.base.errors import Problem
-from lakegate.base.json_codec import EXTENSIONS, OMITTED, UNWRITTEN, digest
+from lakegate.base.json_codec import EXTENSIONS, UNWRITTEN, digest, omit_default
 from lakegate.contract.contract_model import COMMON, full_dataset_name
 from lakegate.contract.semantic_versions import Precedence, major, precedence
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -80,22 +80,22 @@ class Publication(NumberedVersion):
     """Written as rows of their own."""
     retired: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
     """Prefixes whose route this publication takes away."""
-    plans: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
+    plans: tuple[tuple[str, str], ...] = omit_default(())
     """Each dataset with the digest of its plan, so that a later route needs no compiler."""
-    unmeasured_rules: int = field(default=0, metadata={OMITTED: True})
+    unmeasured_rules: int = omit_default(0)
     """The number of its rules that can never be measured; the publisher allowed that."""
-    labels: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
+    labels: tuple[tuple[str, str], ...] = omit_default(())
     """Labels by which people find it, such as `("owner", "sales")`."""
-    needs: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED: True})
+    needs: tuple[tuple[str, str], ...] = omit_default(())
     """The contract versions that it inherits from, the nearest first, each with the key of its document in the lake bucket."""
-    inherited_from: str = field(default="", metadata={OMITTED: True})
+    inherited_from: str = omit_default("")
     """From when contracts inherit from it (RFC 3339, UTC, six decimals); empty: since it is published."""
-    shared_with: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
+    shared_with: tuple[str, ...] = omit_default(())
     """As `Contract.shared_with`."""
-    own: tuple[str, ...] = field(default=EVERY_CONTRACT, metadata={OMITTED: True})
+    own: tuple[str, ...] = omit_default(EVERY_CONTRACT)
     """The contracts that its publisher may use beside this one, as `contract_owners` names them: its rules refer
     to the data of these, and of what is shared with it."""
-    document_id: str = field(default="", metadata={OMITTED: True})
+    document_id: str = omit_default("")
     """The id in its document, where it ends in the number of the version; empty where it is `contract`."""
 
     def is_open_to(self, contract: str, own: tuple[str, ...]) -> bool:
@@ -153,7 +153,7 @@ class RegistrySnapshot:
     revision: int = field(default=0, metadata=UNWRITTEN)
     """The number of writes of the contract; 0 for a snapshot of the whole registry, and for a contract without a list."""
 
-    children: tuple[str, ...] = field(default=(), metadata={OMITTED: True})
+    children: tuple[str, ...] = omit_default(())
     """The ids of the contracts that inherit from the contract, sorted."""
 
     extensions: str = field(default="{}", metadata=EXTENSIONS)
