@@ -186,9 +186,9 @@ def change_row(
 
 
 def following(text: str, after: str) -> str:
-    """The next time of a schedule; empty if there is none."""
-    found = schedule(text).next_after(instant_of(after))
-    return moment(found) if found else ""
+    """The next time of a schedule; empty if there is none, or no schedule."""
+    time = schedule(text).next_after(instant_of(after)) if text else None
+    return moment(time) if time else ""
 
 
 # ---- Datasets with a schedule ----

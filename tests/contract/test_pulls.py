@@ -18,8 +18,6 @@ from lakegate.features.pull.pull_task import (
     PullState,
     SourceFetch,
     ended,
-    fetching,
-    leased,
     planned,
     unplanned,
 )
@@ -34,7 +32,7 @@ END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
 def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is not pulled."""
     assert ports.pulls.get(NEW.line) == PullState(NEW.line)
-    changes = (partial(replace), partial(fetching, fetch=FETCH), partial(ended, end=END, seen=FETCH.source))
+    changes = (partial(replace), partial(replace, fetch=FETCH), partial(ended, end=END))
     row = NEW
     for revision, change in enumerate(changes, 1):
         wanted = replace(change(row), revision=revision)
@@ -45,8 +43,8 @@ def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
 def test_pulls_are_written_only_as_they_were_seen(ports: Ports) -> None:
     """Of two ticks with the same row, one leases it."""
     written = ports.pulls.write(NEW)
-    ports.pulls.write(leased(written, moment(NOW)))
-    for late in (NEW, leased(written, moment(NOW)), replace(NEW, revision=4)):
+    ports.pulls.write(replace(written, leased=moment(NOW)))
+    for late in (NEW, replace(written, leased=moment(NOW)), replace(NEW, revision=4)):
         with pytest.raises(ConditionFailed, match="pull"):
             ports.pulls.write(late)
 
@@ -55,7 +53,7 @@ def test_due_pulls_are_found_by_the_index(ports: Ports) -> None:
     """From their time on; not while a tick has them, and not once nothing is pulled any more."""
     row = ports.pulls.write(NEW)
     found = [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
-    row = ports.pulls.write(leased(row, moment(NOW + timedelta(minutes=50))))
+    row = ports.pulls.write(replace(row, leased=moment(NOW + timedelta(minutes=50))))
     found += [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
     ports.pulls.write(unplanned(row))
 

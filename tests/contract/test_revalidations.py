@@ -21,7 +21,6 @@ from lakegate.features.revalidation.revalidation import (
     ScheduledRun,
     ended,
     planned,
-    running,
     unplanned,
 )
 from lakegate.features.revalidation.rule_limit import MAX_STALE
@@ -44,7 +43,7 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
     times = [f"cron({number % 60} {hours} {days} 1/{number // 60 + 1} ? 2026-2199)" for number in range(MAX_STALE)]
     row = RevalidationState("x" * 1_000, schedules=tuple(DueSchedule(each, moment(NOW)) for each in times))
     for height in range(MAX_ENDS + 5):
-        busy = running(row, ScheduledRun("r", tuple(times), "q", height, moment(NOW)), moment(NOW))
+        busy = replace(row, run=ScheduledRun("r", tuple(times), "q", height, moment(NOW)))
         row = ended(busy, replace(END, stale=names, height=height))
     written = json.dumps(asdict(replace(row, run=busy.run)))
 
@@ -55,7 +54,7 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
 def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written has no schedule."""
     assert ports.revalidations.get(NEW.line) == RevalidationState(NEW.line)
-    changes = (partial(replace), partial(running, run=RUN, look=moment(NOW)), partial(ended, end=END))
+    changes = (partial(replace), partial(replace, run=RUN, look=moment(NOW)), partial(ended, end=END))
     row = NEW
     for revision, change in enumerate(changes, 1):
         wanted = replace(change(row), revision=revision)
@@ -66,8 +65,8 @@ def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
 def test_rows_are_written_only_as_they_were_seen(ports: Ports) -> None:
     """Of two sweeps with the same row, one goes on."""
     written = ports.revalidations.write(NEW)
-    ports.revalidations.write(running(written, RUN, moment(NOW)))
-    for late in (NEW, running(written, RUN, moment(NOW)), replace(NEW, revision=4)):
+    ports.revalidations.write(replace(written, run=RUN, look=moment(NOW)))
+    for late in (NEW, replace(written, run=RUN, look=moment(NOW)), replace(NEW, revision=4)):
         with pytest.raises(ConditionFailed, match="revalidation"):
             ports.revalidations.write(late)
 
@@ -76,7 +75,7 @@ def test_due_lines_are_found_by_the_index(ports: Ports) -> None:
     """From the earliest of their schedules on; while a run is under way by its own time; not once they have no schedule."""
     row = ports.revalidations.write(NEW)
     found = [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (29, 30)]
-    row = ports.revalidations.write(running(row, RUN, moment(NOW + timedelta(minutes=50))))
+    row = ports.revalidations.write(replace(row, run=RUN, look=moment(NOW + timedelta(minutes=50))))
     found += [ports.revalidations.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
     ports.revalidations.write(unplanned(replace(row, run=None)))
     found.append(ports.revalidations.due(NOW + timedelta(days=9), 10))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -87,7 +88,10 @@ def test_random_schedules(seed: int) -> None:
 PULLING = "lakegate.features.pull.pull_task"
 BUGS: dict[str, tuple[str, object]] = {
     "all goes to one key": (f"{PULLING}.key_of", lambda prefix, *_: f"{prefix}rows.csv"),
-    "what was fetched is forgotten": (f"{PULLING}.ended", lambda row, end, _: ended(row, end, SourceIdentity())),
+    "what was fetched is forgotten": (
+        f"{PULLING}.ended",
+        lambda row, end: replace(ended(row, end), seen=SourceIdentity()),
+    ),
     "a length is not compared": ("lakegate.features.pull.pull_task.verify_size", lambda *_: None),
     "a remainder is of any source": (
         "tests.unit.features.pull.pull_stage.MemorySource",

@@ -199,7 +199,7 @@ BUGS: dict[str, tuple[str, object]] = {
     "the manifest is not marked": (f"{REVALIDATION}.readers_manifest", SimpleNamespace(update=_never)),
     "a run that is lost is waited for": (f"{REVALIDATION}._is_over", lambda *_: False),
     "an end is reported by its time": (
-        f"{REVALIDATION}.Message",
+        "lakegate.gate.datasets.lifecycle.Message",
         lambda identity, *rest: Message(f"{identity}:{rest[3]}", *rest),
     ),
     "a mark is never lifted": (f"{REVALIDATION}.lift", _never),

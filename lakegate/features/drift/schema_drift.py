@@ -14,7 +14,6 @@ from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
 from lakegate.base.errors import InputError, LakegateError, NotFound
-from lakegate.base.json_codec import encode
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
@@ -27,11 +26,11 @@ from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent
 from lakegate.gate.datasets.dataset_names import published_lines
-from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.lifecycle import addressed, report
 from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ports import Address, Message, ObjectReader, ObjectVersion
+from lakegate.gate.ports import Address, ObjectReader, ObjectVersion
 from lakegate.plan.check import Check
 from lakegate.plan.check_numbers import demands
 from lakegate.plan.plan import Plan
@@ -355,26 +354,23 @@ def _of_object(
     return (*replaced, *reader.differences(plan, accepted_by, data))
 
 
-def report_drift(dependencies: Dependencies, report: DriftReport) -> Steps[bool]:
+def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
     """Put a message about drift into the outbox, if there is none about the same drift yet. Returns whether it is new.
 
     It names fields of the contract and counts, and no text of a producer.
     """
-    if not report.drifted:
+    if not found.drifted:
         return False
-    fields = tuple(DriftedField(kind, field or None, count) for kind, field, count in report.fields)
-    what = json.dumps([report.version, [(kind, field) for kind, field, _ in sorted(report.fields)]])
-    identity = f"{report.line}:drift:{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    fields = tuple(DriftedField(kind, field or None, count) for kind, field, count in found.fields)
+    what = json.dumps([found.version, [(kind, field) for kind, field, _ in sorted(found.fields)]])
+    identity = hashlib.sha256(what.encode()).hexdigest()[:16]
     body = DriftEvent(
-        line=report.line,
-        contract_version=report.version,
-        compared=report.objects,
-        drifted=len(report.drifted),
-        newest_height=report.drifted[0].height,
+        line=found.line,
+        contract_version=found.version,
+        compared=found.objects,
+        drifted=len(found.drifted),
+        newest_height=found.drifted[0].height,
         fields=fields[:MAX_FIELDS],
-        subscribers=addressed(dependencies.lines.get(report.line), "drift"),
+        subscribers=addressed(dependencies.lines.get(found.line), "drift"),
     )
-    message = Message(
-        identity, "", "drift", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), report.line
-    )
-    return (yield from perform(Effect.REPORT, dependencies.outbox.add, message))
+    return (yield from report(dependencies, "drift", found.line, identity, body))

@@ -41,13 +41,14 @@ from lakegate.features.pull.pull_task import (
     TimeIsUp,
     Work,
     has_time,
-    message_of,
     plan_of,
     pull_of,
     pulled_datasets,
     pulls,
+    report_end,
     verify_size,
     with_named,
+    write,
 )
 from lakegate.features.pull.pull_task import TASK as OF_LINES
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
@@ -171,7 +172,7 @@ def deliver_named(work: Work, turn: Turn) -> Steps[None]:
 
 def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
     """One object, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
-    row = yield from _write(work, replace(row, leased=moment(instant_of(now) + LEASE)))
+    row = yield from write(work, TASK, replace(row, leased=moment(instant_of(now) + LEASE)))
     plan = plan_of(work.dependencies, row.dataset)
     if plan is not None and plan.is_paused and not row.upload:
         return _released(work, row)
@@ -199,8 +200,7 @@ def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
     line = pulls(work.dependencies).get(row.dataset)
     if not line.plan:  # the contract was published within five minutes, or is not pulled any more
         return
-    if message := message_of(work.dependencies, line, end, row.end, f"{row.next}:{row.line[:12]}"):
-        yield from perform(Effect.REPORT, work.dependencies.outbox.add, message)
+    yield from report_end(work.dependencies, line, end, row.end, f"{row.next}:{row.line[:12]}")
     listed = replace(end, object=row.source, version=row.version)
     yield from change_row(work.dependencies, OF_LINES, row.dataset, lambda before: with_named(before, listed))
 
@@ -217,14 +217,14 @@ def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
     if not sizes or not row.key.startswith(plan.prefix):  # the upload is lost, empty, or below another route
         if row.upload:
             yield from perform(Effect.END_UPLOAD, work.landing.abort, row.key, row.upload)
-            row = yield from _write(work, replace(row, upload="", key="", etag="", completing=False))
+            row = yield from write(work, TASK, replace(row, upload="", key="", etag="", completing=False))
         sizes = ()
     if not (sizes and sum(sizes) == row.size):
         begun = SourceIdentity(row.etag, "", row.version)
         with work.transfer.open(plan.contract, row.where, SourceIdentity(), begun, sum(sizes)) as opened:
             assert opened is not None  # nothing is known of it that it could be unchanged from
             row = yield from _filled(work, row, plan, opened, sizes)
-    row = yield from _write(work, replace(row, completing=True))
+    row = yield from write(work, TASK, replace(row, completing=True))
     if not (yield from _completed(work, row)):
         raise SourceChanged("upload-lost")
     return row.size
@@ -241,7 +241,7 @@ def _filled(
         key = _key_of(plan.prefix or "", row)
         upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, key)
         etag, whole, now = opened.identity.etag, opened.size or 0, present(work.dependencies)
-        row = yield from _write(work, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
+        row = yield from write(work, TASK, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
     number, size, began = len(sizes), sum(sizes), work.dependencies.clock.now()
     while True:
         body = opened.read(work.part)
@@ -291,11 +291,6 @@ def _key_of(prefix: str, row: NamedObject) -> str:
 
 def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
     return replace(row, leased="", next=moment(work.dependencies.clock.now() + AGAIN), failures=failures)
-
-
-def _write(work: Work, row: NamedObject) -> Steps[NamedObject]:
-    """Write how far it is. Raises ConditionFailed if somebody else has."""
-    return (yield from perform(Effect.WRITE_ROW, named_objects(work.dependencies).write, row))
 
 
 def _taken(work: Work, row: NamedObject) -> NamedObject:

@@ -16,17 +16,17 @@ from typing import Any, Final, NamedTuple, Protocol
 from lakegate.aws.clients import port_errors
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
-from lakegate.base.json_codec import EXTENSIONS, NotEmpty, encode
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
-from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.dataset_lines import DatasetRowStore, RowT
+from lakegate.gate.datasets.lifecycle import addressed, report
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
-from lakegate.gate.ports import Address, Message
+from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import (
     ENOUGH,
     RETIRED,
@@ -135,7 +135,7 @@ def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> P
 
     The objects of a folder are named: it is never due.
     """
-    due = line.next if line.next and line.schedule == pull.schedule else _after(pull.schedule, now)
+    due = line.next if line.next and line.schedule == pull.schedule else following(pull.schedule, now)
     known = line if line.source == pull.source else replace(line, fetch=None, seen=SourceIdentity(), failures=0)
     return replace(known, plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
 
@@ -151,43 +151,18 @@ def unplanned(line: PullState) -> PullState:
     return replace(line, plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
-def asked(line: PullState, now: str) -> PullState:
-    """The dataset when a person wants it to be pulled now."""
-    return replace(line, next=min(now, line.next or now))
-
-
-def leased(line: PullState, until: str) -> PullState:
-    """The dataset while a tick has it."""
-    return replace(line, leased=until)
-
-
-def fetching(line: PullState, fetch: SourceFetch | None) -> PullState:
-    """The dataset with what is being fetched; None: what was is given up."""
-    return replace(line, fetch=fetch)
-
-
-def released(line: PullState, due: str, *, failed: bool = False, keep: bool = True) -> PullState:
-    """The dataset when another tick continues; without `keep` from the beginning."""
-    fetch = line.fetch if keep else None
-    return replace(line, leased="", next=due, fetch=fetch, failures=line.failures + failed)
-
-
-def ended(line: PullState, end: PullEnd, seen: SourceIdentity | None = None) -> PullState:
+def ended(line: PullState, end: PullEnd) -> PullState:
     """The dataset after a pull has ended: due again by its schedule."""
+    seen = line.fetch.source if line.fetch and end.outcome is PullOutcome.FETCHED else line.seen
     return replace(
         line,
-        next=_after(line.schedule, end.at),
+        next=following(line.schedule, end.at),
         leased="",
         failures=0,
         fetch=None,
-        seen=seen or line.seen,
+        seen=seen,
         ends=(end, *line.ends)[:MAX_ENDS],
     )
-
-
-def postponed(line: PullState, now: str) -> PullState:
-    """The dataset when nothing is to be fetched this time."""
-    return replace(line, next=_after(line.schedule, now), leased="")
 
 
 def key_of(prefix: str, line: PullState, source: SourceIdentity) -> str:
@@ -208,10 +183,6 @@ def _modified(source: SourceIdentity) -> str:
         return f"{parsedate_to_datetime(source.modified).astimezone(UTC):%Y%m%dT%H%M%SZ-}"
     except (ValueError, TypeError, OverflowError):
         return ""
-
-
-def _after(schedule: str, now: str) -> str:
-    return following(schedule, now) if schedule else ""
 
 
 def has_lasted(fetch: SourceFetch, now: datetime) -> float:
@@ -350,7 +321,7 @@ def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[in
     if not fetch.upload:
         upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, fetch.key)
         fetch = replace(fetch, upload=upload)
-        row = yield from write(work, fetching(row, fetch))
+        row = yield from write(work, TASK, replace(row, fetch=fetch))
     while body:
         number, size = number + 1, size + len(body)
         if size > limit:
@@ -363,6 +334,11 @@ def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[in
     verify_size(opened, size, limit)
     yield from complete(work, fetch)
     return size
+
+
+def write(work: Work, task: ScheduledTask[RowT], row: RowT) -> Steps[RowT]:
+    """Write how far a row is. Raises ConditionFailed if somebody else has written it, also an earlier try of this tick."""
+    return (yield from perform(Effect.WRITE_ROW, task.rows(work.dependencies).write, row))
 
 
 def complete(work: Work, fetch: SourceFetch) -> Steps[None]:
@@ -398,17 +374,14 @@ def arrived(work: Work, fetch: SourceFetch) -> tuple[int, ...]:
     return tuple(each.size for number, each in enumerate(parts, 1) if each.number == number)
 
 
-def landed(work: Work, fetch: SourceFetch) -> int | None:
-    """Bytes of the object, if it is there."""
+def landed(work: Work, fetch: SourceFetch | None) -> int | None:
+    """Bytes of the object of a fetch, if it is there."""
+    if fetch is None:
+        return None
     try:
         return work.dependencies.objects.head(Address(work.dependencies.places.landing, fetch.key)).size
     except NotFound:
         return None
-
-
-def write(work: Work, row: PullState) -> Steps[PullState]:
-    """Write where the pull is. Raises ConditionFailed if somebody else has."""
-    return (yield from perform(Effect.WRITE_ROW, pulls(work.dependencies).write, row))
 
 
 # ---- Datasets that are pulled ----
@@ -482,7 +455,7 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
             raise InputError(f"{line} is not pulled by schedule: its producer names objects of {row.source}")
         if not row.plan:
             raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
-        return row if row.leased > now or is_due(row, now) else asked(row, now)
+        return row if row.leased > now or is_due(row, now) else replace(row, next=now)
 
     return (yield from change_row(dependencies, TASK, line, wanted))
 
@@ -509,27 +482,25 @@ class PullEvent:
     subscribers: tuple[EventSubscriber, ...]
 
 
-def message_of(
+def report_end(
     dependencies: Dependencies, row: PullState, end: PullEnd, before: PullEnd | None, pull: str
-) -> Message | None:
-    """The message about the end of a pull; None if nobody has to know: it has not failed, and neither has the one before.
+) -> Steps[None]:
+    """Report the end of a pull, unless nobody has to know: it has not failed, and neither has the one before.
 
-    It has no address and no text of the source. `pull` identifies it among those of its dataset.
+    The message has no address and no text of the source. `pull` identifies it among those of its dataset.
     """
-    failed = end.outcome is PullOutcome.FAILED
-    if not failed and not (before and before.outcome is PullOutcome.FAILED):
-        return None
+    if PullOutcome.FAILED not in {end.outcome, before and before.outcome}:
+        return
     body = PullEvent(
         line=row.line,
         contract_version=row.version,
         outcome=end.outcome,
         reason=end.reason or None,
         at=end.at,
-        next=_after(row.schedule, end.at) or None,
+        next=following(row.schedule, end.at) or None,
         subscribers=addressed(dependencies.lines.get(row.line), "pull"),
     )
-    identity = f"{row.line}:pull:{pull}:{end.outcome.lower()}"
-    return Message(identity, "", "pull", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
+    yield from report(dependencies, "pull", row.line, f"{pull}:{end.outcome.lower()}", body)
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
@@ -603,7 +574,7 @@ TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CU
 
 def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
     """One line, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
-    row = yield from write(work, leased(row, moment(instant_of(now) + LEASE)))
+    row = yield from write(work, TASK, replace(row, leased=moment(instant_of(now) + LEASE)))
     try:
         return (yield from _leased(work, row, now))
     except ConditionFailed:
@@ -611,8 +582,7 @@ def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
     except LakegateError:
         # of the dataset itself, such as a plan that does not have its digest: the next tick looks again
         with suppress(PortError):  # else the lease ends by its time
-            current = _retried_now(work, row)
-            yield from write(work, released(current, current.next))
+            yield from write(work, TASK, replace(_reread(work, row), leased=""))
         raise
 
 
@@ -625,26 +595,26 @@ def _leased(work: Work, row: PullState, now: str) -> Steps[PullState]:
     if plan.plan != row.plan:
         if plan.pull.source != row.source:
             yield from _abort(work, row)
-        row = yield from write(work, planned(row, plan.pull, plan.version, plan.plan, now))
+        row = yield from write(work, TASK, planned(row, plan.pull, plan.version, plan.plan, now))
     if row.fetch is not None and not row.fetch.key.startswith(plan.prefix or ""):  # the route is another one now
         yield from _abort(work, row)
-        row = yield from write(work, fetching(row, None))
+        row = yield from write(work, TASK, replace(row, fetch=None))
     if plan.pull.is_folder or (plan.is_paused and row.fetch is None):
-        return postponed(row, now)
+        return replace(row, next=following(row.schedule, now), leased="")
     return (yield from _attempt(work, row, plan))
 
 
 def _attempt(work: Work, row: PullState, plan: PullPlan) -> Steps[PullState]:
     """Fetch. Returns the row after it, which is read again, because the fetch has written it."""
     try:
-        end, seen = yield from _fetched(work, row, plan)
+        size = yield from _fetched(work, row, plan)
     except TimeIsUp:
-        return released(_retried_now(work, row), present(work.dependencies))
+        return replace(_reread(work, row), leased="", next=present(work.dependencies))
     except ConditionFailed:
         raise
     except PortError as failure:
-        return (yield from _failed(work, _retried_now(work, row), failure))
-    return (yield from _end(work, _retried_now(work, row), end, seen))
+        return (yield from _failed(work, _reread(work, row), failure))
+    return (yield from _end(work, _reread(work, row), size))
 
 
 def _failed(work: Work, row: PullState, failure: PortError) -> Steps[PullState]:
@@ -654,52 +624,53 @@ def _failed(work: Work, row: PullState, failure: PortError) -> Steps[PullState]:
         if begins:
             yield from _abort(work, row)
         due = moment(work.dependencies.clock.now() + AGAIN)
-        return released(row, due, failed=True, keep=not begins)
+        fetch, failures = None if begins else row.fetch, row.failures + 1
+        return replace(row, leased="", next=due, fetch=fetch, failures=failures)
     yield from _abort(work, row)
-    there = None if row.fetch is None else landed(work, row.fetch)
-    if row.fetch is not None and there is not None:
-        end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.fetch.key, there)
-        return (yield from _end(work, row, end, row.fetch.source))
-    reason = str(failure) or type(failure).__name__
-    return (yield from _end(work, row, PullEnd(PullOutcome.FAILED, present(work.dependencies), reason=reason), None))
+    return (yield from _end(work, row, landed(work, row.fetch), str(failure) or type(failure).__name__))
 
 
-def _end(work: Work, row: PullState, end: PullEnd, seen: SourceIdentity | None) -> Steps[PullState]:
-    """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not."""
-    if message := message_of(work.dependencies, row, end, next(iter(row.ends), None), row.next):
-        yield from perform(Effect.REPORT, work.dependencies.outbox.add, message)
-    return ended(row, end, seen)
+def _end(work: Work, row: PullState, size: int | None, reason: str = "") -> Steps[PullState]:
+    """The row after a pull has ended; a message goes before if it has failed, or is the first one that has not.
+
+    `size`: bytes of what was fetched; None: nothing was. `reason`: why not; empty: it is unchanged.
+    """
+    now = present(work.dependencies)
+    if row.fetch is not None and size is not None:
+        end = PullEnd(PullOutcome.FETCHED, now, row.fetch.key, size)
+    else:
+        end = PullEnd(PullOutcome.FAILED if reason else PullOutcome.UNCHANGED, now, reason=reason)
+    yield from report_end(work.dependencies, row, end, next(iter(row.ends), None), row.next)
+    return ended(row, end)
 
 
-def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[tuple[PullEnd, SourceIdentity | None]]:
-    """The end of a pull, unless it is interrupted."""
+def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[int | None]:
+    """Bytes of what was fetched; None: the source is unchanged."""
     if plan.prefix is None:
         raise PortError("no-route")
-    fetch, there = row.fetch, None if row.fetch is None else landed(work, row.fetch)
-    if fetch is not None and there is not None:
-        return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, there), fetch.source
+    fetch, there = row.fetch, landed(work, row.fetch)
+    if there is not None:
+        return there
     if fetch is not None and has_lasted(fetch, work.dependencies.clock.now()) > MAX_SECONDS:
         raise PortError("too-slow")
     sizes = () if fetch is None else arrived(work, fetch)
     if fetch is not None and sizes and sum(sizes) == fetch.size:
         yield from complete(work, fetch)
-        return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, fetch.size), fetch.source
+        return fetch.size
     if fetch is not None and not (fetch.resumable and set(sizes) == {work.part}):  # there is nothing to go on with
         yield from _abort(work, row)
         sizes = ()
     begun = fetch.source if fetch is not None and sizes else None
     with work.transfer.open(plan.contract, plan.pull, row.seen, begun, sum(sizes)) as opened:
         if opened is None:
-            return PullEnd(PullOutcome.UNCHANGED, present(work.dependencies)), None
+            return None
         limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
         if (opened.size or 0) > limit:
             raise PortError("too-large")
         if begun is None:
             fetch = _begun(work, row, plan.prefix, opened)
-            row = yield from write(work, fetching(row, fetch))
-        assert fetch is not None
-        size = yield from to_landing(work, row, opened, sizes, limit)
-    return PullEnd(PullOutcome.FETCHED, present(work.dependencies), fetch.key, size), fetch.source
+            row = yield from write(work, TASK, replace(row, fetch=fetch))
+        return (yield from to_landing(work, row, opened, sizes, limit))
 
 
 def _begun(work: Work, row: PullState, prefix: str, opened: OpenedSource) -> SourceFetch:
@@ -716,7 +687,7 @@ def _abort(work: Work, row: PullState) -> Steps[None]:
         yield from perform(Effect.END_UPLOAD, work.landing.abort, row.fetch.key, row.fetch.upload)
 
 
-def _retried_now(work: Work, row: PullState) -> PullState:
+def _reread(work: Work, row: PullState) -> PullState:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
     found = pulls(work.dependencies).get(row.line)
     if found.leased != row.leased:

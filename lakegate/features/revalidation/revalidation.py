@@ -19,7 +19,7 @@ from lakegate.base.errors import (
     Throttled,
     TransactionConflict,
 )
-from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, encode
+from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted
 from lakegate.base.text import listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
@@ -29,7 +29,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
-from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.lifecycle import addressed, report
 from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -41,7 +41,7 @@ from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import TRIES, record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
-from lakegate.gate.ports import Address, JobState, Message, names_invocation
+from lakegate.gate.ports import Address, JobState, names_invocation
 from lakegate.gate.scheduled_tasks import (
     Discovery,
     LabelledDataset,
@@ -240,11 +240,6 @@ def planned(line: RevalidationState, schedules: Iterable[str], version: str, pla
 def unplanned(line: RevalidationState) -> RevalidationState:
     """The dataset when nothing is measured by schedule any more; how runs ended stays."""
     return replace(line, plan="", version="", schedules=(), look="")
-
-
-def running(line: RevalidationState, run: ScheduledRun, look: str) -> RevalidationState:
-    """The dataset with a run, or with another attempt of it."""
-    return replace(line, run=run, look=look)
 
 
 def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
@@ -467,9 +462,7 @@ def _report(
         **about,
         subscribers=addressed(dependencies.lines.get(row.line), KIND),
     )
-    identity = f"{row.line}:{KIND}:{run.id}"
-    message = Message(identity, "", KIND, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), row.line)
-    yield from perform(Effect.REPORT, dependencies.outbox.add, message)
+    yield from report(dependencies, KIND, row.line, run.id, body)
 
 
 # ---- An attempt ----
@@ -631,7 +624,7 @@ def _begun(dependencies: Dependencies, row: RevalidationState, now: str) -> Step
         return unplanned(row)
     _, dataset = found
     if dataset.plan != row.plan:
-        row = yield from _written(dependencies, _planned(dependencies, row, dataset))
+        row = yield from write_row(dependencies, TASK, _planned(dependencies, row, dataset))
     due, data = row.due_schedules(now), accepted_data(dependencies, row.line)
     if not due or not data.found:
         return postponed(row, due, now)
@@ -640,7 +633,7 @@ def _begun(dependencies: Dependencies, row: RevalidationState, now: str) -> Step
     secret = data.found[0].workload  # who knows the id of a run may read its result
     identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
-    row = yield from _written(dependencies, running(row, run, now))
+    row = yield from write_row(dependencies, TASK, replace(row, run=run, look=now))
     return (yield from _started(dependencies, row, run, data))
 
 
@@ -654,10 +647,14 @@ def _started(
     except (NotFound, IdempotencyMismatch):  # no such function, no data, or another release has started it
         return (yield from _again(dependencies, row, run, "not-started"))
     except Throttled:  # EMR Serverless takes no start now: a later sweep tries again, and no attempt counts
-        return running(row, run, moment(dependencies.clock.now() + AGAIN))
-    now = dependencies.clock.now()
-    begun = replace(run, run=identity, deadline=moment(now + _longest(dependencies, identity)))
-    return running(row, begun, moment(now + AGAIN))
+        return _looked_at_again(dependencies, row, run)
+    deadline = moment(dependencies.clock.now() + _longest(dependencies, identity))
+    return _looked_at_again(dependencies, row, replace(run, run=identity, deadline=deadline))
+
+
+def _looked_at_again(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun) -> RevalidationState:
+    """The row with a run, or with another attempt of it, that a later sweep looks at."""
+    return replace(row, run=run, look=moment(dependencies.clock.now() + AGAIN))
 
 
 def _longest(dependencies: Dependencies, run: str) -> timedelta:
@@ -674,7 +671,7 @@ def _continued(dependencies: Dependencies, row: RevalidationState, run: Schedule
         return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
     found = _come_to(dependencies, run)
     if found is None:
-        return running(row, run, moment(dependencies.clock.now() + AGAIN))
+        return _looked_at_again(dependencies, row, run)
     return (yield from _over(dependencies, row, run, found))
 
 
@@ -694,7 +691,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | No
         return None
     try:
         after = yield from _over(dependencies, row, own, found)
-        yield from _written(dependencies, after)
+        yield from write_row(dependencies, TASK, after)
     except ConditionFailed:  # a sweep goes on with it
         return None
     return _metric(row, after)
@@ -766,7 +763,7 @@ def _again(
     if not data.found:
         return postponed(row, run.schedules, moment(now))
     after = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
-    return running(row, after, moment(now + AGAIN))
+    return _looked_at_again(dependencies, row, after)
 
 
 def _failed(
@@ -779,10 +776,6 @@ def _failed(
 
 def _plan(dependencies: Dependencies, row: RevalidationState, digest: str) -> Plan:
     return Plan.from_bytes(dependencies.plan_at(digest, row.line))
-
-
-def _written(dependencies: Dependencies, row: RevalidationState) -> Steps[RevalidationState]:
-    return (yield from write_row(dependencies, TASK, row))
 
 
 def _metric(before: RevalidationState, after: RevalidationState) -> str | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from lakegate.base.errors import AccessDenied, NotFound
-from lakegate.base.json_codec import Exact, NotEmpty, Permitted, encode
+from lakegate.base.json_codec import Exact, NotEmpty, Permitted
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline
-from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.lifecycle import addressed, report
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Alarm, Effect, Steps, perform
+from lakegate.gate.effects import Alarm, Steps
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ports import Message
 from lakegate.gate.scheduled_tasks import ScheduledTask, change_row, is_retired
@@ -109,7 +108,7 @@ def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> 
     found = missed(dataset, now)
     if not is_retired(dependencies, dataset.line):
         for each in found:
-            yield from perform(Effect.REPORT, dependencies.outbox.add, _message(dependencies, dataset, each))
+            yield from _report_missed(dependencies, dataset, each)
     return reported(dataset, found)
 
 
@@ -133,18 +132,16 @@ class LateEvent:
     subscribers: tuple[EventSubscriber, ...]
 
 
-def _message(dependencies: Dependencies, dataset: DatasetDeadlines, deadline: Deadline) -> Message:
+def _report_missed(dependencies: Dependencies, dataset: DatasetDeadlines, deadline: Deadline) -> Steps[bool]:
+    since = deadline.since or dataset.last
     body = LateEvent(
         line=dataset.line,
         contract_version=dataset.version,
         promise=deadline.name,
         seconds=deadline.seconds,
         last_accepted=dataset.last or None,
-        since=deadline.since or dataset.last,
+        since=since,
         missed_at=dataset.end_of(deadline),
         subscribers=addressed(dependencies.lines.get(dataset.line), "late"),
     )
-    identity = f"{dataset.line}:late:{deadline.name}:{deadline.since or dataset.last}"
-    return Message(
-        identity, "", "late", json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), dataset.line
-    )
+    return report(dependencies, "late", dataset.line, f"{deadline.name}:{since}", body)

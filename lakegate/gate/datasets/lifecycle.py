@@ -24,7 +24,7 @@ from lakegate.gate.datasets.dataset_lines import (
 )
 from lakegate.gate.delivery_store import message_row
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps
+from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
 from lakegate.gate.ledger.commit import record_at_head
@@ -348,13 +348,25 @@ def lifecycle_of(line: Line, now: str) -> DatasetLifecycle:
     )
 
 
-# ---- Subscribers of an event ----
+# ---- Events about a dataset, and whom they name ----
 
 
 def addressed(line: Line, cause: str) -> tuple[EventSubscriber, ...]:
     """The subscribers to notify of a cause, as events have them."""
     asked = (each for each in line.subscriptions if cause in each.on)
     return tuple(EventSubscriber(each.team, each.audience, tuple(each.to)) for each in asked)
+
+
+def dataset_message(dependencies: Dependencies, kind: str, line: str, identity: str, body: object) -> Message:
+    """The message about a dataset; `identity` tells it from others of its kind."""
+    text = json.dumps(encode(body), sort_keys=True)
+    return Message(f"{line}:{kind}:{identity}", "", kind, text, dependencies.clock.now(), line)
+
+
+def report(dependencies: Dependencies, kind: str, line: str, identity: str, body: object) -> Steps[bool]:
+    """Put a message about a dataset into the outbox, unless it is there. Returns whether it is new."""
+    message = dataset_message(dependencies, kind, line, identity, body)
+    return (yield from perform(Effect.REPORT, dependencies.outbox.add, message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,8 +507,7 @@ def _message(dependencies: Dependencies, before: Line, after: Line, act: str, no
     if act == PARENT:
         (parent,) = set(after.parents) - set(before.parents)
         body = replace(body, follows=after.name, **asdict(parent))
-    identity = f"{after.name}:{kind}:{after.revision + 1}"
-    return Message(identity, "", kind, json.dumps(encode(body), sort_keys=True), dependencies.clock.now(), after.name)
+    return dataset_message(dependencies, kind, after.name, str(after.revision + 1), body)
 
 
 def _kind(before: Line, after: Line, act: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +17,6 @@ from click.testing import CliRunner
 from lakegate.base.errors import LakegateError
 from lakegate.cli.main import app
 from lakegate.contract.contract_model import NAMES
-from lakegate.features.pull.pull_task import leased
 from lakegate.gate.delivery.delivery_row import replay_id
 from lakegate.plan.plan import Plan
 from tests.simulation import approvals
@@ -497,7 +497,7 @@ def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:
     fresh = ran(server, "pull", "run", "partner")
     stage.tick()
     due, one = ran(server, "pull", "run", "partner"), ran(server, "pull", "run", PULLED, "--json")
-    stage.env.memory.pulls.write(leased(stage.row, "9999-01-01T00:00:00.000000Z"))
+    stage.env.memory.pulls.write(replace(stage.row, leased="9999-01-01T00:00:00.000000Z"))
     fetching = ran(server, "pull", "run", PULLED)
     local = ran(server, "pull", "run", PULLED, "--local")
 

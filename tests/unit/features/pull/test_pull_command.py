@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from lakegate.base.errors import PortError
 from lakegate.features.pull.named_objects import deliver_named
-from lakegate.features.pull.pull_task import S3LandingParts, leased, tick
+from lakegate.features.pull.pull_task import S3LandingParts, tick
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
@@ -71,7 +72,7 @@ def test_what_is_being_fetched_and_what_failed_is_shown(scheduled: Lakegate) -> 
     pulled(scheduled, MemorySource(BODY, size=lambda _: 1 << 60))
 
     row = scheduled.dependencies.rows("pulls").get("shop/orders_v1")
-    scheduled.dependencies.rows("pulls").write(leased(row, "9999-01-01T00:00:00.000000Z"))
+    scheduled.dependencies.rows("pulls").write(replace(row, leased="9999-01-01T00:00:00.000000Z"))
 
     assert scheduled.ok("pull", "run", "orders") == "shop/orders_v1 is being pulled. lakegate pull list\n"
     assert "is being fetched since" in fetching

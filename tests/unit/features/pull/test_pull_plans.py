@@ -13,7 +13,7 @@ from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
-from lakegate.features.pull.pull_task import LEASE, leased, pulls, run_now
+from lakegate.features.pull.pull_task import LEASE, pulls, run_now
 from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.effects import run
@@ -188,7 +188,7 @@ def test_two_ticks_schedule_a_line_once() -> None:
 def test_a_line_that_is_being_fetched_is_left_alone() -> None:
     """Neither a new version nor a person takes it from the tick that has it: the fetch would be in vain."""
     stage = scheduled(LARGE)
-    stage.env.memory.pulls.write(leased(stage.row, moment(stage.env.memory.clock.now() + LEASE)))
+    stage.env.memory.pulls.write(replace(stage.row, leased=moment(stage.env.memory.clock.now() + LEASE)))
     before = stage.row
     stage.publish("1.1.0")
     stage.tick()

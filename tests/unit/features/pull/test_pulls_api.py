@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from lakegate.base.timestamps import moment
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.features.pull import pulls_api
-from lakegate.features.pull.pull_task import leased
 from tests.simulation.environment import Environment
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response
 from tests.unit.features.http_api.test_access import limited, token
@@ -59,7 +59,7 @@ def test_a_contract_is_pulled_at_the_next_tick(serve: Callable[[Environment], Ap
 def test_what_is_being_fetched_stays_as_it_is(serve: Callable[[Environment], Api]) -> None:
     """A tick has its row; the request neither waits nor writes."""
     stage = scheduled(ENDED)
-    stage.env.memory.pulls.write(leased(stage.row, "9999-01-01T00:00:00.000000Z"))
+    stage.env.memory.pulls.write(replace(stage.row, leased="9999-01-01T00:00:00.000000Z"))
     before = stage.row
     response = serve(stage.env).call(ROUTE, path="partner")
 
