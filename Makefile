@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 SETUP := infra/setup
+LOCAL_EMR := integrations/local_emr
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # set-up touches nothing outside the clone
@@ -44,7 +45,7 @@ PROGRAMS := (spark or tools or service or simulation or e2e)
 
 # a run gets its folders, because collecting all tests takes ten seconds of each process
 WITHOUT_PROGRAMS := $(addprefix tests/,agreement bench contract engine golden infra integrations mutation security unit)
-WITH_PROGRAMS := $(addprefix tests/,agreement infra sam simulation spark)
+WITH_PROGRAMS := $(addprefix tests/,agreement infra integrations sam simulation spark)
 COVERAGE := .cache/coverage.json
 
 quick: setup lint ## The inner loop: lint, types and the tests that need no JVM, no other program and no AWS, in about a minute
@@ -62,7 +63,7 @@ coverage: setup ## At least 97 % of the lines are run by tests without programs:
 	$(BIN)/python -m slipcover --merge $(COVERAGE) --out $(COVERAGE) --skip-covered --fail-under 97
 
 spark: setup ## Only the tests that need Spark
-	$(BIN)/python -m pytest -q -m spark tests/spark tests/infra
+	$(BIN)/python -m pytest -q -m spark tests/spark tests/infra tests/$(LOCAL_EMR)
 
 lint: .venv/ready ## Style and strict types
 	$(BIN)/ruff check --quiet .
@@ -121,18 +122,18 @@ lock: ## Resolve the pins of infra/setup/*.in again
 	  --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o $(SETUP)/$$name.lock $(SETUP)/$$name.in; done
 
 clean: ## Remove everything that set-up and tests wrote
-	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info
+	rm -rf .venv .tools .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis samples build dist *.egg-info integrations/*/*.egg-info
 
 OR_FAIL := || { echo "The Python packages could not be installed: check the network connection and run make setup again" >&2; exit 2; }
 
-.venv/ready: $(SETUP)/boot.lock $(SETUP)/dev.lock pyproject.toml
+.venv/ready: $(SETUP)/boot.lock $(SETUP)/dev.lock pyproject.toml $(LOCAL_EMR)/pyproject.toml
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
 	  { echo "Lakegate needs Python 3.11 (EMR 7.14's): install it, or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@echo "setting up .venv (about a minute and a half the first time)" >&2
 	@"$(PYTHON)" -m venv .venv
 	@$(BIN)/pip install --quiet --require-hashes -r $(SETUP)/boot.lock $(OR_FAIL)
 	@$(BIN)/pip install --quiet --no-compile --require-hashes --no-build-isolation -r $(SETUP)/dev.lock $(OR_FAIL)
-	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . $(OR_FAIL)
+	@PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-deps --no-build-isolation --editable . --editable $(LOCAL_EMR) $(OR_FAIL)
 	@touch $@
 
 # ---- what is deployed ----------------------------------------------------------------------------------------------------

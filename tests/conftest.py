@@ -54,8 +54,8 @@ SLOW = (
 """Folders and files of corpora, of properties with many examples, and of tests that start processes."""
 NEEDS = {
     HERE / "e2e": pytest.mark.e2e,
-    HERE / "infra/emr": pytest.mark.service,
     HERE / "infra/packaging": pytest.mark.tools,
+    HERE / "integrations/local_emr": pytest.mark.service,
     HERE / "sam": pytest.mark.tools,
     HERE / "simulation": pytest.mark.simulation,
     **dict.fromkeys(SLOW, pytest.mark.slow),
@@ -68,13 +68,7 @@ SHARED = {
 }
 """Files and folders whose tests share what is expensive to start or to build: one process runs them."""
 SELF_CONTAINED = {
-    HERE / "infra/emr": (
-        "infra/local/emr",
-        "infra/local/aws/guard.py",
-        "lakegate/spark/local_spark.py",
-        "infra/setup",
-        "tests/infra/emr",
-    )
+    HERE / "integrations/local_emr": ("integrations/local_emr", "infra/setup", "tests/integrations/local_emr"),
 }
 """Folders that test a package which uses little else, and the paths of both: `make test` runs them if a path was changed."""
 OF_FILES = {

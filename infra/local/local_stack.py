@@ -36,7 +36,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 from urllib.error import URLError
 
-from infra.local.aws.guard import VARIABLE
+from local_emr.guard import VARIABLE
+
 from infra.packaging.bundles import JARS, bundle_functions, bundle_judge, bundle_pull
 from infra.samples.sample_data import SAMPLES, write
 from infra.setup.atomic_dir import alone
@@ -48,7 +49,7 @@ from lakegate.lints.linter import read
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.spark.local_spark import jars, java_home
+from lakegate.spark.local_spark import class_options, jars, java_home
 
 # ---- A program that outlives its command ----
 # Its lock file holds its process id, and the process holds the lock: as long as it lives, and not a moment longer, however it
@@ -235,12 +236,22 @@ def aws_environment(scratch: Path, emr: Path, secret: str) -> dict[str, str]:
 def emr_command(endpoint: str, folder: Path, mode: str, port: int = 0) -> Sequence[str]:
     """Starts the local EMR Serverless beside the AWS at an endpoint; port 0 takes a free one."""
     place = ("--port", str(port), "--aws-endpoint", endpoint, "--account", ACCOUNT, "--region", REGION)
-    return (sys.executable, "-m", "infra.local.emr", *place, "--state-dir", str(folder), "--mode", mode)
+    own = ("--state-dir", str(folder), "--mode", mode, "--code", str(ROOT))
+    settings = (word for name, value in spark_settings().items() for word in ("--conf", f"{name}={value}"))
+    return (sys.executable, "-m", "local_emr", *place, *own, *settings)
+
+
+def spark_settings() -> dict[str, str]:
+    """What each Spark of the local EMR Serverless has: the pinned jars, and the archive of the classes in them."""
+    return {
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars())),
+        "spark.driver.defaultJavaOptions": class_options(java_home()),
+    }
 
 
 def emr_environment(scratch: Path, secret: str) -> dict[str, str]:
-    """Of the local EMR Serverless and, through it, of the job: it imports this clone's code."""
-    return _environment(scratch) | {"PYTHONPATH": str(ROOT), VARIABLE: secret}
+    """Of the local EMR Serverless and, through it, of the job."""
+    return _environment(scratch) | {"JAVA_HOME": str(java_home()), VARIABLE: secret}
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs/"
-OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
-"""Pages at the root of the repository, and their places in the site."""
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "integrations/local_emr/README.md": "local-emr-serverless.md",
+}
+"""Pages outside docs/, and their places in the site."""
 ASSETS = Path(__file__).parent / "assets"
 _CODE_OR_LINK = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|\]\((?P<target>[^)\s]+)\)", re.DOTALL | re.MULTILINE)
 
@@ -66,13 +71,13 @@ def relinked(text: str, path: str) -> tuple[str, set[str]]:
 
 
 def copied(pages: Iterable[Path]) -> list[str]:
-    """The files outside docs/ that pages link to, beside the pages of the root, by their places in the repository."""
+    """The files outside docs/ that pages link to, beside `OUTSIDE`, by their places in the repository."""
     linked = set[str]().union(*(relinked(page.read_text(), page.relative_to(ROOT).as_posix())[1] for page in pages))
     return sorted(each for each in linked if not each.startswith(DOCS) and each not in OUTSIDE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages of the root, and what pages link to."""
+    """Adds the pages outside docs/, and what pages link to."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - MkDocs is there only while the site is built
 
     pages = [*(ROOT / name for name in OUTSIDE), *(ROOT / DOCS).rglob("*.md")]

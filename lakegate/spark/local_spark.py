@@ -151,12 +151,13 @@ def use_local_spark(folder: Path, size: int, memory: str = "2g", recorded: Path 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)
     os.environ["PYSPARK_SUBMIT_ARGS"] = shlex.join(
-        [*_arguments(_settings(folder, log, f"{options} {_classes(java, recorded)}"), memory), "pyspark-shell"]
+        [*_arguments(_settings(folder, log, f"{options} {class_options(java, recorded)}"), memory), "pyspark-shell"]
     )
     return log
 
 
-def _classes(java: Path, recorded: Path | None) -> str:
+def class_options(java: Path, recorded: Path | None = None) -> str:
+    """The options by which a JVM reads the archive of classes, or writes it to `recorded` when it ends."""
     if recorded is not None:
         return f'"-XX:ArchiveClassesAtExit={recorded}" -Xlog:disable'
     found = archive(java)

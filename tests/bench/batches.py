@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -17,6 +16,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from local_emr.spark_processes import Surroundings
+
+from infra.local.local_stack import spark_settings
 from infra.samples.sample_data import SAMPLES, write
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
@@ -115,19 +117,13 @@ def _seconds(*arguments: str) -> float:
     """Processor seconds of a run, with all its processes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = {
-            "folder": f"{folder}/spark",
-            "memory": "1g",
-            "settings": {},
-            "jars": [],
-            "program": [str(ROOT / "spark_jobs/validate.py"), *arguments],
-        }
-        program = [sys.executable, "-m", "infra.local.emr.spark_processes", json.dumps(command)]
-        aws = {
-            "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
-            "AWS_REGION": "us-east-1",
-        }  # nothing is there: all files are local
-        environment = {**os.environ, **aws, "JAVA_HOME": str(java_home()), "PYTHONPATH": str(ROOT)}
+        settings = {"spark.driver.memory": "1g", **spark_settings()}
+        nowhere = "http://127.0.0.1:9"  # all files are local
+        around = Surroundings(nowhere, "us-east-1", "key", "secret", (ROOT,), settings)
+        submit = str(Path(sys.executable).with_name("spark-submit"))
+        options = around.spark_options(Path(folder, "spark"), {}, ())
+        program = [submit, *options, str(ROOT / "spark_jobs/validate.py"), *arguments]
+        environment = around.environment() | {"JAVA_HOME": str(java_home())}
         ran = subprocess.run(  # noqa: S603 - our own job
             [sys.executable, str(Path(__file__).with_name("meter.py")), str(report), *program],
             env=environment,

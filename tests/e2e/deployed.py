@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from infra.local.aws.guard import HEADER
+from local_emr.guard import HEADER
+
 from infra.local.local_stack import Stack
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack, LocalState

@@ -18,8 +18,8 @@ from uuid import uuid4
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from local_emr.guard import HEADER
 
-from infra.local.aws.guard import HEADER
 from infra.setup.environments import program
 from lakegate.base.errors import SetUpError
 from lakegate.base.extension_points import ROOT

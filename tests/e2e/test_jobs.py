@@ -42,7 +42,7 @@ def test_a_killed_job_is_tried_again_within_seconds(stack: Deployed) -> None:
     assert runs[1]["createdAt"] - runs[0]["updatedAt"] < timedelta(minutes=1)
 
 
-@pytest.mark.full  # tests/simulation has the same fault, tests/infra/emr a run that hangs
+@pytest.mark.full  # tests/simulation has the same fault, tests/integrations/local_emr a run that hangs
 def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
     """A run that is still RUNNING long after its limit is cancelled by the sweep, and tried again."""
     stack.order(times=1, end="hang")

@@ -80,6 +80,8 @@ def test_make_names_the_python_it_needs(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(ROOT / "infra" / "setup", tmp_path / "infra" / "setup")
+    (tmp_path / "integrations/local_emr").mkdir(parents=True)
+    shutil.copy(ROOT / "integrations/local_emr/pyproject.toml", tmp_path / "integrations/local_emr")
     make = shutil.which("make")
     assert make is not None
 

@@ -7,7 +7,7 @@ asynchronous invocations, schedules, job runs. Whatever a function does takes ti
   timeout (https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html).
 * An asynchronous invocation that finds no free execution is tried again after 1 s, doubled up to 5 minutes, up to its age
   (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html).
-* EMR Serverless: calls a second, runs in the queue, vCPUs (`infra/local/emr/quotas.py`).
+* EMR Serverless: calls a second, runs in the queue, vCPUs (`integrations/local_emr/local_emr/quotas.py`).
 * DynamoDB refuses a transaction while another one is on the same item. A commit writes some ten of the 1,000 units of a chain.
 """
 
@@ -24,8 +24,9 @@ from itertools import count
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from infra.local.emr.api_shapes import ThrottlingError
-from infra.local.emr.quotas import QUEUED, RATES, VCPUS, TokenBuckets
+from local_emr.api_shapes import ThrottlingError
+from local_emr.quotas import QUEUED, RATES, VCPUS, TokenBuckets
+
 from lakegate.aws.settings import DEFAULTS
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU, most_executors
 from lakegate.base.errors import ConditionFailed, LakegateError, Throttled, TransactionConflict

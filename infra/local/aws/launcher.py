@@ -1,9 +1,9 @@
 """Serves the embedded AWS on a socket that was bound before: `python launcher.py FD`, by the Python of `.tools/ministack`.
 
-Beside the standard library only that environment's packages can be imported here. Seventeen things differ from the program
-`ministack`, thirteen of them by its private names, so its version is pinned exactly.
+Beside the standard library and `local_emr.guard` only that environment's packages can be imported here. Seventeen things differ
+from the program `ministack`, thirteen of them by its private names, so its version is pinned exactly.
 
-* Only programs that know the secret of this start are served, and no pages (`guard.py`): functions are code that runs here.
+* Only programs that know the secret of this start are served (`local_emr.guard`), no pages: functions are code that runs here.
 
 * A read of DynamoDB that may miss the last writes is refused (`strictness.py`): ministack answers it as if it were consistent.
 * The socket is given: bound to loopback, so that its port is known before the first request.
@@ -108,7 +108,8 @@ def main(descriptor: int) -> None:
     config = import_module("hypercorn.config").Config()
     config.bind = [f"fd://{descriptor}"]
     config.keep_alive_timeout = 75
-    guard = import_module("guard")
+    sys.path.append(str(Path(__file__).parents[3] / "integrations/local_emr"))
+    guard = import_module("local_emr.guard")
     app = import_module("ministack.app").app
     asyncio.run(serve(config, guarded(app, guard, os.environ[guard.VARIABLE], import_module("strictness").refusal)))
 

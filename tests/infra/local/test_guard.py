@@ -13,9 +13,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
+from local_emr import guard
+from local_emr.guard import HEADER, is_local, is_trusted
 
-from infra.local.aws import guard
-from infra.local.aws.guard import HEADER, is_local, is_trusted
 from infra.local.aws.launcher import guarded
 from infra.local.aws.strictness import REFUSAL, refusal
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-from infra.local.emr.api_shapes import read_parameters
-from infra.local.emr.spark_rules import (
+from local_emr.api_shapes import read_parameters
+from local_emr.spark_rules import (
     LEAST_OVERHEAD,
     ROLES,
     initial_executors,
@@ -20,6 +19,7 @@ from infra.local.emr.spark_rules import (
     vcpus,
     worker_memory,
 )
+
 from lakegate.aws.wiring import most_executors
 from lakegate.features.deployment.preflight import LONGEST_NAME
 from lakegate.gate.delivery.submit_run import EXECUTORS, executors

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from local_emr.api_shapes import read_parameters
+from local_emr.spark_rules import vcpus, worker_memory
 
-from infra.local.emr.api_shapes import read_parameters
-from infra.local.emr.spark_rules import vcpus, worker_memory
 from lakegate.aws.dynamodb_table import DEFINITIONS
 from lakegate.aws.settings import PATTERNS, PREFIX, read
 from lakegate.aws.wiring import DRIVER_VCPU, EXECUTOR_VCPU

@@ -10,7 +10,10 @@ import pytest
 
 from lakegate.base.extension_points import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "integrations/local_emr/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 DECISIONS = sorted((ROOT / "docs/decisions").glob("0*.md"))
 SOURCES = {"AWS", "DCM", "DCS", "Deequ", "Great Expectations", "Lakegate", "ODCS", "ODF", "common"}
 PARTS = ["Context", "Decision", "Consequences"]

@@ -98,15 +98,13 @@ def imported(file: PurePosixPath) -> frozenset[str]:
 @cache
 def own_files(file: PurePosixPath) -> frozenset[PurePosixPath]:
     """The product's files that a file imports."""
-    return frozenset(
-        found for name in imported(file) if name.startswith(PACKAGES) and (found := _file_of(name)) not in {None, file}
-    )
+    return frozenset(found for name in imported(file) if (found := _file_of(name)) not in {None, file})
 
 
 def libraries(file: PurePosixPath) -> set[str]:
     """The libraries that a file imports, by the names of their packages."""
-    names = {name.partition(".")[0] for name in imported(file)}
-    return {name for name in names - set(sys.stdlib_module_names) - {*PACKAGES} if not name.startswith(STUBS)}
+    names = {name.partition(".")[0] for name in imported(file) if _file_of(name) is None}
+    return {name for name in names - set(sys.stdlib_module_names) if not name.startswith(STUBS)}
 
 
 def is_forbidden(file: PurePosixPath, other: PurePosixPath) -> bool:
@@ -145,8 +143,15 @@ def _files() -> frozenset[PurePosixPath]:
 def _file_of(name: str) -> PurePosixPath | None:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        place = PurePosixPath(*parts[:end])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file in _files():
-                return file
+        for root in _roots():
+            place = root.joinpath(*parts[:end])
+            for file in (place.with_suffix(".py"), place / "__init__.py"):
+                if file in _files():
+                    return file
     return None
+
+
+@cache
+def _roots() -> tuple[PurePosixPath, ...]:
+    """The folders from which modules are imported: the repository, and each distribution for other tools."""
+    return PurePosixPath(), *(PurePosixPath(path.relative_to(ROOT)) for path in (ROOT / "integrations").iterdir())

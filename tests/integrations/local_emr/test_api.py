@@ -10,12 +10,12 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
+from local_emr.api_shapes import model, routes
+from local_emr.guard import HEADER
+from local_emr.server import OPERATIONS
 
-from infra.local.aws.guard import HEADER
-from infra.local.emr.api_shapes import model, routes
-from infra.local.emr.server import OPERATIONS
-from tests.infra.emr.conftest import ROLE, Aws, Emr, send, until
-from tests.infra.emr.programs import FOREVER, NOTHING
+from tests.integrations.local_emr.conftest import ROLE, Aws, Emr, send, until
+from tests.integrations.local_emr.programs import FOREVER, NOTHING
 
 
 def asked(emr: Emr, **changes: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from infra.local.emr.api_shapes import Invalid
+from local_emr.api_shapes import Invalid
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.driver.cores": "4",

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from botocore.exceptions import ClientError
+from local_emr.api_shapes import StartError, ThrottlingError
+from local_emr.quotas import RATES, CallRate, TokenBuckets, read_rates
 
-from infra.local.emr.api_shapes import ThrottlingError
-from infra.local.emr.quotas import RATES, CallRate, TokenBuckets, read_rates
-from lakegate.base.errors import SetUpError
-from tests.infra.emr.conftest import Aws, Emr, service
-from tests.infra.emr.programs import FOREVER, NOTHING
+from tests.integrations.local_emr.conftest import Aws, Emr, service
+from tests.integrations.local_emr.programs import FOREVER, NOTHING
 
 SMALL = "--conf spark.driver.cores=1 --conf spark.driver.memory=2g --conf spark.executor.cores=1 "
 SMALL += "--conf spark.executor.memory=2g --conf spark.executor.instances=1 "
@@ -50,7 +49,7 @@ def test_rates_are_read() -> None:
     """Of operations that have one; the others keep theirs."""
     assert read_rates(["StartJobRun=0.5/3"]) == {**RATES, "StartJobRun": CallRate(0.5, 3)}
     for word in ("StartJobRun", "StartJobRun=1", "Other=1/2", "StartJobRun=1/0"):
-        with pytest.raises(SetUpError, match="a rate is"):
+        with pytest.raises(StartError, match="a rate is"):
             read_rates([word])
 
 

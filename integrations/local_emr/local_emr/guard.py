@@ -1,9 +1,9 @@
-"""Access to the programs of the local stack, which run code: for programs that know the secret of this start.
+"""Access to services of this machine that run code: for programs that know the secret of this start.
 
 A page in a browser names itself (`Origin`), or comes by a foreign name that leads here (`Host`). A program of another user on
 this machine does not know the secret, by which requests are signed (AWS Signature Version 4) as for AWS.
 
-Imported by the embedded AWS, too, in its own environment: the standard library alone.
+The standard library alone, so that a local AWS beside this service can import it in an environment of its own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, unquote_plus
 
-VARIABLE: Final = "LAKEGATE_LOCAL_SECRET"
+VARIABLE: Final = "LOCAL_AWS_SECRET"
 """Environment variable with the secret; never a word of a command, which everybody on the machine can list."""
-HEADER: Final = "x-lakegate-secret"
+HEADER: Final = "x-local-aws-secret"
 """With the secret itself, for requests that cannot be signed."""
 NAMES: Final = frozenset({"127.0.0.1", "localhost"})
 ALGORITHM: Final = "AWS4-HMAC-SHA256"

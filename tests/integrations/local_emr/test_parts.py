@@ -1,27 +1,29 @@
-"""Parts that are easier to look at alone: parameters, needs of a driver, defects, and the documentation."""
+"""Parts that are easier to look at alone: parameters, settings of Spark, needs of a driver, defects, and the README."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.local.emr.__main__ import MODES, arguments
-from infra.local.emr.api_shapes import Stop, now, read_parameters
-from infra.local.emr.faults import WORDS, EventDelivery, RunEnd
-from infra.local.emr.job_runs import Application, Run
-from infra.local.emr.run_life import Event, Life, Reporter
-from infra.local.emr.server import OPERATIONS
-from infra.local.emr.spark_processes import FileCache, JobAttempt, Needs, added_jars
-from lakegate.spark.local_spark import pinned_jars
-from tests.infra.emr.conftest import ROLE, ROOT, until
+from local_emr.__main__ import MODES, arguments
+from local_emr.api_shapes import Stop, now, read_parameters
+from local_emr.faults import WORDS, EventDelivery, RunEnd
+from local_emr.job_runs import Application, Run
+from local_emr.run_life import Event, Life, Reporter
+from local_emr.server import OPERATIONS
+from local_emr.spark_processes import FileCache, JobAttempt, Needs, Surroundings
+
+from tests.integrations.local_emr.conftest import ROLE, ROOT, until
 
 if TYPE_CHECKING:
     import pytest
 
 
-GUIDE = (ROOT / "docs" / "local-emr.md").read_text()
+GUIDE = (ROOT / "integrations/local_emr/README.md").read_text()
 
 
 def test_parameters_are_sorted_by_what_can_be_done_about_them() -> None:
@@ -44,17 +46,60 @@ def job(folder: Path, parameters: str = "", jars: tuple[Path, ...] = ()) -> JobA
     return JobAttempt(folder, folder / "entry.py", (), read_parameters(parameters), (), jars)
 
 
-def test_what_most_jobs_ask_for_needs_no_new_driver(tmp_path: Path) -> None:
-    """SQL settings, a cluster's sizes and the pinned jars under any name are what every driver has; others are not."""
-    deequ = tmp_path / pinned_jars()[0].sha256 / "deequ.jar"
-    other = tmp_path / ("0" * 64) / "other.jar"
-    usual = job(tmp_path, "--conf spark.sql.ansi.enabled=false --conf spark.executor.cores=4", (deequ,))
+def surroundings(code: tuple[Path, ...] = (), **settings: str) -> Surroundings:
+    named = {f"spark.{name.replace('_', '.')}": value for name, value in settings.items()}
+    return Surroundings("http://127.0.0.1:1", "eu-west-1", "key", "secret", code, named)
 
-    assert Needs.of(usual) == Needs.of(None)
-    assert Needs.of(replace(usual, jars=(deequ, other))) != Needs.of(None)
-    assert added_jars(replace(usual, jars=(deequ, other))) == (str(other),)
-    assert Needs.of(job(tmp_path, "--conf spark.hadoop.a=b")) != Needs.of(None)
-    assert Needs.of(replace(usual, py_files=(other,))) != Needs.of(None)
+
+def test_what_most_jobs_ask_for_needs_no_new_driver(tmp_path: Path) -> None:
+    """SQL settings, a cluster's sizes and jars of the class path under any name are what every driver has; others are not."""
+    jar = tmp_path / "deequ-2.jar"
+    jar.write_bytes(b"classes")
+    deequ = tmp_path / hashlib.sha256(b"classes").hexdigest() / "deequ.jar"
+    other = tmp_path / ("0" * 64) / "other.jar"
+    around = surroundings(driver_extraClassPath=f"{tmp_path / 'none.jar'}{os.pathsep}{jar}")
+    usual = job(tmp_path, "--conf spark.sql.ansi.enabled=false --conf spark.executor.cores=4", (deequ,))
+    most = Needs.of(around, None)
+
+    assert Needs.of(around, usual) == most
+    assert Needs.of(around, replace(usual, jars=(deequ, other))) != most
+    assert around.added_jars(replace(usual, jars=(deequ, other))) == (str(other),)
+    assert Needs.of(around, job(tmp_path, "--conf spark.hadoop.a=b")) != most
+    assert Needs.of(around, replace(usual, py_files=(other,))) != most
+
+
+def test_edited_code_needs_a_new_driver(tmp_path: Path) -> None:
+    """A module of a folder of code, or one of its packages, at any depth; not what no program could import by its name."""
+    for name in ("package/inner", "files"):
+        (tmp_path / name).mkdir(parents=True)
+    files = [tmp_path / name for name in ("module.py", "package/__init__.py", "package/inner/deep.py", "files/data.py")]
+    for file in files:
+        file.touch()
+        os.utime(file, (1, 1))
+    needs = []
+    for later, file in enumerate(files, 2):
+        os.utime(file, (later, later))
+        needs.append(Needs.of(surroundings((tmp_path,)), None).code // 10**9)
+
+    assert needs == [2, 3, 4, 4]
+    assert Needs.of(surroundings(), None).code == 0
+
+
+def test_a_setting_of_the_service_replaces_its_own_and_one_of_a_run_replaces_both(tmp_path: Path) -> None:
+    """All of them reach spark-submit as `--conf`; the local S3 is that of Spark."""
+    around = surroundings(driver_memory="2g", ui_enabled="true")
+    words = around.spark_options(tmp_path, {"spark.driver.memory": "1g"}, ("a.jar", "b.jar"))
+    settings = dict(word.split("=", 1) for word in words[1::2])
+
+    assert set(words[::2]) == {"--conf"}
+    assert {name: settings[f"spark.{name}"] for name in ("driver.memory", "ui.enabled", "jars")} == {
+        "driver.memory": "1g",
+        "ui.enabled": "true",
+        "jars": "a.jar,b.jar",
+    }
+    assert settings["spark.hadoop.fs.s3a.endpoint"] == "http://127.0.0.1:1"
+    assert settings["spark.hadoop.fs.s3a.endpoint.region"] == "eu-west-1"
+    assert str(tmp_path / "spark.log") in settings["spark.driver.extraJavaOptions"]
 
 
 class Defective:

@@ -1,4 +1,4 @@
-"""`python -m infra.local.emr`: serve until a signal. One line of JSON on standard output when ready."""
+"""`local-emr`: EMR Serverless on this machine until a signal. One line of JSON on standard output when ready."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from typing import Any, Final
 import botocore.session
 from botocore.config import Config
 
-from infra.local.aws.guard import VARIABLE
-from infra.local.emr.api_shapes import Home
-from infra.local.emr.faults import Orders
-from infra.local.emr.quotas import NONE, QUEUED, VCPUS, Quotas, read_rates
-from infra.local.emr.run_life import EventBridge, Life, Reporter
-from infra.local.emr.server import Service, ServiceServer
-from infra.local.emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
-from lakegate.base.errors import SetUpError
+from local_emr.api_shapes import Home, StartError
+from local_emr.faults import Orders
+from local_emr.guard import VARIABLE
+from local_emr.quotas import NONE, QUEUED, VCPUS, Quotas, read_rates
+from local_emr.run_life import EventBridge, Life, Reporter
+from local_emr.server import Service, ServiceServer
+from local_emr.spark_processes import Executor, FileCache, Processes, Resident, Submitted, Surroundings
 
 UNUSABLE: Final = 2
 SEATS: Final = 2 if (os.cpu_count() or 1) >= 4 else 1  # noqa: PLR2004 - a driver keeps two processors busy
 MODES: Final[Mapping[str, Callable[[Surroundings, argparse.Namespace], Executor]]] = {
-    "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver", options.memory),
-    "submit": lambda around, options: Submitted(around, options.seats, options.memory),
+    "resident": lambda around, options: Resident(around, options.seats, options.state_dir / "driver"),
+    "submit": lambda around, options: Submitted(around, options.seats),
     "process": lambda around, options: Processes(around, options.seats),
 }
 
 
 def main() -> int:
-    """Serve; 2 and one sentence where that cannot be."""
+    """Serve; 2 and one sentence where that cannot be, 0 where nobody reads the address."""
     forget_callers_aws()
     secret = os.environ.pop(VARIABLE, "")
     try:
-        serve(arguments().parse_args(), secret)
-    except SetUpError as error:
+        with suppress(BrokenPipeError):
+            serve(arguments().parse_args(), secret)
+    except StartError as error:
         print(f"emr: {error}", file=sys.stderr)
         return UNUSABLE
     return 0
@@ -53,7 +53,8 @@ def serve(options: argparse.Namespace, secret: str) -> None:
     `secret`: by which requests are signed, those of the service, too; empty: a random one, which is printed.
     """
     used = secret or token_hex(20)
-    around = Surroundings(options.aws_endpoint, options.region, options.account, used)
+    settings = {"spark.driver.memory": options.memory, **dict(options.conf)}
+    around = Surroundings(options.aws_endpoint, options.region, options.account, used, tuple(options.code), settings)
     executor = MODES[options.mode](around, options)
     outlet = EventBridge(_client("events", around))
     reporter = Reporter(outlet)
@@ -85,13 +86,29 @@ def forget_callers_aws() -> None:
 
 def arguments() -> argparse.ArgumentParser:
     """The arguments of the command."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local.emr", description=__doc__)
+    parser = argparse.ArgumentParser(prog="local-emr", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0 (the default) takes a free one")
     parser.add_argument("--aws-endpoint", required=True, metavar="URL", help="of S3 and EventBridge")
     parser.add_argument("--state-dir", required=True, type=_folder, metavar="DIR", help="for logs and working files")
     parser.add_argument("--mode", choices=tuple(MODES), default="resident", help="what runs programs (resident)")
     parser.add_argument("--seats", type=int, default=SEATS, help="runs at a time (2; 1 below four processors)")
     parser.add_argument("--memory", default="2g", help="heap of a Spark driver (2g)")
+    parser.add_argument(
+        "--conf",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="setting of Spark that every run has; may be repeated",
+    )
+    parser.add_argument(
+        "--code",
+        type=lambda text: Path(text).resolve(),
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of Python's path that every program has; may be repeated",
+    )
     parser.add_argument(
         "--minute", type=float, default=60.0, metavar="SECONDS", help="how long a minute of a limit lasts"
     )
@@ -110,12 +127,19 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise StartError(f"--conf takes NAME=VALUE, not {text}")
+    return name, value
+
+
 def _folder(text: str) -> Path:
     path = Path(text).resolve()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError:
-        raise SetUpError(f"{path} cannot be used as a folder: name another --state-dir") from None
+        raise StartError(f"{path} cannot be used as a folder: name another --state-dir") from None
     return path
 
 
@@ -138,5 +162,4 @@ def _client(service: str, around: Surroundings) -> Any:  # noqa: ANN401 - the ca
 
 
 if __name__ == "__main__":
-    with suppress(BrokenPipeError):
-        sys.exit(main())
+    sys.exit(main())

@@ -7,19 +7,22 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from local_emr.spark_processes import Surroundings
 
-from infra.local.emr.spark_processes import Surroundings
+from infra.local.local_stack import spark_settings
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Result
+from lakegate.spark.local_spark import java_home
 from lakegate.verdict.verdict import Verdict, judge
 from tests.deliveries.delivery import plan_of, request_for, rule
-from tests.infra.emr.conftest import BUCKET, ROOT, Aws, Emr, descendants, running, service, until
-from tests.infra.emr.programs import ENDLESS, FOREVER
+from tests.integrations.local_emr.conftest import BUCKET, ROOT, Aws, Emr, descendants, running, service, until
+from tests.integrations.local_emr.programs import ENDLESS, FOREVER
 
 pytestmark = pytest.mark.spark
 
@@ -64,10 +67,17 @@ while not Path({other!r}).exists():
 PACKAGED = "import packaged\nprint(packaged.VERSION)\n"
 
 
+def spark_service(aws: Aws, folder: Path, *options: str) -> AbstractContextManager[Emr]:
+    """A service whose Spark has the jars and the code of this repository."""
+    settings = (word for name, value in spark_settings().items() for word in ("--conf", f"{name}={value}"))
+    own = ("--memory", "1g", "--code", str(ROOT), *settings)
+    return service(aws, folder, *options, *own, JAVA_HOME=str(java_home()))
+
+
 @pytest.fixture(scope="module")
 def resident(aws: Aws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emr]:
     """A service with a resident driver."""
-    with service(aws, tmp_path_factory.mktemp("resident"), "--memory", "1g", "--minute", "0.2", "--seats", "1") as emr:
+    with spark_service(aws, tmp_path_factory.mktemp("resident"), "--minute", "0.2", "--seats", "1") as emr:
         yield emr
 
 
@@ -108,7 +118,7 @@ def printed(aws: Aws, emr: Emr, source: str, name: str, parameters: str = "") ->
 
 def test_a_warm_answer_is_the_cold_one(aws: Aws, resident: Emr, tmp_path: Path) -> None:
     """The same delivery by a fresh spark-submit, first in the resident driver, and after others there: the same result."""
-    with service(aws, tmp_path, "--mode", "submit", "--memory", "1g") as submit:
+    with spark_service(aws, tmp_path, "--mode", "submit") as submit:
         cold = judged(aws, submit, "submitted", DIRTY)
     first = judged(aws, resident, "first", DIRTY)
     other = judged(aws, resident, "other", CLEAN)
@@ -214,7 +224,7 @@ def test_settings_of_another_session_are_honoured(aws: Aws, resident: Emr) -> No
 def test_two_drivers_run_two_programs_at_a_time(aws: Aws, tmp_path: Path) -> None:
     """With two seats, programs that wait for each other both end."""
     one, other = str(tmp_path / "one"), str(tmp_path / "other")
-    with service(aws, tmp_path, "--memory", "1g", "--seats", "2") as emr:
+    with spark_service(aws, tmp_path, "--seats", "2") as emr:
         first = emr.start(aws.program(MEETING.format(own=one, other=other), "one.py"))
         second = emr.start(aws.program(MEETING.format(own=other, other=one), "other.py"))
 
@@ -223,7 +233,7 @@ def test_two_drivers_run_two_programs_at_a_time(aws: Aws, tmp_path: Path) -> Non
 
 def test_a_service_that_dies_takes_its_driver_with_it(aws: Aws, tmp_path: Path) -> None:
     """SIGKILL leaves no time for manners: the driver and its JVM end because their line to the service did."""
-    with service(aws, tmp_path, "--memory", "1g") as emr:
+    with spark_service(aws, tmp_path) as emr:
         emr.reaches(emr.start(aws.program(ENDLESS, "endless.py")), "RUNNING")
         started = driver(emr)
         os.kill(emr.pid(), signal.SIGKILL)

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from infra.local.emr.api_shapes import ThrottlingError
-from lakegate.base.errors import SetUpError
+from local_emr.api_shapes import StartError, ThrottlingError
 
 
 class CallRate(NamedTuple):
@@ -58,12 +57,12 @@ NONE: Final = Quotas(UNLIMITED, UNLIMITED, {})
 
 
 def read_rates(words: Iterable[str]) -> dict[str, CallRate]:
-    """The rates of an account: the defaults, but for operations in words such as `StartJobRun=5/50`. SetUpError if unreadable."""
+    """The rates of an account: the defaults, but for operations in words such as `StartJobRun=5/50`. StartError if unreadable."""
     rates = dict(RATES)
     for word in words:
         found = _RATE.fullmatch(word)
         if found is None or found[1] not in RATES:
-            raise SetUpError(f"a rate is OPERATION=PER_SECOND/BURST, of one of {', '.join(RATES)}: not {word}")
+            raise StartError(f"a rate is OPERATION=PER_SECOND/BURST, of one of {', '.join(RATES)}: not {word}")
         rates[found[1]] = CallRate(float(found[2]), int(found[3]))
     return rates
 

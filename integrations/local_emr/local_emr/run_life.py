@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.api_shapes import ENDS, QuotaExceeded, RunState, Stop, StoppedError, now, read_parameters
-from infra.local.emr.faults import EventDelivery, RunEnd
-from infra.local.emr.job_runs import DETAILS, Application, Run, RunAttempt
-from infra.local.emr.quotas import NONE, Quotas
-from infra.local.emr.spark_processes import LOGS, Executor, FileCache, JobAttempt, UnreachableError
-from infra.local.emr.spark_rules import ROLES, run_vcpus, start_refusal, vcpus
+from local_emr.api_shapes import ENDS, QuotaExceeded, RunState, Stop, StoppedError, now, read_parameters
+from local_emr.faults import EventDelivery, RunEnd
+from local_emr.job_runs import DETAILS, Application, Run, RunAttempt
+from local_emr.quotas import NONE, Quotas
+from local_emr.spark_processes import LOGS, Executor, FileCache, JobAttempt, UnreachableError
+from local_emr.spark_rules import ROLES, run_vcpus, start_refusal, vcpus
 
 if TYPE_CHECKING:
     from mypy_boto3_events.client import EventBridgeClient

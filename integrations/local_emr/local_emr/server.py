@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from infra.local.aws.guard import is_local, is_trusted
-from infra.local.emr import run_life
-from infra.local.emr.api_shapes import (
+from local_emr import run_life
+from local_emr.api_shapes import (
     ENDS,
     Absent,
     AccessDeniedError,
@@ -29,6 +28,7 @@ from infra.local.emr.api_shapes import (
     RunState,
     SerializationError,
     ServiceError,
+    StartError,
     Unsupported,
     new_id,
     now,
@@ -36,13 +36,13 @@ from infra.local.emr.api_shapes import (
     read_request,
     refuse_unsupported,
 )
-from infra.local.emr.faults import Orders
-from infra.local.emr.job_runs import Application, Run, restored
-from infra.local.emr.quotas import TokenBuckets
-from infra.local.emr.run_life import Life
-from infra.local.emr.spark_processes import Executor
-from infra.local.emr.spark_rules import refuse_workers
-from lakegate.base.errors import SetUpError
+from local_emr.faults import Orders
+from local_emr.guard import is_local, is_trusted
+from local_emr.job_runs import Application, Run, restored
+from local_emr.quotas import TokenBuckets
+from local_emr.run_life import Life
+from local_emr.spark_processes import Executor
+from local_emr.spark_rules import refuse_workers
 
 HOST: Final = "127.0.0.1"
 HEALTH: Final = ("GET", "/_health")
@@ -51,7 +51,7 @@ MAX_BYTES: Final = 4 << 20
 
 
 class ServiceServer(ThreadingHTTPServer):
-    """Serves one `Service` on a port of loopback; SetUpError where the port cannot be had."""
+    """Serves one `Service` on a port of loopback; StartError where the port cannot be had."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -60,7 +60,7 @@ class ServiceServer(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), Handler)
         except (OSError, OverflowError):
-            raise SetUpError(
+            raise StartError(
                 f"port {port} of {HOST} cannot be used: another program has it; take another, or 0 for a free one"
             ) from None
         self.service = service

@@ -7,14 +7,24 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from local_emr.guard import VARIABLE
 
-from infra.local.aws.guard import VARIABLE
-from tests.infra.emr.conftest import PATIENCE_SECONDS, ROLE, ROOT, Aws, client, descendants, running, service, until
-from tests.infra.emr.programs import FOREVER, STUBBORN
+from tests.integrations.local_emr.conftest import (
+    COMMAND,
+    PATIENCE_SECONDS,
+    ROLE,
+    ROOT,
+    Aws,
+    client,
+    descendants,
+    running,
+    service,
+    until,
+)
+from tests.integrations.local_emr.programs import FOREVER, STUBBORN
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
@@ -50,15 +60,7 @@ def test_a_service_that_is_started_again_has_its_applications(aws: Aws, tmp_path
 
 def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
     """EventBridge and S3 that do not answer cost a line for each event or log, and no run its end."""
-    command = [
-        sys.executable,
-        "-m",
-        "infra.local.emr",
-        "--aws-endpoint",
-        "http://127.0.0.1:1",
-        "--mode",
-        "process",
-    ]
+    command = [COMMAND, "--aws-endpoint", "http://127.0.0.1:1", "--mode", "process"]
     program = tmp_path / "program.py"
     program.touch()
     process = subprocess.Popen(  # noqa: S603 - our own service
@@ -87,7 +89,7 @@ def test_a_service_without_aws_still_serves(tmp_path: Path) -> None:
 
 def refusal(*options: str, **environment: str) -> tuple[int, str]:
     """Exit code and words of a service that cannot start."""
-    command = [sys.executable, "-m", "infra.local.emr", "--aws-endpoint", "http://127.0.0.1:1", *options]
+    command = [COMMAND, "--aws-endpoint", "http://127.0.0.1:1", *options]
     ended = subprocess.run(  # noqa: S603 - our own service
         command,
         env=os.environ | environment,
@@ -109,17 +111,19 @@ def test_what_keeps_a_service_from_starting_is_one_sentence(tmp_path: Path) -> N
         port = str(taken.getsockname()[1])
         in_use = refusal("--state-dir", str(tmp_path), "--mode", "process", "--port", port)
     no_folder = refusal("--state-dir", str(file), "--mode", "process")
+    no_setting = refusal("--state-dir", str(tmp_path), "--conf", "spark.ui.enabled")
 
     assert (
         2,
         f"emr: port {port} of 127.0.0.1 cannot be used: another program has it; take another, or 0 for a free one\n",
     ) == in_use
     assert (2, f"emr: {file} cannot be used as a folder: name another --state-dir\n") == no_folder
+    assert no_setting == (2, "emr: --conf takes NAME=VALUE, not spark.ui.enabled\n")
 
 
 @pytest.mark.parametrize("mode", ["resident", "submit"])
 def test_a_service_without_java_reports_it(tmp_path: Path, mode: str) -> None:
-    """Spark needs Java 17: without one nothing is served, and the error explains how to get it."""
+    """Spark needs Java: without one nothing is served, and the error says what to set."""
     script = tmp_path / "bin" / "java"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\nexit 1\n")
@@ -128,5 +132,4 @@ def test_a_service_without_java_reports_it(tmp_path: Path, mode: str) -> None:
         "--state-dir", str(tmp_path), "--mode", mode, PATH=str(script.parent), JAVA_HOME=str(tmp_path)
     )
 
-    assert (code, output.count("\n")) == (2, 1)
-    assert "Java 17 is missing: run `make setup`" in output
+    assert (code, output) == (2, f"emr: {script} does not start: set JAVA_HOME to a Java that Spark runs on\n")

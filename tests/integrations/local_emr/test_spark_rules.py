@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from botocore.exceptions import ClientError
-
-from infra.local.emr.api_shapes import Invalid
-from infra.local.emr.spark_rules import (
+from local_emr.api_shapes import Invalid
+from local_emr.spark_rules import (
     initial_executors,
     mebibytes,
     refuse_workers,
@@ -14,8 +13,9 @@ from infra.local.emr.spark_rules import (
     start_refusal,
     worker_memory,
 )
-from tests.infra.emr.conftest import Aws, Emr
-from tests.infra.emr.programs import HELLO
+
+from tests.integrations.local_emr.conftest import Aws, Emr
+from tests.integrations.local_emr.programs import HELLO
 
 ALLOCATION = "spark.dynamicAllocation."
 REFUSED = (

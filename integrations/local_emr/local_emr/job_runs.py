@@ -8,8 +8,8 @@ from datetime import datetime
 from threading import Timer
 from typing import Any, Final
 
-from infra.local.emr.api_shapes import ApplicationState, RunState, Stop
-from infra.local.emr.faults import RunFault
+from local_emr.api_shapes import ApplicationState, RunState, Stop
+from local_emr.faults import RunFault
 
 # ---- Applications ----
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.infra.emr.conftest import Aws, Emr, order, until
-from tests.infra.emr.programs import ANSWERING, NOTHING
+from tests.integrations.local_emr.conftest import Aws, Emr, order, until
+from tests.integrations.local_emr.programs import ANSWERING, NOTHING
 
 pytestmark = pytest.mark.usefixtures("no_orders")
 ALL_IS_WELL = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS"]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import runpy
-import shlex
 import socket
 import sys
 import threading
@@ -23,8 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from infra.local.emr.spark_processes import SHELL, SUBMIT, submit_arguments
-from lakegate.spark.local_spark import LOG
+from local_emr.spark_processes import LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,13 +32,8 @@ WITHOUT_JVM: Final = 71
 CRASHED: Final = 1
 
 
-def serve(line: socket.socket, startup: Mapping[str, Any]) -> None:
+def serve(line: socket.socket, folder: Path) -> None:
     """Start Spark, report that it is ready, and run each job received."""
-    folder = Path(startup["folder"])
-    arguments = submit_arguments(folder, startup["memory"], startup["settings"], startup["jars"])
-    os.environ[SUBMIT] = shlex.join([*arguments, SHELL])
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["SPARK_VERSION"] = "3.5"
     orders = listen(line)
     base = warm(folder)
     threading.Thread(target=end_with_jvm, args=(base,), daemon=True).start()
@@ -192,4 +185,4 @@ def _append(log: Path, began: int, target: Path) -> None:
 
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as to_service:
-        serve(to_service, json.loads(sys.argv[2]))
+        serve(to_service, Path(sys.argv[2]))

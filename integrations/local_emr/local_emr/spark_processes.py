@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import shlex
@@ -11,20 +12,18 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.local.emr.api_shapes import Parameters, Stop, StoppedError
-from infra.local.emr.job_runs import Run
-from lakegate.base.extension_points import ROOT
-from lakegate.spark.local_spark import jars, java_home, pinned_jars, use_local_spark
+from local_emr.api_shapes import Parameters, StartError, Stop, StoppedError
+from local_emr.job_runs import Run
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
 
 
 KILLED: Final = -signal.SIGKILL
+LOOPBACK: Final = "127.0.0.1"
+QUICK_JAVA: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""For small deliveries of data, where compiling well costs more than it saves."""
+LOG: Final = "spark.log"
+LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,6 @@ class JobAttempt:
     parameters: Parameters
     py_files: tuple[Path, ...] = ()
     jars: tuple[Path, ...] = ()
-
-
-def added_jars(job: JobAttempt) -> tuple[str, ...]:
-    """The job's jars but for those that every local Spark has, whatever they are called: `FileCache` keeps each by its digest."""
-    pinned = {jar.sha256 for jar in pinned_jars()}
-    return tuple(str(path) for path in job.jars if path.parent.name not in pinned)
 
 
 class Executor(Protocol):
@@ -80,16 +78,19 @@ class Executor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The local AWS of programs, and their identity there."""
+    """What every program finds: the local AWS, its identity there, code, and settings of Spark."""
 
     endpoint: str
     region: str
     access_key: str
     secret_key: str
+    code: tuple[Path, ...] = ()
+    """Folders of Python's path."""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self, job: JobAttempt | None = None) -> dict[str, str]:
         """The environment of a program."""
-        path = os.pathsep.join([*map(_importable, job.py_files if job else ()), str(ROOT)])
+        path = os.pathsep.join([*map(_importable, job.py_files if job else ()), *map(str, self.code)])
         aws = {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_DEFAULT_REGION": self.region,
@@ -97,13 +98,65 @@ class Surroundings:
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
         }
+        spark = {
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "SPARK_LAUNCHER_OPTS": QUICK_JAVA,
+            "SPARK_LOCAL_IP": LOOPBACK,
+        }
         asked: Mapping[str, str] = job.parameters.environment if job else {}
-        return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **aws, **asked}
+        return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **aws, **spark, **asked}
+
+    def added_jars(self, job: JobAttempt) -> tuple[str, ...]:
+        """The job's jars but for those that every driver has, whatever they are called: `FileCache` keeps each by its digest."""
+        present = _digests(self.settings.get("spark.driver.extraClassPath", ""))
+        return tuple(str(path) for path in job.jars if path.parent.name not in present)
+
+    def spark_options(self, folder: Path, settings: Mapping[str, str], jars: Sequence[str]) -> list[str]:
+        """The options of spark-submit for a Spark on this machine that writes below `folder` and whose S3 is the local one."""
+        logging = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -Dlocal-emr.log={(folder / LOG).as_posix()}"
+        used = {
+            "spark.master": "local[*]",
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.driver.extraJavaOptions": f"{QUICK_JAVA} {logging}",
+            "spark.local.dir": str(folder),
+            "spark.sql.shuffle.partitions": "4",
+            "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+            "spark.hadoop.fs.s3a.aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
+            "spark.hadoop.fs.s3a.buffer.dir": str(folder / "s3a"),
+            "spark.hadoop.fs.s3a.endpoint": self.endpoint,
+            "spark.hadoop.fs.s3a.endpoint.region": self.region,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+            **self.settings,
+            **settings,
+            **({"spark.jars": ",".join(jars)} if jars else {}),
+        }
+        return [word for name, value in used.items() for word in ("--conf", f"{name}={value}")]
 
 
 def _importable(package: Path) -> str:
     """The entry of Python's path for a package: an archive itself, the folder of a module."""
     return str(package.parent if package.suffix == ".py" else package)
+
+
+@cache
+def _digests(class_path: str) -> frozenset[str]:
+    """The digests of the jars on a class path."""
+    files = [path for path in map(Path, class_path.split(os.pathsep)) if path.is_file()]
+    return frozenset(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+
+
+def require_java() -> None:
+    """StartError where no Java starts that Spark would use."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin/java")) if home else "java"
+    try:
+        subprocess.run([java, "-version"], check=True, capture_output=True)  # noqa: S603 - what spark-submit starts
+    except (OSError, subprocess.SubprocessError):
+        raise StartError(f"{java} does not start: set JAVA_HOME to a Java that Spark runs on") from None
 
 
 class Processes:
@@ -203,7 +256,7 @@ class FileCache:
         return self._client.get_object(Bucket=bucket, Key=key)["Body"].read()
 
     def _kept(self, content: bytes, name: str) -> Path:
-        path = self._folder / sha256(content).hexdigest() / name
+        path = self._folder / hashlib.sha256(content).hexdigest() / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             aside = path.with_name(f".{name}.{os.getpid()}.{id(content)}")
@@ -235,8 +288,6 @@ def _log_uri(configuration: Mapping[str, Any]) -> str | None:
 # started at once. A run that needs settings, jars or packages other than the driver was started with gets a new driver too.
 
 
-CODE: Final = ("lakegate", "spark_jobs")
-"""Packages of this checkout that programs may import: when one changes, so must the driver."""
 LOST: Final = 1
 """Exit code of a program whose driver died without one."""
 
@@ -251,32 +302,33 @@ class Needs:
     code: int
 
     @classmethod
-    def of(cls, job: JobAttempt | None) -> Needs:
+    def of(cls, surroundings: Surroundings, job: JobAttempt | None) -> Needs:
         """Of a job; of none, what most jobs need."""
-        code = _newest()
+        code = _newest(surroundings.code)
         if job is None:
             return cls({}, (), (), code)
-        return cls(dict(job.parameters.fixed), added_jars(job), job.py_files, code)
+        return cls(dict(job.parameters.fixed), surroundings.added_jars(job), job.py_files, code)
 
 
-def _newest() -> int:
-    return max(path.stat().st_mtime_ns for name in CODE for path in (ROOT / name).rglob("*.py"))
+def _newest(folders: Sequence[Path]) -> int:
+    """When a module or package of these folders was changed last: a driver keeps the modules that it has imported."""
+    packages = [place.parent for folder in folders for place in folder.glob("*/__init__.py")]
+    files = [*(folder.glob("*.py") for folder in folders), *(package.rglob("*.py") for package in packages)]
+    return max((path.stat().st_mtime_ns for place in files for path in place), default=0)
 
 
 class Driver:
     """A driver process, and the line to it."""
 
-    def __init__(
-        self, surroundings: Surroundings, folder: Path, memory: str, needs: Needs, job: JobAttempt | None
-    ) -> None:
+    def __init__(self, surroundings: Surroundings, folder: Path, needs: Needs, job: JobAttempt | None) -> None:
         self.needs = needs
         self.ready = threading.Event()
         ours, theirs = socket.socketpair()
-        startup = {"folder": str(folder), "memory": memory, "settings": dict(needs.settings), "jars": list(needs.jars)}
+        options = shlex.join([*surroundings.spark_options(folder, needs.settings, needs.jars), "pyspark-shell"])
         with theirs, (folder / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "infra.local.emr.driver", str(theirs.fileno()), json.dumps(startup)],
-                env=surroundings.environment(job),
+                [sys.executable, "-m", "local_emr.driver", str(theirs.fileno()), str(folder)],
+                env=surroundings.environment(job) | {"PYSPARK_SUBMIT_ARGS": options},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -339,11 +391,10 @@ class Driver:
 class Seat:
     """One driver after the other, one run at a time."""
 
-    def __init__(self, surroundings: Surroundings, folder: Path, memory: str) -> None:
+    def __init__(self, surroundings: Surroundings, folder: Path) -> None:
         self._surroundings = surroundings
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._memory = memory
         self._lock = threading.Lock()
         self._driver: Driver | None = None
         self._open = True
@@ -386,7 +437,8 @@ class Seat:
 
     def _fitting(self, job: JobAttempt) -> Driver:
         driver = self._driver
-        return driver if driver is not None and self.fits(Needs.of(job)) else self._replace(job)
+        fits = driver is not None and self.fits(Needs.of(self._surroundings, job))
+        return driver if driver is not None and fits else self._replace(job)
 
     def _replace(self, job: JobAttempt | None) -> Driver:
         """Start a driver for a job's needs (None: for most jobs), once the one before is gone."""
@@ -396,24 +448,24 @@ class Seat:
             if self._driver is not None:
                 self._driver.kill()
                 self._driver.gone()
-            needs = Needs.of(job)
-            self._driver = Driver(self._surroundings, self._folder, self._memory, needs, job)
+            needs = Needs.of(self._surroundings, job)
+            self._driver = Driver(self._surroundings, self._folder, needs, job)
             return self._driver
 
 
 class Resident:
     """Executor: a driver for each seat. The first one starts with the service, another one when runs have to wait for it."""
 
-    def __init__(self, surroundings: Surroundings, seats: int, folder: Path, memory: str) -> None:
+    def __init__(self, surroundings: Surroundings, seats: int, folder: Path) -> None:
         self.seats = seats
-        self._seats = [Seat(surroundings, folder / str(number), memory) for number in range(seats)]
+        self._surroundings = surroundings
+        self._seats = [Seat(surroundings, folder / str(number)) for number in range(seats)]
         self._free = list(self._seats)
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """See `Executor`; SetUpError where Java or a jar is missing."""
-        java_home()
-        jars()
+        """See `Executor`; StartError where Java is missing."""
+        require_java()
         self._seats[0].start()
 
     def ready(self) -> bool:
@@ -422,7 +474,7 @@ class Resident:
 
     def run(self, job: JobAttempt, stop: Stop) -> int:
         """See `Executor`; the caller admits no more runs than there are seats."""
-        needs = Needs.of(job)
+        needs = Needs.of(self._surroundings, job)
         with self._lock:
             seat = next((each for each in self._free if each.fits(needs)), self._free[0])
             self._free.remove(seat)
@@ -438,84 +490,25 @@ class Resident:
             seat.close()
 
 
-# ---- Spark with the local AWS as its S3 ----
-
-
-SUBMIT: Final = "PYSPARK_SUBMIT_ARGS"
-SHELL: Final = "pyspark-shell"
-
-
-def submit_arguments(folder: Path, memory: str, settings: Mapping[str, str], jars: Sequence[str]) -> list[str]:
-    """Make this process ready for a local Spark that writes below `folder`, and return spark-submit's arguments for it.
-
-    `s3://` addresses reach the S3 at `AWS_ENDPOINT_URL` with the credentials of the environment.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    use_local_spark(folder, size=0, memory=memory)
-    own = shlex.split(os.environ.pop(SUBMIT))
-    own.remove(SHELL)
-    added = {**_s3a(os.environ["AWS_ENDPOINT_URL"], folder), **settings}
-    if jars:
-        added["spark.jars"] = ",".join(jars)
-    return [*own, *_as_options(added)]
-
-
-def _s3a(endpoint: str, folder: Path) -> dict[str, str]:
-    settings = {
-        "endpoint": endpoint,
-        "endpoint.region": os.environ["AWS_REGION"],
-        "path.style.access": "true",
-        "buffer.dir": str(folder / "s3a"),
-        "aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
-    }
-    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}
-
-
-def _as_options(settings: Mapping[str, str]) -> Iterator[str]:
-    for name, value in settings.items():
-        yield from ("--conf", f"{name}={value}")
-
-
 # ---- A `spark-submit` for each run ----
-# Run as a program, this module makes Spark's environment and turns into spark-submit: same process, same group.
 
 
 class Submitted(Processes):
     """Executor: `spark-submit` with the settings of the run."""
 
-    def __init__(self, surroundings: Surroundings, seats: int, memory: str) -> None:
-        super().__init__(surroundings, seats)
-        self._memory = memory
-
     def start(self) -> None:
-        """See `Executor`; SetUpError where Java or a jar is missing."""
-        java_home()
-        jars()
+        """See `Executor`; StartError where Java is missing."""
+        require_java()
 
     def command(self, job: JobAttempt) -> list[str]:
-        """This module, with the command to become as its argument."""
-        command = {
-            "folder": str(job.folder / "spark"),
-            "memory": self._memory,
-            "settings": {**job.parameters.fixed, **job.parameters.live},
-            "jars": added_jars(job),
-            "program": [*job.parameters.options, *_files(job), str(job.entry), *job.arguments],
-        }
-        return [sys.executable, "-m", "infra.local.emr.spark_processes", json.dumps(command)]
-
-
-def _files(job: JobAttempt) -> list[str]:
-    return ["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []
-
-
-def become(command: str) -> None:
-    """Replace this process by the spark-submit that `command` describes."""
-    document = json.loads(command)
-    arguments = submit_arguments(Path(document["folder"]), document["memory"], document["settings"], document["jars"])
-    program = str(Path(sys.executable).with_name("spark-submit"))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.execv(program, [program, *arguments, *document["program"]])  # noqa: S606 - no shell is wanted
-
-
-if __name__ == "__main__":
-    become(sys.argv[1])
+        """`spark-submit` of the Python that runs this service."""
+        around, parameters = self._surroundings, job.parameters
+        settings = {**parameters.fixed, **parameters.live}
+        return [
+            str(Path(sys.executable).with_name("spark-submit")),
+            *around.spark_options(job.folder / "spark", settings, around.added_jars(job)),
+            *parameters.options,
+            *(["--py-files", ",".join(map(str, job.py_files))] if job.py_files else []),
+            str(job.entry),
+            *job.arguments,
+        ]

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from botocore.model import OperationModel, Shape, StructureShape
 
 
+class StartError(Exception):
+    """What keeps the service from starting, in one sentence that says what to do."""
+
+
 class ServiceError(Exception):
     """An answer other than the one asked for; its text is the message that the caller gets."""
 
@@ -155,7 +159,7 @@ _OF_AWS: Final = (
     "spark.archives",
     "spark.app.name",
 )
-"""Settings of a size or place that one machine does not have: `infra.local.emr.spark_rules` judges them."""
+"""Settings of a size or place that one machine does not have: `local_emr.spark_rules` judges them."""
 _INTERPRETER: Final = frozenset({"PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"})
 """These name an interpreter inside an archive; here it is the service's own."""
 _STATIC: Final = ("spark.sql.extensions", "spark.sql.warehouse.dir", "spark.sql.catalogImplementation")

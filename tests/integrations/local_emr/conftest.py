@@ -19,9 +19,8 @@ from typing import Any, TypeVar
 import boto3
 import pytest
 from botocore.config import Config
+from local_emr.guard import HEADER, VARIABLE
 from moto.server import ThreadedMotoServer
-
-from infra.local.aws.guard import HEADER, VARIABLE
 
 Found = TypeVar("Found")
 ROOT = Path(__file__).parents[3]
@@ -31,6 +30,7 @@ ENDS = {"SUCCESS", "FAILED", "CANCELLED"}
 PATIENCE_SECONDS = 90.0
 """A condition that is not true by then never will be."""
 BETWEEN_LOOKS = 0.02
+COMMAND = str(Path(sys.executable).with_name("local-emr"))
 
 
 def until(question: Callable[[], Found | None], what: str) -> Found:
@@ -165,15 +165,7 @@ def service(
     aws: Aws, folder: Path, *options: str, quotas: tuple[str, ...] = ("--no-quotas",), **environment: str
 ) -> Iterator[Emr]:
     """The service as a process; unless a test killed it, it ends well on SIGTERM, without an error."""
-    command = [
-        sys.executable,
-        "-m",
-        "infra.local.emr",
-        "--aws-endpoint",
-        aws.endpoint,
-        "--state-dir",
-        str(folder),
-    ]
+    command = [COMMAND, "--aws-endpoint", aws.endpoint, "--state-dir", str(folder)]
     with (folder / "service.log").open("w") as log:
         process = subprocess.Popen(  # noqa: S603 - our own service
             [*command, *options, *quotas],

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from infra.local.emr import api_shapes
-from infra.local.emr.api_shapes import Invalid, RunState, ServiceError, model
+from local_emr import api_shapes
+from local_emr.api_shapes import Invalid, RunState, ServiceError, model
 
 TAG: Final = "fault:"
 """A run's tags that begin so are its faults: `fault:end`, `fault:events`, …"""

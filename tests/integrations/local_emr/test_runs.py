@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lakegate.aws.lambda_events import JobMoved, decode
-from tests.infra.emr.conftest import Aws, Emr, descendants, running, service, until
-from tests.infra.emr.programs import ENVIRONMENT, FOREVER, HELLO, THIRD_TIME_LUCKY
+from tests.integrations.local_emr.conftest import Aws, Emr, descendants, running, service, until
+from tests.integrations.local_emr.programs import ENVIRONMENT, FOREVER, HELLO, THIRD_TIME_LUCKY
 
 ALL_IS_WELL = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "SUCCESS"]
 AWS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -206,11 +206,21 @@ def test_a_program_finds_the_local_aws_and_nothing_of_the_caller(aws: Aws, tmp_p
     assert "secret" not in output
 
 
-def test_packages_of_the_run_come_before_the_checkout(aws: Aws, emr: Emr) -> None:
-    """`--py-files` are on the path first; what is not in them comes from the checkout that the service runs from."""
-    aws.program("WHO = 'the package'", "spark_jobs.py")
-    program = aws.program("import spark_jobs, lakegate\nprint(spark_jobs.WHO, lakegate.__name__)", "importing.py")
-    run = emr.ended(emr.start(program, parameters="--py-files s3://lake/code/spark_jobs.py"))
+def test_packages_of_the_run_come_before_the_code_of_the_service(aws: Aws, tmp_path: Path) -> None:
+    """`--py-files` are on the path first; what is not in them comes from the folders of `--code`."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder, names in zip(folders, (("both",), ("both", "only")), strict=True):
+        folder.mkdir()
+        for name in names:
+            (folder / f"{name}.py").write_text(f"WHO = 'folder {folder.name}'")
+    aws.program("WHO = 'the package'", "package.py")
+    (folders[0] / "package.py").write_text("WHO = 'folder one'")
+    program = aws.program(
+        "import package, both, only\nprint(package.WHO, both.WHO, only.WHO, sep=', ')", "importing.py"
+    )
+    code = (word for folder in folders for word in ("--code", str(folder)))
+    with service(aws, tmp_path, "--mode", "process", *code) as emr:
+        run = emr.ended(emr.start(program, parameters="--py-files s3://lake/code/package.py"))
 
     assert run["state"] == "SUCCESS"
-    assert aws.log(run) == "the package lakegate\n"
+    assert aws.log(run) == "the package, folder one, folder two\n"

@@ -1,0 +1,1 @@
+"""EMR Serverless on one machine."""
