@@ -273,4 +273,8 @@ class Dependencies:
         """The terms of the pinned plan; those of any upload before one is pinned and where no route covers the key."""
         if workload.pin is None or not workload.pin.plan:
             return UNROUTED
-        return terms_of(self.plan(workload))
+        return self.terms_at(workload.pin.plan, workload.id)
+
+    def terms_at(self, digest: str, workload: str) -> Terms:
+        """The terms of the plan of a digest, by which a workload was judged. Raises as `plan` does."""
+        return terms_of(self.plan_at(digest, workload))

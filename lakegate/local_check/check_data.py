@@ -17,7 +17,8 @@ from lakegate.contract.contract_model import Contract
 from lakegate.job.job_storage import PinnedObject
 from lakegate.library.contract_files import ParentPlaces, load
 from lakegate.local_check import check_result
-from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred, referred_datasets
+from lakegate.local_check.data_files import DataFile, accepted, complete, linked, referred
+from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result

@@ -27,7 +27,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.job.job_storage import PinnedObject
 from lakegate.library.contract_files import NO_DATASET, STANDARD_INPUT, plan_of, url_of
-from lakegate.plan.check import Check
+from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 
@@ -211,12 +211,6 @@ def accepted(contract: Contract, plan: Plan, named: list[str], others: Iterable[
             found[line] = (_plan(line, contracts), [])
         found[line][1].append(Path(path))
     return found
-
-
-def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
-    """The lines that checks refer to: `CONTRACT/DATASET_vN`."""
-    queries = (check.query for check in checks if check.query is not None)
-    return tuple(sorted({relation.line for query in queries for relation in query.relations if relation.line}))
 
 
 def _line(contract: Contract, plan: Plan, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -309,6 +309,12 @@ def keys_of(check: Check, tier: Tier | None = None) -> Keys | None:
 def tiers_of(check: Check) -> tuple[Tier, ...]:
     """The one or two tiers of a check."""
     return (check.accept, check.tolerate) if check.tolerate else (check.accept,)
+
+
+def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
+    """The datasets whose accepted data checks refer to, `CONTRACT/DATASET_vN`, sorted."""
+    queries = (check.query for check in checks if check.query is not None)
+    return tuple(sorted({relation.line for query in queries for relation in query.relations if relation.line}))
 
 
 def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:

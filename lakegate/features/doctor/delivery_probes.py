@@ -19,7 +19,6 @@ from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedS
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
 from lakegate.gate.delivery.delivery_row import OF_VALIDATORS, FailureCause, Workload, workload_id
-from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.find_deliveries import failed_and_staged, readable_row, recent
 from lakegate.gate.delivery.find_landed_data import data_of
 from lakegate.gate.delivery.protocol import END_STATES, State
@@ -84,7 +83,7 @@ def is_part(examined: ExaminedStack, key: str) -> bool:
     """Whether the key waits for the rest of its delivery, as its contract has it; what completes one waits for nothing."""
     route = route_of(examined, key)
     try:
-        unit = terms_of(examined.dependencies.plan_at(route.plan, "")).delivery if route else None
+        unit = examined.dependencies.terms_at(route.plan, "").delivery if route else None
     except Alarm:
         return False  # the probe of plans reports it
     return unit in COMPLETED_BY and name_of(key) not in COMPLETED_BY.values()

@@ -343,7 +343,7 @@ def _terms(dependencies: Dependencies, block: Block) -> SliceTerms | None:
     """By which the rows of a delivery were merged; None where they were appended, or published as they arrived."""
     if block.slices is None:
         return None
-    terms = slice_terms(terms_of(dependencies.plan_at(block.plan, block.workload)))
+    terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
     return terms if terms.merge_key else None
 
 
@@ -488,7 +488,7 @@ def _replayed(
 def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
     """Add the keys of a delivery whose rows were merged: rows of later ones are compared with them."""
     with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
-        terms = slice_terms(terms_of(dependencies.plan_at(block.plan, block.workload)))
+        terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
         if terms.snapshots:
             stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(slices)]
             before.snapshots.add(stay, terms.merge_key, terms.event_time)

@@ -32,7 +32,6 @@ from lakegate.gate.datasets.dataset_lines import DatasetRowStore
 from lakegate.gate.datasets.lifecycle import addressed, report
 from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
-from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.delivery.pin_contract import referred_datasets
 from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
 from lakegate.gate.dependencies import Dependencies
@@ -499,7 +498,7 @@ def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledR
 
 def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str, object]:
     """The form of what a plan accepted."""
-    return terms_of(dependencies.plan_at(plan, line)).dialect
+    return dependencies.terms_at(plan, line).dialect
 
 
 def request_of(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, data: AcceptedData) -> Request:

@@ -14,7 +14,6 @@ from lakegate.base.errors import ConditionFailed, InputError, NotFound, Transact
 from lakegate.base.extension_points import loaded, names
 from lakegate.base.json_codec import decode, decode_document, encode, members_of, select_fields
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
-from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.lake_layout import (
@@ -101,8 +100,6 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
         folder = segment_folder(head.erased)
         segments = (blocks[-1].height + 1) // heights
         parts = {number: list(each) for number, each in groupby(listed, lambda each: each["height"] // heights)}
-        for number in range(head.segments, segments):
-            yield from _write_segment(dependencies, chain, folder, number, parts.get(number, []))
         document = {
             "format": FORMAT,
             "line": chain,
@@ -114,6 +111,8 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
         }
         if stale := stale_by(blocks, head.stale):
             document["stale"] = stale
+        for number in range(head.segments, segments):
+            yield from _write_segment(dependencies, chain, folder, number, parts.get(number, []))
         try:
             put, body = dependencies.objects.put, _json(document)
             yield from perform(
@@ -196,7 +195,7 @@ def _json(document: object) -> bytes:
 
 def dialect_of(dependencies: Dependencies, block: Block) -> Mapping[str, Any]:
     """How a delivery is to be read, by its plan."""
-    return terms_of(dependencies.plan_at(block.plan, block.workload)).dialect
+    return dependencies.terms_at(block.plan, block.workload).dialect
 
 
 def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]) -> dict[str, Any]:

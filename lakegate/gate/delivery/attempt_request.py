@@ -10,7 +10,7 @@ from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
 from lakegate.gate.delivery.delivery_row import Decision, Referred, Workload
-from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Block, LedgerObject, LedgerSlice
@@ -128,7 +128,7 @@ def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[Ac
     for each in newest_accepted(dependencies, referred.line, referred.height):
         if each.slices and is_newest:
             is_newest = False
-            if terms_of(dependencies.plan_at(each.plan, each.workload)).snapshots:
+            if dependencies.terms_at(each.plan, each.workload).snapshots:
                 return _originals(dependencies, referred.line, each)
         found.append(each)
     return tuple(

@@ -22,7 +22,7 @@ from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import cause_of_member, share_of
 from lakegate.gate.delivery.stage_data import claim_parts
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation, OutcomeChanged, move
-from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
+from lakegate.gate.effects import Alarm, ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.event_bodies import message
 from lakegate.gate.ledger.stored_objects import versions_of
 from lakegate.gate.ports import Address, JobRun, JobState, names_invocation
@@ -226,21 +226,29 @@ def merged_result(turn: DeliveryTurn) -> bytes | None:
 
 def keep(turn: DeliveryTurn, body: bytes) -> Steps[None]:
     """Keep a merged result, unless one is kept: that one counts, whichever worker wrote it."""
+    where = _merged_address(turn)
     with suppress(ConditionFailed):
-        yield from perform(Effect.KEEP_ANSWERS, turn.gate.objects.put, _merged_address(turn), body, absent=True)
+        yield from perform(Effect.KEEP_ANSWERS, turn.gate.objects.put, where, body, absent=True)
 
 
 def _merged_address(turn: DeliveryTurn) -> Address:
     return turn.gate.in_lake(lake_layout.answers_key(turn.row.id, turn.row.attempt))
 
 
-def measured_result(turn: DeliveryTurn) -> bytes:
-    """The merged result of the last attempt, if one was kept, else that of its run. Raises NotFound."""
-    merged = merged_result(turn) if turn.terms.has_companion else None
-    if merged is not None:
-        return merged
-    prefix = lake_layout.attempt_prefix(turn.row.id, turn.row.attempt, turn.row.batch)
-    return turn.gate.read_lake(f"{prefix}/result.json")
+def measured_result(turn: DeliveryTurn) -> bytes | None:
+    """The result that was decided on, or that of the last attempt of a FAILED delivery; None where nothing was measured.
+
+    It is the merged result, if one was kept, else that of the run. Raises NotFound, and Alarm where it is another one.
+    """
+    measured, decision = turn.measured, turn.row.decision
+    if not measured.row.attempt or (decision is not None and not decision.result):
+        return None
+    body = (merged_result(measured) if measured.terms.has_companion else None) or result_of(measured)
+    if body is None:
+        raise NotFound
+    if decision is not None and hashlib.sha256(body).hexdigest() != decision.result:
+        raise Alarm("result-differs", turn.row.id)
+    return body
 
 
 # ---- The decision on a `result.json`, imported with the first result ----
@@ -298,12 +306,28 @@ def _reasons(judgement: Judgement, result: Result, workload: Workload) -> tuple[
     return reason_texts(outcomes)
 
 
-def reported(plan: bytes, result: bytes, workload: Workload, files: tuple[str, ...]) -> Report:
-    """The content of a workload's report. The verdict is the one that was decided, whatever is computed today."""
+def report_of(turn: DeliveryTurn, files: tuple[str, ...]) -> Report | None:
+    """The outcomes behind the verdict; None where nothing was measured, or nothing is decided yet.
+
+    Raises Alarm where plan or result are missing or are not
+    those that were decided on, and InputError where the result cannot be read.
+    """
+    decision = turn.row.decision
+    if turn.row.pin is None or not turn.pin.plan or (decision is None and turn.row.state is not State.FAILED):
+        return None
+    try:
+        body = measured_result(turn)
+    except NotFound:
+        return None
+    return None if body is None else _report(turn.plan, body, decision, files)
+
+
+def _report(plan: bytes, result: bytes, decision: Decision | None, files: tuple[str, ...]) -> Report:
+    """The verdict is the one that was decided, whatever is computed today."""
     compiled, measured = _plan(plan), Result.from_bytes(result)
     judgement = judge(compiled, measured)
-    if workload.decision is not None:
-        judgement = replace(judgement, verdict=Verdict(workload.decision.verdict))
+    if decision is not None:
+        judgement = replace(judgement, verdict=Verdict(decision.verdict))
     return Report(compiled, judgement, measured, files)
 
 

@@ -350,6 +350,12 @@ class Workload(NamedTuple):
         """The decision: from the state DECIDED on. Raises Alarm as `required` does."""
         return self.required(self.decision)
 
+    @property
+    def marker(self) -> SourceObject | None:
+        """The object that completed a delivery of parts; None where none did."""
+        is_object = self.parts is not None and not self.replay_of and not self.source.key.endswith("/")
+        return self.source if is_object else None
+
     def required(self, part: T | None) -> T:
         """A part of the row that its state requires. Raises Alarm where it is absent: the row was not written by the gate."""
         if part is None:

@@ -13,6 +13,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates, MergeStr
 from lakegate.contract.file_formats import Format
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.delivery.protocol import PUSH, Workflow, workflow_of
+from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 
 
@@ -94,7 +95,7 @@ def _terms(body: bytes) -> Terms:
         by_rows=policy.on_reject is OnReject.ROWS,
         batch=BatchLimits(policy.batch_files, policy.batch_bytes, policy.batch_seconds),
         observed=policy.mode is Mode.OBSERVE,
-        references=referred_datasets(plan),
+        references=referred_datasets(plan.checks),
         workflow=workflow_of(plan.workflow),
         delivery=policy.delivery,
         quiet=timedelta(minutes=policy.quiet_minutes),
@@ -109,9 +110,3 @@ def _terms(body: bytes) -> Terms:
         dialect={"format": read.format.value, "compression": read.compression.value, "csv": csv},
         policy=policy,
     )
-
-
-def referred_datasets(plan: Plan) -> tuple[str, ...]:
-    """The datasets whose accepted data the rules of a plan refer to, sorted."""
-    queries = (check.query for check in plan.checks if check.query is not None)
-    return tuple(sorted({each.line for query in queries for each in query.relations if each.line}))

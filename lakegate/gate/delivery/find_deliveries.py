@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,17 +11,16 @@ from itertools import islice
 from typing import Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
-from lakegate.base.errors import AccessDenied, InputError, NotFound, UnreadableItem
+from lakegate.base.errors import AccessDenied, InputError, UnreadableItem
 from lakegate.base.text import counted, did_you_mean, listed
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.admit_delivery import content
-from lakegate.gate.delivery.decide_verdict import measured_result, reported
+from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, SourceObject, Workload, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Alarm
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Route
@@ -124,23 +122,6 @@ def first_of_content(turn: DeliveryTurn) -> Delivery | None:
         return None
     claimed = turn.gate.workloads.find(owner) if owner else None
     return delivery_of(claimed) if claimed else None
-
-
-def result_of(turn: DeliveryTurn) -> bytes | None:
-    """`result.json` of the attempt that was decided on, or of the last one of a FAILED workload; None where there is none.
-
-    Raises Alarm where it is not the one that was decided on.
-    """
-    of = turn.measured
-    if not of.row.attempt or (turn.row.decision is not None and not turn.decision.result):
-        return None
-    try:
-        body = measured_result(of)
-    except NotFound:
-        return None
-    if turn.row.decision is not None and hashlib.sha256(body).hexdigest() != turn.decision.result:
-        raise Alarm("result-differs", turn.row.id)
-    return body
 
 
 def readable_row(dependencies: Dependencies, workload: str) -> Workload | None:
@@ -472,14 +453,5 @@ def _is_hex(text: str) -> bool:
 
 
 def judged(turn: DeliveryTurn) -> Report | None:
-    """The outcomes behind the verdict; None where nothing was measured, or nothing is decided yet.
-
-    Raises Alarm where plan or result are missing or are not those that were decided on, and InputError where the result
-    cannot be read.
-    """
-    if turn.row.pin is None or not turn.pin.plan or (turn.row.decision is None and turn.row.state is not State.FAILED):
-        return None
-    body = result_of(turn)
-    if body is None:
-        return None
-    return reported(turn.plan, body, turn.row, ((turn.row.landed or turn.row.source).key,))
+    """The outcomes behind the verdict, as `report_of` has them."""
+    return report_of(turn, ((turn.row.landed or turn.row.source).key,))

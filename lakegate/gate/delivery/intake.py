@@ -12,7 +12,7 @@ from lakegate.base.extension_points import registered
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
-from lakegate.gate.delivery.delivery_terms import Terms, terms_of
+from lakegate.gate.delivery.delivery_terms import Terms
 from lakegate.gate.delivery.find_landed_data import is_unfinished
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -148,7 +148,7 @@ def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
 def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Terms | None:
     """The terms of the line that the key belongs to now; None where no route covers it."""
     route = covering(version.key, dependencies.registry.routes(version.bucket, candidates(version.key)))
-    return terms_of(dependencies.plan_at(route.plan, identity)) if route else None
+    return dependencies.terms_at(route.plan, identity) if route else None
 
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:

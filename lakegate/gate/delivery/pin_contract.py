@@ -13,7 +13,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
 from lakegate.gate.delivery.delivery_row import Pin, Referred, SourceObject, Workload
-from lakegate.gate.delivery.delivery_terms import UNROUTED, terms_of
+from lakegate.gate.delivery.delivery_terms import UNROUTED
 from lakegate.gate.delivery.find_landed_data import collected, data_of, write_parts
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.small_file_batches import staging_key
@@ -124,7 +124,7 @@ def _completed(turn: DeliveryTurn, route: Route | None) -> Observation | None:
     """A delivery of parts, which keeps those it was complete with; None: it is not complete yet."""
     listed = None
     if turn.row.parts is None:
-        terms = terms_of(turn.gate.plan_at(route.plan, turn.row.id)) if route else UNROUTED
+        terms = turn.gate.terms_at(route.plan, turn.row.id) if route else UNROUTED
         try:
             listed = collected(turn, terms)
         except NotFound:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -67,7 +66,7 @@ def copies_of(turn: DeliveryTurn, to: State, result: Result | None) -> tuple[tup
     share = "accepted" if to is State.PUBLISHED else "quarantine"
     suffix = turn.terms.suffix
     copies = [(each, lake_layout.part_name(number, suffix)) for number, each in _sources(turn)]
-    last = completing(turn.row)
+    last = turn.row.marker
     if last is not None and turn.row.decision is not None and not turn.decision.staged:
         copies.append(((last,), name_of(last.key)))
     return written + tuple(
@@ -81,12 +80,6 @@ def _sources(turn: DeliveryTurn) -> Iterator[tuple[int, tuple[SourceObject, ...]
         both = (source, *turn.copies[number : number + 1])
         if turn.owns(source):
             yield number, both[::-1] if turn.decision.staged else both
-
-
-def completing(workload: Workload) -> SourceObject | None:
-    """The object that completed a delivery of parts; None where none did."""
-    is_object = workload.parts is not None and not workload.replay_of and not workload.source.key.endswith("/")
-    return workload.source if is_object else None
 
 
 def file_name(written: WrittenObject) -> str:
@@ -208,7 +201,8 @@ def _decision_of(block: Block, decision: Decision | None) -> Decision:
 
 def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Workload]:
     """Copy, then commit."""
-    result = _result(turn)
+    measured = measured_result(turn)
+    result = None if measured is None else Result.from_bytes(measured)
     objects = []
     for sources, key in copies_of(turn, to, result):
         try:
@@ -221,16 +215,6 @@ def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Work
     if not objects:
         raise OutcomeChanged(Outcome.VANISHED)
     return (yield from _commit(turn, to, result, tuple(sorted(objects, key=lambda each: each.key))))
-
-
-def _result(turn: DeliveryTurn) -> Result | None:
-    """The result that was decided on, the very bytes; None where the door refused."""
-    if not turn.decision.result:
-        return None
-    body = measured_result(turn.measured)
-    if hashlib.sha256(body).hexdigest() != turn.decision.result:
-        raise Alarm("result-differs", turn.row.id)
-    return Result.from_bytes(body)
 
 
 def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple[LedgerObject, ...]) -> Steps[Workload]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from lakegate.gate.delivery.delivery_terms import terms_of
 from lakegate.gate.ledger.blocks import AnyBlock, Block, LedgerObject, Record
 from lakegate.gate.ports import ObjectVersion, every_version
 
@@ -160,4 +159,4 @@ def kept_until(dependencies: Dependencies, block: Block, key: str, erasures: Era
 def _days(dependencies: Dependencies, key: str, plan: str, workload: str) -> int | None:
     if not plan or not key.startswith(FOLDER):
         return None
-    return terms_of(dependencies.plan_at(plan, workload)).quarantine_days
+    return dependencies.terms_at(plan, workload).quarantine_days

@@ -31,7 +31,6 @@ from lakegate.diff.diff_contracts import compare
 from lakegate.diff.metadata_changes import read_version
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
-from lakegate.gate.delivery.delivery_terms import referred_datasets
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
@@ -64,6 +63,7 @@ from lakegate.inheritance.inherited_documents import (
     resolve,
 )
 from lakegate.lints.linter import Examined
+from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.rules.check_builder import NEVER_MEASURED
 from lakegate.rules.compile_plan import compile_plan
@@ -436,7 +436,9 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
 
 def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     """Datasets that no rule is compared with, because nothing is published there, or it is another owner's: both look alike."""
-    for line in sorted({line for plan in compiled.plans.values() for line in referred_datasets(Plan.from_bytes(plan))}):
+    for line in sorted(
+        {line for plan in compiled.plans.values() for line in referred_datasets(Plan.from_bytes(plan).checks)}
+    ):
         contract, _, number = parts_of(line)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
         if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):

@@ -19,10 +19,10 @@ from lakegate.features.external_validators.registered_validators import remove_v
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.carry_out_decision import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
-from lakegate.gate.delivery.decide_verdict import keep
+from lakegate.gate.delivery.decide_verdict import keep, measured_result
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
-from lakegate.gate.delivery.find_deliveries import judged, result_of
+from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.delivery.small_file_batches import group_of
@@ -90,7 +90,7 @@ def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verd
     assert report is not None
 
     assert (line.row.state, decision.verdict, decision.result) == (state, verdict, hashlib.sha256(body).hexdigest())
-    assert result_of(DeliveryTurn(line.env.dependencies, line.row)) == body
+    assert measured_result(DeliveryTurn(line.env.dependencies, line.row)) == body
     assert report.result.engines["external:Probe"] == "1.2.3"
     assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.id == "order"] == [
         ("order", "pass" if state is State.PUBLISHED else "fail")

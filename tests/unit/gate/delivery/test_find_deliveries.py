@@ -8,11 +8,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from lakegate.base.errors import AccessDenied, InputError, UnreadableItem
+from lakegate.base.errors import AccessDenied, InputError, NotFound, UnreadableItem
 from lakegate.gate.datasets import dataset_names
 from lakegate.gate.delivery import find_deliveries
+from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent, result_of
+from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -89,9 +90,8 @@ def test_a_failed_delivery_is_listed_because_it_still_lies_where_it_landed() -> 
     upload = finished(stage, f"{PREFIX}day.csv")
 
     assert keys(stage) == [(f"{PREFIX}day.csv", State.FAILED)]
-    assert (
-        result_of(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload))) is None
-    )
+    with pytest.raises(NotFound):
+        measured_result(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload)))
 
 
 def test_a_failed_replay_is_listed_beside_what_it_replays() -> None:
@@ -200,8 +200,8 @@ def test_the_result_of_a_decision_is_read() -> None:
     refused = finished(stage, f"{PREFIX}junk.csv", b"%PDF")
     rows = stage.env.dependencies.workloads
 
-    assert b'"attempt":1' in (result_of(DeliveryTurn(stage.env.dependencies, rows.get(judged.workload))) or b"")
-    assert result_of(DeliveryTurn(stage.env.dependencies, rows.get(refused.workload))) is None
+    assert b'"attempt":1' in (measured_result(DeliveryTurn(stage.env.dependencies, rows.get(judged.workload))) or b"")
+    assert measured_result(DeliveryTurn(stage.env.dependencies, rows.get(refused.workload))) is None
 
 
 def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
@@ -210,7 +210,7 @@ def test_a_result_that_is_another_than_decided_on_is_an_alarm() -> None:
     upload = finished(stage, f"{PREFIX}day.csv")
     stage.env.memory.objects.put(Address(LAKE, f"runs/{upload.workload}/attempt=1/result.json"), b"{}")
     with pytest.raises(Alarm, match="result-differs"):
-        result_of(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload)))
+        measured_result(DeliveryTurn(stage.env.dependencies, stage.env.dependencies.workloads.get(upload.workload)))
 
 
 def test_a_large_landing_bucket_is_listed_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
