@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
-from lakegate.features.drift.schema_drift import DriftCheck, EngineSchemas, check_lines
+from lakegate.features.drift.schema_drift import DriftCheck, check_lines
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
 
 def _check() -> DriftCheck:
     gate = dependencies()
-    return run(check_lines(gate, EngineSchemas(gate.objects)), gate.clock)
+    return run(check_lines(gate), gate.clock)

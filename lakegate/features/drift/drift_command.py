@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from lakegate.base.json_codec import select_fields
 from lakegate.base.text import counted
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -82,26 +83,8 @@ def drift(
 
     Exit code: 0 no drift, 1 drift, 2 it cannot be compared.
     """
-    from lakegate.features.drift.schema_drift import EngineSchemas  # noqa: PLC0415 - pyarrow is for this command alone
-
     line = dataset_named(dependencies, dataset)
-    report = report_of(dependencies, EngineSchemas(dependencies.objects), line, contract_version, objects)
-    found = Drift(
-        report.line,
-        report.version,
-        report.objects,
-        tuple(FieldDrift(kind, field or None, count) for kind, field, count in report.fields),
-        tuple(
-            DriftedObject(
-                each.height,
-                each.workload,
-                each.version,
-                each.key,
-                tuple(ObjectDifference(one.kind, one.field or None, one.found or None) for one in each.differences),
-            )
-            for each in report.drifted
-        ),
-    )
+    found = select_fields(Drift, report_of(dependencies, line, contract_version, objects))
     return CommandResult(found, _in_words(found), DRIFTED if found.drifted else 0)
 
 

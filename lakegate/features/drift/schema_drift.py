@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from io import BufferedReader
-from typing import Any, BinaryIO, Final, Literal, NamedTuple, Protocol
+from typing import Any, BinaryIO, Final, Literal, NamedTuple
 
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
 from lakegate.base.errors import InputError, LakegateError, NotFound
+from lakegate.base.json_codec import select_fields
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
@@ -57,7 +59,7 @@ Kind = Literal["absent", "type", "unreadable", "missing", "replaced"]
 class SchemaDifference(NamedTuple):
     """One difference between an accepted object and a contract."""
 
-    kind: Kind
+    difference: Kind
     """`absent`: the field is not there; `type`: it has another type. Of the whole object: `unreadable`, it is not a file as the
     contract declares; `missing`, it was deleted; `replaced`, it is another version than the manifest lists."""
     field: str = ""
@@ -173,21 +175,20 @@ _AHEAD = 1 << 20
 """Bytes of an object that a stream requests at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSchemas:
-    """SchemaReader."""
+def compare_object(
+    objects: ObjectReader, plan: bytes, accepted_by: bytes, data: ObjectVersion
+) -> tuple[SchemaDifference, ...]:
+    """Differences of an object to a plan; it is read in the form that the plan which accepted it declares.
 
-    objects: ObjectReader
-
-    def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
-        """Head or footer against the plan."""
-        wanted, own = Plan.from_bytes(plan), Plan.from_bytes(accepted_by)
-        read = replace(wanted, storage=own.published.storage, csv=own.csv)
-        try:
-            columns = columns_in(read, StagedPart(data.key, data.size), _OneObject(self.objects, data))
-        except UnreadableError as error:
-            return (SchemaDifference("unreadable", found=str(error.finding.message)),)
-        return differences(wanted, own, columns)
+    An object that cannot be read in this form is one difference, `unreadable`. Raises what the object store raises.
+    """
+    wanted, own = Plan.from_bytes(plan), Plan.from_bytes(accepted_by)
+    read = replace(wanted, storage=own.published.storage, csv=own.csv)
+    try:
+        columns = columns_in(read, StagedPart(data.key, data.size), _OneObject(objects, data))
+    except UnreadableError as error:
+        return (SchemaDifference("unreadable", found=str(error.finding.message)),)
+    return differences(wanted, own, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +210,6 @@ class _OneObject:
     def stream(self, address: str) -> BinaryIO:
         """See `Store`."""
         return BufferedReader(AddressedFile(self, address), _AHEAD)
-
-
-# ---- The port ----
-
-
-class SchemaReader(Protocol):
-    """Reads what an object says of itself: its head or footer, and no more."""
-
-    def differences(self, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> tuple[SchemaDifference, ...]:
-        """Differences of an object to a plan; it is read in the form that the plan which accepted it declares.
-
-        An object that cannot be read in this form is one difference, `unreadable`. Raises what the object store raises.
-        """
-        ...
 
 
 # ---- Drift of a dataset ----
@@ -256,26 +243,23 @@ class DriftReport:
     """Compared objects, and their differences."""
 
     line: str
-    version: str
-    """Of the contract."""
-    objects: int
+    contract_version: str
+    compared: int
     """The number of compared objects; 0: nothing was accepted yet."""
     drifted: tuple[ObjectDrift, ...]
     """The newest delivery first."""
 
     @property
-    def fields(self) -> tuple[tuple[str, str, int], ...]:
-        """Each kind of difference with its field, and in how many objects it is; the most frequent first."""
-        counts: dict[tuple[str, str], int] = {}
-        for each in self.drifted:
-            for found in dict.fromkeys((one.kind, one.field) for one in each.differences):
-                counts[found] = counts.get(found, 0) + 1
-        return tuple((*found, count) for found, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    def fields(self) -> tuple[DriftedField, ...]:
+        """Differences of fields, and in how many objects they are; the most frequent first."""
+        counts = Counter(
+            pair for drifted in self.drifted for pair in {(one.difference, one.field) for one in drifted.differences}
+        )
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(DriftedField(difference, field or None, count) for (difference, field), count in ordered)
 
 
-def drift(
-    dependencies: Dependencies, reader: SchemaReader, line: str, version: str = "", objects: int = OBJECTS
-) -> DriftReport:
+def drift(dependencies: Dependencies, line: str, version: str = "", objects: int = OBJECTS) -> DriftReport:
     """Compare the newest accepted objects of a dataset with a version of its contract: the current one, unless one is named.
 
     Read only. Raises InputError where the dataset has no such version.
@@ -299,7 +283,7 @@ def drift(
     for delivery, each in listed:
         of_it = delivery["contract_version"]
         accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], line)
-        differences = _of_object(dependencies, reader, plan, accepted_by, each)
+        differences = _of_object(dependencies, plan, accepted_by, each)
         if differences:
             found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
     return DriftReport(line, chosen, len(listed), tuple(found))
@@ -317,7 +301,7 @@ class DriftCheck:
     """Errors of single datasets, which keep no other from being compared."""
 
 
-def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[DriftCheck]:
+def check_lines(dependencies: Dependencies) -> Steps[DriftCheck]:
     """Compare all datasets, and report drift; a run that is out of time leaves the rest to the next one.
 
     The place is kept before a dataset is read, so that one whose data ends the function is passed over by the next run.
@@ -332,7 +316,7 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
         yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, line)
         found.compared += 1
         try:
-            report = drift(dependencies, reader, line)
+            report = drift(dependencies, line)
             yield from report_drift(dependencies, report)
         except LakegateError as failure:
             found.failures.append(failure)
@@ -343,7 +327,7 @@ def check_lines(dependencies: Dependencies, reader: SchemaReader) -> Steps[Drift
 
 
 def _of_object(
-    dependencies: Dependencies, reader: SchemaReader, plan: bytes, accepted_by: bytes, listed: dict[str, Any]
+    dependencies: Dependencies, plan: bytes, accepted_by: bytes, listed: dict[str, Any]
 ) -> tuple[SchemaDifference, ...]:
     """The object that a reader of `accepted/` gets now under a key that the manifest lists."""
     try:
@@ -351,7 +335,7 @@ def _of_object(
     except NotFound:
         return (SchemaDifference("missing"),)
     replaced = (SchemaDifference("replaced"),) if data.version != listed.get("version", data.version) else ()
-    return (*replaced, *reader.differences(plan, accepted_by, data))
+    return (*replaced, *compare_object(dependencies.objects, plan, accepted_by, data))
 
 
 def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
@@ -361,16 +345,15 @@ def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
     """
     if not found.drifted:
         return False
-    fields = tuple(DriftedField(kind, field or None, count) for kind, field, count in found.fields)
-    what = json.dumps([found.version, [(kind, field) for kind, field, _ in sorted(found.fields)]])
+    pairs = sorted((each.difference, each.field or "") for each in found.fields)
+    what = json.dumps([found.contract_version, pairs])
     identity = hashlib.sha256(what.encode()).hexdigest()[:16]
-    body = DriftEvent(
-        line=found.line,
-        contract_version=found.version,
-        compared=found.objects,
+    body = select_fields(
+        DriftEvent,
+        found,
         drifted=len(found.drifted),
         newest_height=found.drifted[0].height,
-        fields=fields[:MAX_FIELDS],
+        fields=found.fields[:MAX_FIELDS],
         subscribers=addressed(dependencies.lines.get(found.line), "drift"),
     )
     return (yield from report(dependencies, "drift", found.line, identity, body))

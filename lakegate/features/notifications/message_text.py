@@ -105,60 +105,63 @@ def reasons_text(workload: Workload, kind: str, causes: list[str]) -> tuple[str,
     )
 
 
-def lifecycle_text(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    """Title, sentence and details of a change of the lifecycle."""
+EventText = tuple[str, list[str]]
+"""Title and reasons of a message about a dataset."""
+
+
+def lifecycle_text(body: Mapping[str, Any]) -> EventText:
+    """Sentence and details of a change of the lifecycle."""
     planned = [f"{each['status']} from {each['at'][:16].replace('T', ' ')} UTC" for each in body["planned"]]
     texts = {"Reason": body["reason"], "Use instead": body["replacement"], "Guide": body["guide"]}
     given = [f"{name}: {text}" for name, text in texts.items() if text]
-    return "deprecated", f"{body['line']} is {body['status']}", planned + given
+    return f"{body['line']} is {body['status']}", planned + given
 
 
-def _breaking(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def _breaking(body: Mapping[str, Any]) -> EventText:
     day = body.get("inherited_from", "")[:10]
     owner = f", whose owner is {body['owner']}" if body.get("owner") else ""
     inherited = [f"{body['line']}{owner}, is weaker: new versions inherit from it from {day} on"] if day else []
-    return "breaking", f"{body['version']} breaks {body['follows']}", inherited + lifecycle_text(body)[2]
+    return f"{body['version']} breaks {body['follows']}", inherited + lifecycle_text(body)[1]
 
 
-def _drift(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def _drift(body: Mapping[str, Any]) -> EventText:
     of = f"of {counted(body['compared'], 'object')} of {body['line']}"
     title = f"Drift: {counted(body['drifted'], f'{of} differs', f'{of} differ')} from {body['contract_version']}"
     fields = body["fields"]
-    return "drift", title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
+    return title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
 
 
-def _late(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def _late(body: Mapping[str, Any]) -> EventText:
     since = body["since"][:16].replace("T", " ")
     title = f"Late: {body['line']} has missed its {body['promise']}"
     if body["promise"] == LATENCY:
         return (
-            "late",
             title,
             [f"What was taken in at {since} UTC was not accepted within {counted(body['seconds'], 'second')}"],
         )
-    return "late", title, [f"No delivery was accepted within {counted(body['seconds'], 'second')} after {since} UTC"]
+    return title, [f"No delivery was accepted within {counted(body['seconds'], 'second')} after {since} UTC"]
 
 
-def _pull(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def _pull(body: Mapping[str, Any]) -> EventText:
     again = (
         f"It is tried again at {body['next'][:16].replace('T', ' ')} UTC" if body["next"] else "It is not tried again"
     )
-    return "pull", f"Not fetched: {body['line']}, {body['reason']}", [again]
+    return f"Not fetched: {body['line']}, {body['reason']}", [again]
 
 
-def _revalidation(body: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+def _revalidation(body: Mapping[str, Any]) -> EventText:
     if body["outcome"] == "FAILED":
         title = f"Not measured: rules with a schedule over {body['line']}, {body['reason']}"
-        return "revalidation", title, ["Nothing is known about the accepted data since the run before"]
+        return title, ["Nothing is known about the accepted data since the run before"]
     found = [f"{each['rule']} does not hold since {each['since'][:16].replace('T', ' ')} UTC" for each in body["stale"]]
-    return "revalidation", f"Accepted data of {body['line']} does not keep its contract", found
+    return f"Accepted data of {body['line']} does not keep its contract", found
 
 
-DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str, list[str]]]]] = {
+DESCRIBED: Final[Mapping[str, Callable[[Mapping[str, Any]], EventText]]] = {
     "breaking": _breaking,
     "drift": _drift,
     "late": _late,
     "pull": _pull,
     "revalidation": _revalidation,
 }
-"""Kind, title and reasons of a message about a dataset, by its kind; all others are about its lifecycle."""
+"""Title and reasons of a message about a dataset, by its kind; all others are about its lifecycle."""

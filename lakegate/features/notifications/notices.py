@@ -363,7 +363,8 @@ def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
 
 
 def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
-    kind, title, reasons = DESCRIBED.get(message.kind, lifecycle_text)(body)
+    kind = message.kind if message.kind in DESCRIBED else "deprecated"
+    title, reasons = DESCRIBED.get(kind, lifecycle_text)(body)
     line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
     at = moment(message.at)
     is_good = kind == "pull" and body["outcome"] != "FAILED"

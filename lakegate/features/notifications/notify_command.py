@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from lakegate.aws.open_stack import DeployedStack, asked
 from lakegate.base.errors import SetUpError
+from lakegate.base.json_codec import select_fields
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, stack_command
 from lakegate.features.notifications.notices import ChannelNotice, dead_notices, notices
@@ -88,10 +89,8 @@ def dead(
     Example: lakegate notify dead
     """
     found = _dead(dependencies)
-    dead = tuple(DeadNotice(each.line, each.channel, each.error, each.tries) for each in found)
-    return CommandResult(
-        DeadNotices(dead), [f"{each.line}  {each.channel}  {each.error}" for each in found] or ["None."]
-    )
+    words = [f"{each.line}  {each.channel}  {each.error}" for each in found]
+    return CommandResult(select_fields(DeadNotices, dead=found), words or ["None."])
 
 
 @app.command("retry")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from lakegate.base.json_codec import decode
+from lakegate.base.json_codec import decode, select_fields
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, gate_command
 from lakegate.cli.options import DatasetFilter, DatasetName
@@ -17,7 +17,6 @@ from lakegate.features.pull.pulled_dataset import (
     EndOfPull,
     PulledDataset,
     PullStatus,
-    end_of,
     in_past,
     present_state,
     pulled_dataset,
@@ -118,8 +117,8 @@ def _pulled_over_http(name: str, there: RemoteStack) -> CommandResult[PulledData
 def _named_in_aws(name: str, source: str, version: str, dependencies: Dependencies) -> CommandResult[PulledObject]:
     line = dataset_named(dependencies, name)
     row = dependencies.run(name_object(dependencies, line, source, version))
-    end = end_of(row.end) if row.end else None
-    return _named(PulledObject(row.dataset, source, version or None, status_of_object(row), end))
+    status = status_of_object(row)
+    return _named(select_fields(PulledObject, row, line=row.dataset, object=source, status=status, latest=row.end))
 
 
 def _named_over_http(name: str, source: str, version: str, there: RemoteStack) -> CommandResult[PulledObject]:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from lakegate.aws.clients import port_errors
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
-from lakegate.base.json_codec import EXTENSIONS, NotEmpty
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty, select_fields
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
@@ -491,13 +491,12 @@ def report_end(
     """
     if PullOutcome.FAILED not in {end.outcome, before and before.outcome}:
         return
-    body = PullEvent(
+    body = select_fields(
+        PullEvent,
+        end,
         line=row.line,
         contract_version=row.version,
-        outcome=end.outcome,
-        reason=end.reason or None,
-        at=end.at,
-        next=following(row.schedule, end.at) or None,
+        next=following(row.schedule, end.at),
         subscribers=addressed(dependencies.lines.get(row.line), "pull"),
     )
     yield from report(dependencies, "pull", row.line, f"{pull}:{end.outcome.lower()}", body)

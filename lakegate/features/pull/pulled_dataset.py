@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lakegate.base.json_codec import encode
+from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import counted
 from lakegate.base.timestamps import instant_of
 from lakegate.features.pull.pull_task import PullEnd, PullState, pulls_of
@@ -74,24 +74,10 @@ class PulledDataset:
     """The latest first."""
 
 
-def end_of(end: PullEnd) -> EndOfPull:
-    """The end of a pull as it is printed."""
-    return EndOfPull(
-        end.outcome.value,
-        end.at,
-        end.key or None,
-        end.size,
-        end.reason or None,
-        end.object or None,
-        end.version or None,
-    )
-
-
 def pulled_dataset(row: PullState) -> PulledDataset:
     """The row of a dataset as it is printed."""
-    ends = map(end_of, row.ends)
     fetching = FetchUnderWay(row.fetch.key, row.fetch.began, row.fetch.size) if row.fetch else None
-    return PulledDataset(row.line, row.version, row.source, row.schedule, row.next, row.failures, fetching, tuple(ends))
+    return select_fields(PulledDataset, row, contract_version=row.version, fetching=fetching)
 
 
 def status_of(row: PullState) -> PullStatus:

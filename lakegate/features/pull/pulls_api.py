@@ -8,8 +8,8 @@ from typing import Final
 from lakegate.base.errors import InputError
 from lakegate.base.text import counted
 from lakegate.contract.contract_model import is_usable
-from lakegate.features.pull.pull_task import PullEnd, PullState
-from lakegate.features.pull.pulled_dataset import PATH, pulled_dataset, status_of, status_of_object
+from lakegate.features.pull.pull_task import PullEnd
+from lakegate.features.pull.pulled_dataset import PATH, PullStatus, pulled_dataset, status_of, status_of_object
 from lakegate.gate.datasets.dataset_names import names_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.http_messages import DELIVER, Endpoint, HttpProblem, HttpRequest, HttpResponse
@@ -57,19 +57,7 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         row = dependencies.run(name_object(dependencies, found[0], source, request.query.get("version", "")))
     except InputError as refused:
         raise HttpProblem(400, "refused", f"{refused}.") from None
-    return HttpResponse(
-        200,
-        {
-            "pulls": [
-                {
-                    "line": row.dataset,
-                    "contractVersion": None,
-                    "status": status_of_object(row),
-                    "latest": _end_document(row.end),
-                }
-            ]
-        },
-    )
+    return HttpResponse(200, {"pulls": [_document(row.dataset, "", status_of_object(row), row.end)]})
 
 
 def _asked(dependencies: Dependencies, request: HttpRequest, line: str) -> dict[str, object]:
@@ -79,29 +67,19 @@ def _asked(dependencies: Dependencies, request: HttpRequest, line: str) -> dict[
     row = pulls(dependencies).get(line)
     if row.plan and row.schedule:
         row = dependencies.run(run_now(dependencies, line))
-    return {
-        "line": line,
-        "contractVersion": row.version or None,
-        "status": status_of(row),
-        "latest": _latest_document(row),
-        **request.details(lambda: pulled_dataset(row)),
-    }
+    document = _document(line, row.version, status_of(row), next(iter(row.ends), None))
+    return document | request.details(lambda: pulled_dataset(row))
 
 
-def _latest_document(row: PullState) -> dict[str, object] | None:
-    return _end_document(row.ends[0] if row.ends else None)
-
-
-def _end_document(end: PullEnd | None) -> dict[str, object] | None:
-    if end is None:
-        return None
-    return {
+def _document(line: str, version: str, status: PullStatus, end: PullEnd | None) -> dict[str, object]:
+    latest = end and {
         "outcome": end.outcome.value,
         "at": end.at,
         "key": end.key or None,
         "size": end.size if end.key else None,
         "reason": end.reason or None,
     }
+    return {"line": line, "contractVersion": version or None, "status": status, "latest": latest}
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {

@@ -19,7 +19,7 @@ from lakegate.base.errors import (
     Throttled,
     TransactionConflict,
 )
-from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted
+from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, select_fields
 from lakegate.base.text import listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
@@ -449,15 +449,14 @@ class RevalidationEvent:
 def _report(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
 ) -> Steps[None]:
-    body = RevalidationEvent(
+    body = select_fields(
+        RevalidationEvent,
+        end,
         line=row.line,
         contract_version=row.version,
         outcome=end.end,
-        reason=end.reason or None,
-        at=end.at,
         next=min(filter(None, (following(each, end.at) for each in run.schedules)), default=None),
-        schedules=tuple(run.schedules),
-        height=end.height,
+        schedules=run.schedules,
         **about,
         subscribers=addressed(dependencies.lines.get(row.line), KIND),
     )

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.json_codec import NotEmpty, canonical, encode, omit_default
+from lakegate.base.json_codec import NotEmpty, canonical, encode, omit_default, select_fields
 from lakegate.base.text import counted, listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.gate.datasets import readers_manifest
@@ -335,17 +335,8 @@ class DatasetLifecycle:
 
 def lifecycle_of(line: Line, now: str) -> DatasetLifecycle:
     """The lifecycle of a dataset at a time."""
-    planned = tuple(PlannedStatus(each.status.value, each.at) for each in line.planned(now))
-    ending = line.ending
-    return DatasetLifecycle(
-        line.name,
-        line.status_at(now).value,
-        line.since(now) or None,
-        planned,
-        ending.reason,
-        ending.replacement,
-        ending.guide,
-    )
+    status, since, planned = line.status_at(now), line.since(now), line.planned(now)
+    return select_fields(DatasetLifecycle, line.ending, line=line.name, status=status, since=since, planned=planned)
 
 
 # ---- Events about a dataset, and whom they name ----

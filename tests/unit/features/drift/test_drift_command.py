@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.aws.wiring import detail, detail_type
-from lakegate.features.drift.schema_drift import DriftReport, EngineSchemas, drift, report_drift
+from lakegate.features.drift.schema_drift import DriftReport, drift, report_drift
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.effects import run
 from tests.published_schemas import validate
@@ -51,7 +51,7 @@ def found(lakegate: Lakegate, *words: str, code: int = 1) -> Any:
 
 def reported(lakegate: Lakegate, **changes: Any) -> DriftReport:
     dependencies = replace(lakegate.dependencies, **changes)
-    return drift(dependencies, EngineSchemas(dependencies.objects), LINE)
+    return drift(dependencies, LINE)
 
 
 def test_accepted_data_as_the_contract_promises_has_no_drift(kept: Lakegate) -> None:

@@ -14,11 +14,12 @@ from functions import drift_handler
 from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.contract.semantic_versions import major
-from lakegate.features.drift.schema_drift import DriftCheck, EngineSchemas, check_lines
+from lakegate.features.drift import schema_drift
+from lakegate.features.drift.schema_drift import DriftCheck, check_lines
 from lakegate.gate.datasets.dataset_names import published_lines
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
-from lakegate.gate.ports import Address
+from lakegate.gate.ports import Address, ObjectReader, ObjectVersion
 from lakegate.gate.registry.registry_rows import Publication
 from tests.deliveries.delivery import plan_of
 from tests.simulation.environment import LAKE, Environment
@@ -85,7 +86,7 @@ def lines(env: Environment) -> tuple[str, ...]:
 def checked(env: Environment, *, seconds: list[float] | None = None) -> DriftCheck:
     left = iter(seconds or [])
     dependencies = replace(env.dependencies, remaining=lambda: next(left, 900.0))
-    return run(check_lines(dependencies, EngineSchemas(dependencies.objects)), dependencies.clock)
+    return run(check_lines(dependencies), dependencies.clock)
 
 
 def test_every_line_is_compared_and_drift_is_reported(env: Environment) -> None:
@@ -122,14 +123,14 @@ def test_a_line_that_ends_the_function_is_passed_over_by_the_next_run(
     env: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P7: the place is kept before the line is read."""
-    compare = EngineSchemas.differences
+    compare = schema_drift.compare_object
 
-    def killed(self: EngineSchemas, plan: bytes, accepted_by: bytes, data: Any) -> Any:
+    def killed(objects: ObjectReader, plan: bytes, accepted_by: bytes, data: ObjectVersion) -> Any:
         if data.key.startswith("accepted/b/"):
             raise MemoryError
-        return compare(self, plan, accepted_by, data)
+        return compare(objects, plan, accepted_by, data)
 
-    monkeypatch.setattr(EngineSchemas, "differences", killed)
+    monkeypatch.setattr(schema_drift, "compare_object", killed)
     with pytest.raises(MemoryError):
         checked(env)
 

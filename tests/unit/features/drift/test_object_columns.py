@@ -104,7 +104,7 @@ def test_nested_and_repeated_fields_are_looked_for(storage: Storage, tmp_path: P
     lost = ["address.street", "items[].sku", *(["items[].tags"] if schema else [])]
 
     assert drift_of(plan, tmp_path, written(whole, storage)) == []
-    assert [(each.kind, each.field) for each in drift_of(plan, tmp_path, written(less, storage))] == [
+    assert [(each.difference, each.field) for each in drift_of(plan, tmp_path, written(less, storage))] == [
         ("absent", name) for name in lost
     ]
 
@@ -124,7 +124,7 @@ def test_a_repeated_field_that_is_no_list_is_of_another_type(storage: Storage, t
     table = pa.table({"id": [1], "address": ["here"], "items": [{"sku": "x"}], "codes": [[1]]})
     found = drift_of(nested_plan(storage), tmp_path, written(table, storage))
 
-    assert [(each.kind, each.field) for each in found] == [("type", "address"), ("type", "items")]
+    assert [(each.difference, each.field) for each in found] == [("type", "address"), ("type", "items")]
 
 
 def test_a_type_is_named_as_the_file_has_it(tmp_path: Path) -> None:

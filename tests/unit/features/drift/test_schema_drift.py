@@ -12,7 +12,7 @@ from lakegate.base.errors import Throttled
 from lakegate.contract.delivery_policy import FieldTreatment, PublishAs
 from lakegate.contract.file_formats import Csv, Format, Storage
 from lakegate.engine.read.data_source import path_of
-from lakegate.features.drift.schema_drift import EngineSchemas, SchemaDifference
+from lakegate.features.drift.schema_drift import SchemaDifference, compare_object
 from lakegate.gate.ports import Address
 from tests.deliveries.delivery import plan_of, rule
 from tests.deliveries.sliced import slices
@@ -27,7 +27,7 @@ LAKE = "lake"
 def found(body: bytes, *plans: bytes, memory: Memory | None = None) -> tuple[SchemaDifference, ...]:
     objects = (memory or Memory.of(LAKE)).objects
     data = objects.put(Address(LAKE, "accepted/x"), body)
-    return EngineSchemas(objects).differences(*plans, data)
+    return compare_object(objects, *plans, data)
 
 
 @pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET, Format.ORC, Format.AVRO])
@@ -69,7 +69,7 @@ def test_an_object_of_another_kind_is_one_difference() -> None:
     """With the reason of the gate."""
     (difference,) = found(b"PAR1", PLAN.to_bytes(), PLAN.to_bytes())
 
-    assert (difference.kind, difference.field) == ("unreadable", "")
+    assert (difference.difference, difference.field) == ("unreadable", "")
     assert "Parquet" in difference.found
 
 
