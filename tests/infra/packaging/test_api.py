@@ -96,6 +96,7 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
             "revalidation#a",
             "content#a",  # who brought the same content first, for a duplicate
             "message#a",
+            "pause#a",
         ),
         "Ledger": (
             "_contracts/a",
@@ -147,6 +148,13 @@ def test_the_role_publishes_announces_begins_transitions_and_reads_and_nothing_e
     transitions |= {("PutItem", "workload#a"), ("GetObject", "LakeBucket/quarantine/a")}
     transitions |= {(action, "LakeBucket/runs/a/parts-0.json") for action in ("GetObject", "PutObject")}
 
+    transitions |= {
+        (f"GetObject{each}", f"{place}/a")
+        for each in ("", "Version")
+        for place in ("LandingBucket", "LakeBucket/staging")
+    }
+    transitions.add(("UpdateItem", "pause#a"))  # what is cancelled is held no longer
+
     announces = {("PutItem", f"{each}#a") for each in ("announcement", "request", "validation", "pull")}
     announces.add(("PutObject", "LandingBucket/a"))
     published = {("GetItem", key) for key in rows["Ledger"][:2]}  # which versions were, and which were withdrawn
@@ -164,6 +172,19 @@ def test_the_role_lists_open_workloads_and_announcements_alone(built: Path) -> N
     asked = [Call("dynamodb:Query", index, {"dynamodb:LeadingKeys": [each]}) for each in shards]
 
     assert allowed_by([policy["PolicyDocument"]], asked) == [True, True, False, False, False, False]
+
+
+def test_the_role_ends_runs_and_starts_none(built: Path) -> None:
+    """Of deliveries that are cancelled; it sees whether one has ended."""
+    stack = Stack.read(built)
+    (policy,) = stack.resources("AWS::IAM::Role")["ApiRole"]["Policies"]
+    application = stack.resolve({"Fn::GetAtt": ["Application", "Arn"]})
+    asked = [
+        Call(f"emr-serverless:{action}", f"{application}/jobruns/1" if action != "StartJobRun" else application)
+        for action in ("CancelJobRun", "GetJobRun", "StartJobRun")
+    ]
+
+    assert allowed_by([policy["PolicyDocument"]], asked) == [True, True, False]
 
 
 def test_the_role_starts_validations_where_there_is_a_judge_function(built: Path) -> None:
