@@ -5,7 +5,13 @@ from __future__ import annotations
 from lakegate.gate.carry_out_decision import decide
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
-from lakegate.gate.person_decisions import WantedApproval, WantedDecline, WantedReplay, WantedWaiver
+from lakegate.gate.person_decisions import (
+    WantedApproval,
+    WantedCancellation,
+    WantedDecline,
+    WantedReplay,
+    WantedWaiver,
+)
 
 
 def replay(dependencies: Dependencies, workload: str, version: str = "") -> Steps[str]:
@@ -18,6 +24,10 @@ def approve(dependencies: Dependencies, workload: str) -> Steps[str]:
 
 def decline(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
     return decide(dependencies, workload, WantedDecline("decline", reason))
+
+
+def cancel(dependencies: Dependencies, workload: str, reason: str) -> Steps[str]:
+    return decide(dependencies, workload, WantedCancellation("cancel", reason))
 
 
 def waive(dependencies: Dependencies, workload: str, reason: str, expires: str) -> Steps[str]:

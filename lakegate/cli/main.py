@@ -56,6 +56,7 @@ CORE: Final[Mapping[str, Mapping[str, str]]] = {
         "waive": "lakegate.cli.deliveries.decide_command:waive",
         "approve": "lakegate.cli.deliveries.decide_command:approve",
         "decline": "lakegate.cli.deliveries.decide_command:decline",
+        "cancel": "lakegate.cli.deliveries.decide_command:cancel",
     },
     "Operate": {
         "route": "lakegate.cli.contracts.route_command:app",

@@ -64,7 +64,16 @@ class WantedDecline:
     """One line, which every consumer can read."""
 
 
-WantedDecision: TypeAlias = WantedReplay | WantedWaiver | WantedApproval | WantedDecline
+@dataclass(frozen=True, slots=True)
+class WantedCancellation:
+    """A delivery that is open is rejected, and goes no further."""
+
+    transition: Literal["cancel"]
+    reason: Reason
+    """One line, which every consumer can read."""
+
+
+WantedDecision: TypeAlias = WantedReplay | WantedWaiver | WantedApproval | WantedDecline | WantedCancellation
 
 # ---- What the ledger records of a decision ----
 
@@ -127,6 +136,14 @@ class DeclineContent(ApprovalContent):
     reason: NotEmpty
 
 
+@dataclass(frozen=True, slots=True)
+class CancellationContent:
+    """The content of a record: a person ends a delivery that is open."""
+
+    workload: NotEmpty
+    reason: NotEmpty
+
+
 # ---- The table ----
 
 
@@ -172,6 +189,13 @@ PERSON_DECISIONS: Final[Mapping[str, PersonDecision]] = {
     ),
     "decline": PersonDecision(
         WantedDecline, "declined", {"decline": RecordContent(DeclineContent, ("workload", "verdict", "reason"))}
+    ),
+    "cancel": PersonDecision(
+        WantedCancellation,
+        "cancelled",
+        {"cancellation": RecordContent(CancellationContent, ("workload", "reason"))},
+        "lakegate.gate.delivery.cancel_delivery:CANCEL",
+        waivable=False,
     ),
 }
 """By name, in the order in which texts list them."""

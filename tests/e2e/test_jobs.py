@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from lakegate.aws.clients import client
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.protocol import State
 from tests.e2e.deployed import Deployed, Landed, until
+from tests.e2e.running import lakegate
 
 
 def run_of(stack: Deployed, landed: Landed, state: str) -> str:
@@ -55,6 +57,23 @@ def test_a_hung_job_is_cancelled_when_its_time_is_up(stack: Deployed) -> None:
 
     assert (row.state, row.attempt, len(stack.destinations(row)), stack.blocks(row)) == RECOVERED
     assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED", "SUCCESS"]
+
+
+def test_a_person_ends_a_delivery_whose_job_hangs(stack: Deployed) -> None:
+    """The run is cancelled, nothing is tried again, and the data is in quarantine for the reason that was given."""
+    stack.order(times=1, end="hang")
+    landed = stack.upload(stack.larger())
+    run_of(stack, landed, "RUNNING")
+    stack.reached(landed, State.VALIDATING)
+    cancelled = lakegate("cancel", landed.workload, "--reason", "the wrong month", "--local", "--json")
+    row = stack.finished(landed)
+    answer = json.loads(cancelled.stdout)["answer"]
+    assert row.decision is not None
+
+    assert (cancelled.exit_code, row.state, row.attempt, stack.blocks(row)) == (0, State.QUARANTINED, 1, 1)
+    assert row.decision.reasons == (f"cancelled: the wrong month (by {answer['actor']})",)
+    assert [each.partition("/")[0] for each in stack.destinations(row)] == ["quarantine"]
+    assert [each["state"] for each in stack.runs(landed)] == ["CANCELLED"]
 
 
 def test_a_job_that_fails_after_its_result_has_answered(stack: Deployed) -> None:

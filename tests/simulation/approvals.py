@@ -11,6 +11,7 @@ from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.ledger.blocks import Record
 from tests.fakes.identity import ALICE, BOB
+from tests.simulation.cancellations import is_cancelled
 from tests.simulation.environment import Environment
 
 ASKED: frozenset[str] = frozenset()
@@ -35,6 +36,8 @@ def broken_by_answer(
 ) -> Iterator[tuple[str, str]]:
     """What is wrong about a change of state, with the promise that it breaks."""
     now = env.memory.clock.now()
+    if row.state is State.DECIDED and is_cancelled(row):  # tests/simulation/cancellations.py has what that promises
+        return
     if before.state is State.VALIDATING and row.state is State.DECIDED:
         if row.decision is not None and row.decision.verdict in ASKED:
             yield "P2", "a delivery was decided accepted, and nobody was asked"
@@ -163,7 +166,7 @@ def broken_by_state(env: Environment, before: Workload, row: Workload) -> Iterat
         yield "P2", "the date of a delivery was moved"
     if row.state in PASSIVE and row.decision is not None:
         yield "P2", "a delivery that waits is decided"
-    is_withdrawn = (before.state, row.state) == (State.SCHEDULED, State.DECIDED)
+    is_withdrawn = row.state is State.DECIDED and (before.state is State.SCHEDULED or is_cancelled(row))
     if before.answer is not None and row.answer != before.answer and not is_withdrawn:
         yield "P6", "an answer was changed"
 

@@ -94,6 +94,8 @@ class Scenario:
     """
     dated: bool = False
     """Whether the workflow publishes at a time."""
+    cancelled: Effect | None = None
+    """Right before which effect a person cancels the delivery, and goes first."""
     waived: bool = False
     """Whether somebody waives the rejection once it is final; the faults happen then."""
 
@@ -213,6 +215,30 @@ MORE = (
     Scenario("draft", b"good:1", "QUARANTINED", line="draft"),
     Scenario("deleted, swept and expired", b"good:1", "PUBLISHED", before=((Effect.COPY, _expire),)),
     Scenario("deleted while judged", b"good:1", "PUBLISHED", before=((Effect.DECIDE, _delete),)),
+    *(
+        Scenario(f"cancelled before: {effect}", b"good:1", "QUARANTINED", may_end=("PUBLISHED",), cancelled=effect)
+        for effect in (
+            *(Effect.PIN, Effect.STAGE, Effect.MARK_STAGED, Effect.SUBMIT, Effect.START_JOB),
+            *(Effect.MARK_STARTED, Effect.WRITE_RESULT, Effect.DECIDE),
+        )
+    ),
+    Scenario(
+        "cancelled in a batch",
+        b"good:1",
+        "QUARANTINED",
+        may_end=("PUBLISHED",),
+        batch=BATCHES,
+        beside=(b"bad:1", b"good:2"),
+        cancelled=Effect.WRITE_RESULT,
+    ),
+    Scenario(
+        "cancelled while held",
+        b"good:1",
+        "QUARANTINED",
+        before=((Effect.CLAIM, _pause),),
+        may_end=("HELD",),
+        cancelled=Effect.HOLD,
+    ),
 )
 
 
@@ -284,6 +310,8 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
     left += () if scenario.waived else planned
     upload = _uploaded(scenario, env)
     stage.before = [(effect, lambda act=act: act(env, upload)) for effect, act in scenario.before]  # type: ignore[misc]
+    if scenario.cancelled is not None:
+        stage.before.append((scenario.cancelled, lambda: _cancel(stage, upload)))
     if scenario.command:
         stage.start("command", command(env, scenario.command))
     settle(stage)
@@ -298,6 +326,11 @@ def _played_out(scenario: Scenario, planned: tuple[Planned, ...], trace: list[st
     is_lost = row is None and upload.deleted and bool(planned)
     assert end in {scenario.ends, *scenario.may_end} or is_lost, f"{scenario.name} ended {end}"
     return Played(end, stage.counted, env.effects, len(left))
+
+
+def _cancel(stage: Stage, upload: Upload) -> None:
+    stage.cancel(upload.workload)
+    stage.workers.insert(0, stage.workers.pop())
 
 
 def _uploaded(scenario: Scenario, env: Environment) -> Upload:

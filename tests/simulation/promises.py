@@ -21,6 +21,7 @@ from tests.fakes.fault_injector import BEGINNING
 from tests.fakes.identity import ALICE
 from tests.fakes.objects import Stored
 from tests.simulation.approvals import broken_by_answer, broken_by_state, declined_rightly
+from tests.simulation.cancellations import broken_by_cancellation, cancelled_workloads, is_cancelled
 from tests.simulation.contract import ACCEPTED, block_digest, read_json, record_digest, truth
 from tests.simulation.environment import (
     INVOCATION_LIMIT,
@@ -43,6 +44,10 @@ STEPS = {
     (S.HELD, S.PINNED),
     (S.HELD, S.GONE),
     (S.HELD, S.FAILED),
+    (S.RECEIVED, S.DECIDED),
+    (S.HELD, S.DECIDED),
+    (S.STAGED, S.DECIDED),
+    (S.SUBMITTING, S.DECIDED),
     (S.RECEIVED, S.GONE),
     (S.RECEIVED, S.FAILED),
     (S.PINNED, S.FAILED),
@@ -253,12 +258,13 @@ class Promises:
         return {key: stored.body for key, stored in found.items() if stored.described}
 
     def cancelled(self, run: str) -> None:
-        """Raise Violation if a run was cancelled that might still have answered."""
+        """Raise Violation if a run was cancelled that might still have answered for who has not cancelled."""
         found = self.env.memory.jobs.runs.get(run)
         if found is None or found.state is not JobState.CANCELLED:
             return
         still = self.env.unanswered(found)
-        if still and self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
+        healthy = {workload for workload, _ in still} - set(cancelled_workloads(self.recorded))
+        if healthy and self.env.memory.clock.now() - self.env.began[run] < JOB_LIMIT:
             raise Violation("P4", "a healthy job run was cancelled")
         for at in self.env.attempts_of(found):  # whose own token was taken has a share in the end of the batch, too
             if at in still or at in self.env.dead:
@@ -419,8 +425,9 @@ class Promises:
             raise Violation("P24", seen)
 
     def _asked(self, before: Workload, row: Workload) -> None:
-        for promise, seen in broken_by_answer(self.env, before, row, self.recorded):
-            raise Violation(promise, seen)
+        for broken in (broken_by_answer, broken_by_cancellation):
+            for promise, seen in broken(self.env, before, row, self.recorded):
+                raise Violation(promise, seen)
 
     def _waits(self, before: Workload, row: Workload) -> None:
         for promise, seen in broken_by_state(self.env, before, row):
@@ -693,7 +700,9 @@ class Promises:
         assert row.pin is not None
         assert row.decision is not None
         reasons = row.decision.reasons
-        if "unrouted" in reasons:
+        if is_cancelled(row):
+            holds = row.decision.verdict == "rejected"
+        elif "unrouted" in reasons:
             holds = not row.pin.plan
         elif refused := next((each for each in reasons if each in REFUSED), ""):
             holds = self.lines.refused_rightly(row, refused)

@@ -19,6 +19,7 @@ from lakegate.gate.effects import Effect
 from lakegate.gate.ports import UNSIGNED
 from tests.fakes.identity import ALICE, BOB
 from tests.fakes.jobs import Ending
+from tests.simulation.cancellations import OPEN
 from tests.simulation.choices import Choices
 from tests.simulation.environment import ALONE, BATCHES, LAKE, LANDING, PREFIX, SIGNED, Environment
 from tests.simulation.lifecycle import BEGINNINGS, COMMANDS, begin, command
@@ -39,6 +40,8 @@ LINES: tuple[Callable[[], AbstractContextManager[bool | None]], ...] = (
 )
 """What the line of a schedule is, mostly the first; the last one publishes slices."""
 SLICED = len(LINES) - 1
+CANCELLING = len(LINES)
+"""The kind of schedules in which people end deliveries, too: of any line."""
 STRATEGIES = (MergeStrategy.APPEND, MergeStrategy.LEDGER)
 KEYS = (f"{PREFIX}a.csv", f"{PREFIX}b.csv", "elsewhere/c.csv", f"{PREFIX}_temporary/0/a.csv", f"{PREFIX}folder/")
 FAULTS = tuple(Fault)
@@ -62,13 +65,15 @@ class Ran:
 
 def run(choices: Choices, trace: list[str] | None = None) -> Ran:
     """One schedule: faults, recovery, and sometimes a replay with more faults. Raises Violation."""
-    kind = choices.rarely(len(LINES), 0.225)
+    kind = choices.rarely(len(LINES) + 1, 0.3)
+    is_cancelling = kind == CANCELLING
+    kind = choices.pick(len(LINES)) if is_cancelling else kind
     line = LINES[kind] if kind < SLICED else partial(slicing, STRATEGIES[choices.pick(len(STRATEGIES))])
     with line() as is_sliced:
-        return _run(choices, trace, is_sliced=bool(is_sliced))
+        return _run(choices, trace, is_sliced=bool(is_sliced), is_cancelling=is_cancelling)
 
 
-def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
+def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool, is_cancelling: bool) -> Ran:
     gloom = 0.3 + 0.6 * choices.rarely(2, 0.12)
     endings = [ENDINGS[choices.rarely(len(ENDINGS), gloom)] for _ in range(3)]
     judge, batch = choices.rarely(2, 0.4), (ALONE, BATCHES)[choices.rarely(2, 0.4)]
@@ -81,7 +86,7 @@ def _run(choices: Choices, trace: list[str] | None, *, is_sliced: bool) -> Ran:
     beginning = BEGINNINGS[choices.rarely(len(BEGINNINGS), 0.2)]
     if beginning is not None:
         begin(env, beginning)
-    stage = Stage(env, fault_at, trace)
+    stage = Stage(env, fault_at, trace, is_cancelling=is_cancelling)
     stage.log(f"the line begins as {beginning or 'active'}")
     states: set[int] = set()
     sweeps = 0
@@ -179,6 +184,7 @@ def _wake(stage: Stage, choices: Choices, _place: int) -> None:
 
 def _act(stage: Stage, choices: Choices, _place: int) -> None:
     acts = SLICED_ACTS if stage.env.sliced else ACTS
+    acts = (*acts, *(_cancel,) * 8) if stage.is_cancelling else acts
     acts[choices.pick(len(acts))](stage, choices)
     stage.promises.hold()
 
@@ -287,6 +293,14 @@ def _call_back(stage: Stage, row: Workload, reason: str | None) -> bool:
     if own:
         stage.call_back(row.id, own[0], reason)
     return bool(own)
+
+
+def _cancel(stage: Stage, choices: Choices) -> None:
+    """A person ends what is open, or what nothing is left to end of."""
+    rows, wanted = _rows(stage), (OPEN, {State.VALIDATING})[choices.pick(2)]
+    rows = [each for each in rows if each.state in wanted] or rows
+    if rows:
+        stage.cancel(rows[choices.pick(len(rows))].id, (ALICE, BOB)[choices.pick(2)])
 
 
 def _waive(stage: Stage, choices: Choices) -> None:

@@ -33,8 +33,9 @@ from lakegate.gate.ports import JobState
 from lakegate.gate.scheduled_tasks import Turn
 from lakegate.gate.send_messages import notify
 from lakegate.gate.sweep import sweep
-from tests.decisions import approve, decline, replay, waive
+from tests.decisions import approve, cancel, decline, replay, waive
 from tests.fakes.identity import ALICE, MemoryIdentity
+from tests.simulation.cancellations import is_cancelled
 from tests.simulation.environment import Environment
 from tests.simulation.final_promises import kept_in_the_end
 from tests.simulation.pauses import LINE
@@ -97,6 +98,8 @@ class Worker:
     """Id of its run, of a job."""
     asked: Workload | None = None
     """The row that a replay, or a waiver, was asked for."""
+    cancels: str = ""
+    """The workload that a person cancels."""
     done: int = 0
     """Effects, so far."""
     barred: set[str] = field(default_factory=set)
@@ -122,6 +125,8 @@ class Stage:
     env: Environment
     fault_at: Callable[[Effect], Fault]
     trace: list[str] | None = None
+    is_cancelling: bool = False
+    """Whether people end deliveries."""
     workers: list[Worker] = field(default_factory=list)
     asleep: list[Worker] = field(default_factory=list)
     before: list[tuple[Effect, Callable[[], None]]] = field(default_factory=list)
@@ -144,10 +149,11 @@ class Stage:
         steps: Generator[Call, Any, Any],
         run: str = "",
         asked: Workload | None = None,
+        cancels: str = "",
     ) -> None:
         """Let a worker run up to its first effect."""
         self.started += 1
-        worker = Worker(what, self.started, steps, None, run, asked)  # type: ignore[arg-type]
+        worker = Worker(what, self.started, steps, None, run, asked, cancels)  # type: ignore[arg-type]
         self._go(worker, steps.__next__)
 
     def deliver(self, place: int) -> None:
@@ -251,6 +257,12 @@ class Stage:
         by = replace(self.env.dependencies, identity=MemoryIdentity(actor))
         steps = approve(by, workload) if reason is None else decline(by, workload, reason)
         self.start("answer", steps)
+
+    def cancel(self, workload: str, actor: str = ALICE) -> None:
+        """Somebody ends a delivery."""
+        self.log(f"{actor} cancels")
+        by = replace(self.env.dependencies, identity=MemoryIdentity(actor))
+        self.start("cancel", cancel(by, workload, "a reason"), cancels=workload)
 
     def call_back(self, workload: str, token: str, reason: str | None) -> None:
         """Another system approves, or declines for a reason."""
@@ -359,6 +371,8 @@ class Stage:
             self.workers.remove(worker)
         if worker.asked is not None and value is not None:
             self._replayed(worker.asked)
+        if worker.cancels and value is not None and not is_cancelled(self.env.memory.workloads[worker.cancels]):
+            raise Violation("P4", "a cancellation was answered, and the delivery goes on")
         if (
             isinstance(value, Line)
             and value.revision

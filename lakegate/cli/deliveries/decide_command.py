@@ -1,4 +1,4 @@
-"""lakegate approve, decline, waive: every registered decision."""
+"""lakegate approve, decline, cancel, waive: every registered decision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ from lakegate.cli.contracts.withdraw_command import WithdrawnVersion, withdrawn
 from lakegate.cli.deliveries.wait_for_verdict import WaitExit
 from lakegate.cli.options import TIMES, ApiContract, ApiUrl, AsJson, Delivery, Local, StackName, Yes
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedApproval, WantedDecline, WantedWaiver
+from lakegate.gate.person_decisions import (
+    PERSON_DECISIONS,
+    WantedApproval,
+    WantedCancellation,
+    WantedDecline,
+    WantedWaiver,
+)
 from lakegate.gate.registry.registry_rows import PROPOSALS
 from lakegate.gate.registry.withdraw_version import Withdrawal
 from lakegate.library.described_deliveries import SHORT_ID, STANDING, AnsweredDelivery, WaivedDelivery, in_utc
@@ -30,11 +36,14 @@ from lakegate.verdict.verdict import ACCEPTING
 if TYPE_CHECKING:
     from lakegate.diff.change_kinds import VersionComparison
 
-# ---- `lakegate decline`, and `lakegate approve` for deliveries ----
+# ---- `lakegate decline` and `lakegate cancel`, and `lakegate approve` for deliveries ----
 
 
 def _answered(
-    there: StackFacade, workload: str, contract: str | None, wanted: WantedApproval | WantedDecline
+    there: StackFacade,
+    workload: str,
+    contract: str | None,
+    wanted: WantedApproval | WantedDecline | WantedCancellation,
 ) -> CommandResult[AnsweredDelivery]:
     found = there.decide(AnsweredDelivery, workload, contract, wanted)
     did = PERSON_DECISIONS[wanted.transition].done
@@ -72,6 +81,27 @@ def decline(
     Exit code: 0 rejected, 2 it does not wait for an answer, 3 declined, and not yet moved.
     """
     return _answered(there, workload, contract, WantedDecline("decline", reason))
+
+
+@facade_command
+def cancel(
+    there: StackFacade,
+    workload: Delivery,
+    *,
+    reason: Annotated[str, Option(help="Why; it is the reason of the rejection.", show_default=False)],
+    contract: ApiContract = None,
+) -> CommandResult[AnsweredDelivery]:
+    """End a delivery that is not decided yet, whatever is being done with it. It is idempotent.
+
+    Its job run is cancelled, unless other deliveries share it, and its data goes into quarantine, with your ARN and the reason.
+    It cannot be waived; to have it judged after all: lakegate replay. With --api it takes a workload's whole id, and the next
+    sweep moves the data.
+
+    Example: lakegate cancel orders/day.csv --reason "the export was of the wrong month"
+
+    Exit code: 0 cancelled, 2 it cannot be cancelled.
+    """
+    return _answered(there, workload, contract, WantedCancellation("cancel", reason))
 
 
 # ---- `lakegate approve` ----

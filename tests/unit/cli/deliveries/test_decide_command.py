@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
@@ -138,6 +140,46 @@ def test_a_declined_delivery_is_rejected(lakegate: Lakegate, waiting: str) -> No
     assert (status["awaiting"], status["answer"]) == (None, answer["answer"])
     assert f"declined: {REASON}" in lakegate.ok("reasons", waiting)
     assert "  declined  by " in lakegate.ok("status", waiting)
+
+
+def test_a_cancelled_delivery_is_rejected(lakegate: Lakegate, waiting: str) -> None:
+    """By its landing key or its id; a second command shows the same, and who cancelled it is in `status` and `log`."""
+    answer = lakegate.json("cancel", "orders/day.csv", "--reason", f" {REASON} ")
+    actor = answer["answer"]["actor"]
+    (record,) = [each for each in lakegate.json("log", "orders_v1")["blocks"] if each["kind"] == "cancellation"]
+
+    assert answer == {
+        "workload": waiting,
+        "state": "QUARANTINED",
+        "verdict": "rejected",
+        "answer": {"actor": actor, "approved": False, "reason": REASON, "at": answer["answer"]["at"]},
+        "reasons": [f"cancelled: {REASON} (by {actor})"],
+    }
+    assert lakegate.ok("cancel", waiting, "--reason", "another").splitlines() == [
+        f"{waiting} is cancelled by {actor}: quarantined.",
+        f"lakegate status {waiting[:12]}",
+    ]
+    assert f" cancelled  by {actor} at " in lakegate.ok("status", waiting)
+    assert f"cancelled: {REASON}" in lakegate.ok("reasons", waiting)
+    assert record["content"] == {"workload": waiting, "reason": REASON}
+    assert "cancellation" in lakegate.ok("log", "orders_v1")
+    assert "rejected as `cancelled` cannot be waived" in str(
+        lakegate(
+            "waive", waiting, "--reason", REASON, "--expires", f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%d}"
+        ).exception
+    )
+
+
+def test_what_is_decided_is_not_cancelled(lakegate: Lakegate) -> None:
+    """The command ends with 2, and says why."""
+    lakegate.routed()
+    workload = lakegate.delivered()
+    refused = lakegate("cancel", workload, "--reason", REASON)
+
+    assert (str(refused.exception), lakegate.json("status", workload)["state"]) == (
+        "it is decided already",
+        "PUBLISHED",
+    )
 
 
 def test_an_answer_that_is_not_carried_out_yet(

@@ -11,10 +11,12 @@ import pytest
 
 from lakegate.base.timestamps import moment
 from lakegate.features.http_api.api_routes import ROUTES
+from lakegate.gate.datasets.pauses import pause
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, replay_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
 from lakegate.gate.ledger.blocks import Record
+from lakegate.gate.ports import JobState
 from lakegate.gate.sweep import sweep
 from lakegate.plan.planned_workflow import PlannedWorkflow
 from tests.decisions import replay
@@ -154,7 +156,7 @@ def test_a_transition_that_the_state_does_not_have_is_refused_with_those_that_it
     other, workload = failed()
     unwaived = asked(serve(other), workload, waiver(other))
 
-    assert problem(running) == (409, "illegal-transition", "RuntimeValidationInProgress", [])
+    assert problem(running) == (409, "illegal-transition", "RuntimeValidationInProgress", ["cancel"])
     assert running.body["detail"] == "A workload that is `RuntimeValidationInProgress` has no transition `waive`."
     assert [problem(each) for each in accepted] == [(409, "illegal-transition", "Accepted", [])] * 2
     assert problem(waiting) == (409, "illegal-transition", "Created", [])
@@ -332,7 +334,7 @@ def test_a_delivery_is_declined_with_a_reason(serve: Callable[[Environment], Api
     row = env.dependencies.workloads.get(workload)
 
     assert [each.status for each in wrong] == [400] * 5
-    assert (waived.status, waived.body["transitions"]) == (409, ["approve", "decline"])
+    assert (waived.status, waived.body["transitions"]) == (409, ["approve", "decline", "cancel"])
     assert (response.status, row.state) == (200, State.QUARANTINED)
     assert row.decision is not None
     assert row.decision.reasons == (f"declined: known (by {ALICE})",)
@@ -348,10 +350,54 @@ def test_a_delivery_is_declined_before_its_date(serve: Callable[[Environment], A
     assert (approved.status, approved.body["workloadStatus"], approved.body["transitions"]) == (
         409,
         "Scheduled",
-        ["decline"],
+        ["decline", "cancel"],
     )
     assert "No answer can be given: it needs no approval: it is published at" in approved.body["detail"]
     assert (declined.status, env.dependencies.workloads.get(workload).state) == (200, State.QUARANTINED)
+
+
+def test_a_delivery_is_cancelled_while_its_job_runs(serve: Callable[[Environment], Api]) -> None:
+    """The request ends the run and decides; the next sweep moves the data. Repeated, and when it is done, it changes nothing."""
+    env, row = landed()
+    api, body = serve(env), {"transition": "cancel", "reason": " wrong month "}
+    first, again = asked(api, row.id, body), asked(api, row.id, body)
+    after, copied = (
+        env.dependencies.workloads.get(row.id),
+        [each for each in env.lake if each.startswith("quarantine/")],
+    )
+    swept(env)
+    late, end = asked(api, row.id, body), env.dependencies.workloads.get(row.id)
+
+    assert [(each.status, each.body["status"]) for each in (first, again)] == [(200, first.body["status"])] * 2
+    assert (after.state, after.due_at, copied) == (State.DECIDED, env.memory.clock.now() - timedelta(seconds=1800), [])
+    assert env.memory.jobs.runs[row.run].state is JobState.CANCELLED
+    assert records(env) == [("cancellation", ALICE)]
+    assert (end.state, end.decision and end.decision.reasons) == (
+        State.QUARANTINED,
+        (f"cancelled: wrong month (by {ALICE})",),
+    )
+    assert (late.status, late.body["verdict"]) == (200, "rejected")
+
+
+def test_what_is_held_is_cancelled_and_what_is_decided_is_not(serve: Callable[[Environment], Api]) -> None:
+    """The pause counts it no longer; the reason is needed, and what is over says so."""
+    env, body = Environment(), {"transition": "cancel", "reason": "known"}
+    run(pause(env.dependencies, LINE, "a reason"), env.dependencies.clock)
+    _, row = landed(env=env)
+    api = serve(env)
+    wrong = asked(api, row.id, {"transition": "cancel"})
+    response = asked(api, row.id, body)
+    other, rejection = rejected()
+    refused = asked(serve(other), rejection.id, body)
+    kept = env.memory.pauses[LINE]
+
+    assert (row.state, wrong.status, response.status, kept.held) == (State.HELD, 400, 200, 0)
+    assert env.dependencies.workloads.get(row.id).state is State.DECIDED
+    assert (refused.status, refused.body["transitions"], refused.body["detail"]) == (
+        409,
+        ["replay", "waive"],
+        "It cannot be cancelled: it is decided already.",
+    )
 
 
 def test_what_does_not_wait_has_no_answer(serve: Callable[[Environment], Api]) -> None:
