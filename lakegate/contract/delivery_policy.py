@@ -130,6 +130,9 @@ class Policy:
     on_reject: OnReject = OnReject.FILE
     max_rejected_share: Share = Decimal(1)
     additional_fields: FieldTreatment = FieldTreatment.ALLOW
+    missing_fields: FieldTreatment | None = omit_default(None)
+    """Of files with a header or a schema that lack a declared field; of JSON, an absent key is a null. None: the stack's setting,
+    which is pinned when a contract is published; without a stack `warn`."""
     allow_empty: bool = False
     duplicates: Duplicates = Duplicates.REFUSE
     samples: bool = True
@@ -172,6 +175,3 @@ class Policy:
     """None: deliveries are brought."""
     file_names: FileNames | None = omit_default(None)
     """The pattern of the name of each file; None: any."""
-    missing_fields: FieldTreatment | None = omit_default(None)
-    """Of files with a header or a schema that lack a declared field; of JSON, an absent key is a null. None: the stack's setting,
-    which is pinned when a contract is published; without a stack `warn`."""

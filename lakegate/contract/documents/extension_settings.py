@@ -7,34 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, get_args
 
+from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
 from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
-from lakegate.contract.delivery_policy import (
-    MAX_BATCH_BYTES,
-    MAX_BATCH_FILES,
-    MAX_BATCH_SECONDS,
-    MAX_WATERMARK_MINUTES,
-    QUARANTINE_DAYS,
-    WORKFLOW,
-    DeliveryUnit,
-    Duplicates,
-    FieldTreatment,
-    MergeStrategy,
-    Mode,
-    OnReject,
-    Policy,
-    PublishAs,
-    Pull,
-    Treatment,
-)
+from lakegate.contract.delivery_policy import QUARANTINE_DAYS, WORKFLOW, Policy, Pull
 from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.file_formats import (
     DECIMAL_SEPARATORS,
     ENCODINGS,
     THOUSANDS_SEPARATORS,
-    Compression,
     Csv,
     Format,
     NullWords,
@@ -286,40 +269,39 @@ def _pull(place: Place, parts: dict[str, str]) -> Pull:
 EXTENSION = "lakegate"
 """The key of the extension in documents."""
 
-POLICY: dict[str, tuple[str, Parser]] = {
-    "mode": ("mode", one_of(Mode)),
-    "onReject": ("on_reject", one_of(OnReject)),
-    "maxRejectedShare": ("max_rejected_share", share),
-    "additionalFields": ("additional_fields", one_of(FieldTreatment)),
-    "missingFields": ("missing_fields", one_of(FieldTreatment)),
-    "allowEmpty": ("allow_empty", flag),
-    "duplicates": ("duplicates", one_of(Duplicates)),
-    "samples": ("samples", flag),
-    "maxBytes": ("max_bytes", count),
-    "delivery": ("delivery", one_of(DeliveryUnit)),
-    "quietMinutes": ("quiet_minutes", count_to(24 * 60, " of minutes")),
-    "partsWithinMinutes": ("parts_within_minutes", count_to(7 * 24 * 60, " of minutes")),
-    "batchFiles": ("batch_files", count_to(MAX_BATCH_FILES)),
-    "batchBytes": ("batch_bytes", count_to(MAX_BATCH_BYTES)),
-    "batchSeconds": ("batch_seconds", count_to(MAX_BATCH_SECONDS)),
-    "quarantineDays": ("quarantine_days", days),
-    "notifyProducers": ("notify_producers", flag),
-    "publishAs": ("publish_as", one_of(PublishAs)),
-    "eventTime": ("event_time", column),
-    "watermarkMinutes": ("watermark_minutes", count_to(MAX_WATERMARK_MINUTES, " of minutes", least=0)),
-    "lateEvents": ("late_events", one_of(Treatment)),
-    "mergeStrategy": ("merge_strategy", one_of(MergeStrategy)),
-    "changedRows": ("changed_rows", one_of(Treatment)),
-    "vanishedRows": ("vanished_rows", one_of(Treatment)),
-    "snapshotTime": ("snapshot_time", time_in_name),
-    "workflow": ("workflow", workflow),
-    "pull": ("pull", pull),
-}
+def _keys_of(record: type, *unwritten: str, **parsers: Parser) -> dict[str, tuple[str, Parser]]:
+    """The keys that set the fields of a record, but the unwritten ones, with the name of the field and the parser of its type."""
+    return {
+        re.sub("_(.)", lambda letter: letter[1].upper(), member.name): (
+            member.name,
+            parsers.get(member.name) or _parser(member),
+        )
+        for member in members_of(record)
+        if member.name not in unwritten
+    }
 
-STORAGE: dict[str, tuple[str, Parser]] = {
-    "format": ("format", one_of(Format, Format.UNKNOWN)),
-    "compression": ("compression", one_of(Compression)),
-}
+
+def _parser(member: DocumentField) -> Parser:
+    if member.hint is bool:
+        return flag
+    if isinstance(member.hint, type):
+        return one_of(member.hint)
+    bounds = (limits(member.hint)[1] or limits(get_args(member.hint)[0])[1])[Bounds]
+    return count_to(bounds.most, " of minutes" if member.name.endswith("minutes") else "", bounds.least)
+
+
+POLICY = _keys_of(
+    Policy,
+    *("merge_key", "file_names"),
+    max_rejected_share=share,
+    max_bytes=count,
+    quarantine_days=days,
+    event_time=column,
+    snapshot_time=time_in_name,
+    workflow=workflow,
+    pull=pull,
+)
+STORAGE = _keys_of(Storage, format=one_of(Format, Format.UNKNOWN))
 OTHER: dict[str, tuple[str, Parser]] = {
     "critical": ("critical", flag),
     "noticePeriod": ("notice_days", count),
