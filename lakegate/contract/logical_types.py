@@ -186,10 +186,6 @@ def _exact(text: str, scale: int = SCALE) -> str | None:
     return shortest if len(before.lstrip("0")) <= PRECISION - scale and len(after) <= scale else None
 
 
-def _boolean(text: str) -> str | None:
-    return text.lower() if text.lower() in {"true", "false"} else None
-
-
 def _date(text: str) -> str | None:
     if not _of_grammar(LogicalType.DATE, text):
         return None
@@ -197,10 +193,6 @@ def _date(text: str) -> str | None:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         return None
-
-
-def _time(text: str) -> str | None:
-    return text + _MIDNIGHT[len(text) :] if _of_grammar(LogicalType.TIME, text) else None
 
 
 def _timestamp(text: str) -> str | None:
@@ -223,9 +215,9 @@ _LITERALS: dict[LogicalType, Callable[[str], str | None]] = {
     LogicalType.STRING: str,
     LogicalType.INTEGER: _exact,
     LogicalType.NUMBER: _float,
-    LogicalType.BOOLEAN: _boolean,
+    LogicalType.BOOLEAN: lambda text: text.lower() if text.lower() in {"true", "false"} else None,
     LogicalType.DATE: _date,
-    LogicalType.TIME: _time,
+    LogicalType.TIME: lambda text: text + _MIDNIGHT[len(text) :] if _of_grammar(LogicalType.TIME, text) else None,
     LogicalType.TIMESTAMP: _timestamp,
     LogicalType.BINARY: str,
 }

@@ -28,12 +28,11 @@ def pattern_of(written: str) -> re.Pattern[str] | None:
     if finer != sorted(finer, reverse=True):  # minutes without hours are no time
         return None
     pieces = _PART.split(written)
-    found = [re.escape(piece) if at % 2 == 0 else _group(piece) for at, piece in enumerate(pieces)]
+    found = [
+        re.escape(piece) if at % 2 == 0 else "%" if piece == "%" else f"(?P<{piece}>[0-9]{{{_DIGITS[piece]}}})"
+        for at, piece in enumerate(pieces)
+    ]
     return re.compile("".join(found), re.ASCII)
-
-
-def _group(letter: str) -> str:
-    return "%" if letter == "%" else f"(?P<{letter}>[0-9]{{{_DIGITS[letter]}}})"
 
 
 def time_in(written: str, name: str) -> datetime | None:

@@ -131,17 +131,18 @@ class _Pairing:
             return None if step == ELEMENTS else (step, self._kind(each), tuple(map(_step, each.parts)))
 
         pairs, _, _ = paired(before, after, *(unique(each, before, after) for each in (stable_id, key)))
+        # the names in an order that does not depend on which version is the old one
         return min(
-            pairs, key=lambda pair: (sum(len(steps_of(each.name) or ()) for each in pair), *_names(pair)), default=None
+            pairs,
+            key=lambda pair: (
+                sum(len(steps_of(each.name) or ()) for each in pair),
+                *sorted(each.name for each in pair),
+            ),
+            default=None,
         )
 
     def _kind(self, each: Field) -> str:
         return type_of(each, self.old_typed | self.new_typed)
-
-
-def _names(pair: tuple[Field, Field]) -> list[str]:
-    """The names in an order that does not depend on which version is the old one."""
-    return sorted(each.name for each in pair)
 
 
 def _step(each: Field) -> str:

@@ -1,204 +1,78 @@
-"""Keys of a version beside its rules: descriptions, servers, settings, all others."""
+"""Changes of what a contract says beside its fields and rules: names, descriptions, servers, settings and other keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract, Dataset, Severity
 from lakegate.contract.delivery_policy import Duplicates, FieldTreatment, Mode, OnReject, Treatment
-from lakegate.contract.documents.document_root import DEPRECATION
-from lakegate.contract.documents.document_tree import Document, Plain
-from lakegate.contract.documents.extension_settings import CSV, EXTENSION, POLICY, STORAGE
-from lakegate.contract.documents.key_table import (
-    ABOUT,
-    CONSTRAINTS,
-    CONTRACT,
-    DATASET,
-    FIELD,
-    FORMAT,
-    MOMENTS,
-    ODCS_NAMES,
-    OF_DCS,
-    keys_of,
-    parts_of,
-)
-from lakegate.contract.documents.odcs_fields import COLUMN, PERSONAL, RANGES, TIMEZONE
-from lakegate.contract.documents.odcs_quality import SPELLINGS
-from lakegate.contract.documents.service_level_keys import MAIN, TIMESTAMPS
-from lakegate.contract.semantic_versions import precedence
-from lakegate.diff.change_kinds import Change, text_of
-from lakegate.lints.linter import Complete, examine, without_parents
+from lakegate.contract.documents.document_root import DEPRECATION_KEYS
+from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
+from lakegate.diff.change_kinds import Change, meaning, text_of
+from lakegate.diff.compared_versions import ALIASES, ContractVersion
 
-if TYPE_CHECKING:
-    Part = Callable[[Plain, Mapping[str, Plain]], Plain]
-
-# ---- Keys that no other comparison reads ----
-# Each element of a document has keys that are read into the model, and compared there. The remainder is compared as it is
-# written, so that no edit is overlooked. Between documents of different formats only keys that both have are compared.
+# ---- Names, descriptions, servers and other keys ----
 
 
-Element = str
-"""`root`, `dataset`, `field`, `rule` or `level`."""
-
-RULE = {
-    *("id", "name", "metric", "rule", "type", "arguments", "query", "engine", "implementation", "dimension", "unit"),
-    *("dialect", "severity", "validValues", "missingValues", *SPELLINGS),
+KINDS_OF_KEYS = {"physicalType": "physical-type", "description": "description", "deprecated": "deprecation"}
+ABOUT = {
+    "description": "description",
+    "owner": "owner",
+    "purpose": "description",
+    "usage": "description",
+    "limitations": "description",
 }
-ROOT = (*CONTRACT, *ABOUT)
-READ: dict[tuple[str, Element], set[str]] = {
-    ("ODCS", "root"): {
-        *("apiVersion", "kind", "schema", "slaProperties", "servers", DEPRECATION),
-        *keys_of(CONTRACT, "odcs"),
-    },
-    ("ODCS", "dataset"): {"name", "quality", "relationships", *keys_of(DATASET, "odcs")},
-    ("ODCS", "field"): {
-        *("name", "logicalType", "required", "unique", "primaryKey", "primaryKeyPosition", "quality"),
-        *("properties", "items", "map", "examples", *keys_of(FIELD, "odcs")),
-    },
-    ("ODCS", "rule"): RULE,
-    ("ODCS", "level"): {"property", "value", "unit", "element"},
-    ("DCS", "root"): {
-        *("dataContractSpecification", "models", "servicelevels", "quality", "servers", DEPRECATION),
-        *keys_of(ROOT, "dcs"),
-    },
-    ("DCS", "dataset"): {"fields", "quality", "primaryKey", "additionalFields"},
-    ("DCS", "field"): {
-        *("type", "required", "unique", "primaryKey", "primary", "references", "enum", FORMAT, "quality", *OF_DCS),
-        *("example", "examples", "pii", "fields", "items", "keys", "values", "$ref", *keys_of(FIELD, "dcs")),
-    },
-    ("DCS", "rule"): RULE - {"severity"},
-    ("DCS", "level"): set(TIMESTAMPS),
-    ("DCM", "root"): {
-        *("specVersion", "kind", "dataset", "quality", "serviceLevelAgreements", "servers", DEPRECATION),
-        *keys_of(ROOT, "dcm"),
-    },
-    ("DCM", "dataset"): {"name", "schema"},
-    ("DCM", "field"): {"name", "dataType", "constraint", "children", "arrayDataType", *keys_of(FIELD, "dcm")},
-    ("DCM", "rule"): {
-        *("id", "name", "type", "dimension", "columns", "parameter", "severity", "technology", "call", "args")
-    },
-    ("DCM", "level"): set(),
-}
-"""The keys that are compared in the model, by format and element."""
-ALIASES = {"title": "businessName", "links": "authoritativeDefinitions"}
-"""Keys of DCS with the keys of ODCS."""
 
 
-def remainder(family: str, element: Element, plain: Plain) -> dict[str, Plain]:
-    """The keys of an element that no other comparison reads, with their values."""
-    if not isinstance(plain, dict):
-        return {}
-    rest: dict[str, Plain] = {}
-    for key, value in plain.items():
-        part = PARTS.get((family, element, key))
-        unread = value if part is None else part(value, plain)
-        if key not in READ[family, element] and (part is None or unread not in (None, [], {})):
-            rest[key] = unread
-    return rest
+class Metadata:
+    """Compares the keys of two documents that the model leaves out."""
+
+    def __init__(self, old: ContractVersion, new: ContractVersion) -> None:
+        self._old, self._new = old, new
+        self._is_one_format = old.family == new.family
+
+    def of_contract(self) -> Iterator[Change]:
+        """The changes of the root."""
+        old, new = self._old.contract, self._new.contract
+        yield from _unless_same("id", "contract-id", old.id, new.id)
+        yield from _unless_same("name", "metadata", old.name, new.name)
+        yield from _unless_same("status", "status", old.status, new.status)
+        for key, kind in ABOUT.items():
+            yield from _unless_same(key, kind, getattr(old.about, key), getattr(new.about, key))
+        yield from _unless_same("lakegate.inherits", "metadata", _parent(old), _parent(new))
+        yield from _unless_same("lakegate.require", "metadata", list(old.require), list(new.require))
+        yield from _unless_same("lakegate.sharedWith", "metadata", list(old.shared_with), list(new.shared_with))
+        for key in DEPRECATION_KEYS:
+            sides = (getattr(side.about.deprecation, key, None) for side in (old, new))
+            yield from _unless_same(f"deprecation.{key}", "deprecation", *sides)
+        before, after = (
+            {server.name: {"type": server.type, **server.settings} for server in side.about.servers}
+            for side in (old, new)
+        )
+        for name in sorted(before.keys() | after.keys()):
+            yield from _unless_same(f"servers.{name}", "server", before.get(name), after.get(name))
+        yield from self.of_element("root", "", "$", "$")
+
+    def of_element(self, element: str, path: str, old: str, new: str) -> Iterator[Change]:
+        """The changes of the remaining keys of an element, at its addresses in both documents."""
+        before, after = self._old.rest(element, old), self._new.rest(element, new)
+        if not self._is_one_format:
+            before, after = ({ALIASES.get(key, key): each for key, each in side.items()} for side in (before, after))
+        keys = before.keys() | after.keys() if self._is_one_format else before.keys() & after.keys()
+        for key in sorted(keys):
+            kind = KINDS_OF_KEYS.get(key, "metadata")
+            yield from _unless_same(f"{path}.{key}".removeprefix("."), kind, before.get(key), after.get(key))
 
 
-def _without(*keys: str) -> Part:
-    """A mapping without keys that are read; any other value is read as a whole."""
-
-    def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-        return {key: each for key, each in value.items() if key not in keys} if isinstance(value, dict) else None
-
-    return part
+def _unless_same(path: str, kind: str, before: object, after: object) -> Iterator[Change]:
+    if meaning(before) != meaning(after):
+        yield Change(path, kind, text_of(before), text_of(after))
 
 
-def _properties_without(*names: str) -> Part:
-    """Custom properties without those that are read."""
-
-    def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-        items = value if isinstance(value, list) else []
-        return [item for item in items if not (isinstance(item, dict) and item.get("property") in names)]
-
-    return part
-
-
-def _members(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    """A team without its name; in ODCS 3.0 a list of members."""
-    return {key: each for key, each in value.items() if key != "name"} if isinstance(value, dict) else value
-
-
-def _not_columns(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    """Measures and dimensions, which are not delivered."""
-    items = value if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, dict) and item.get("semanticType", COLUMN) != COLUMN]
-
-
-def _other_tags(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    items = value if isinstance(value, list) else []
-    return [item for item in items if str(item).casefold() != PERSONAL]
-
-
-def _labels(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    """Labels beside the values of an `enum`."""
-    items = value if isinstance(value, list) else []
-    labels: list[Plain] = [_without("value")(item, {}) for item in items]
-    return labels if any(labels) else None
-
-
-def _options(value: Plain, owner: Mapping[str, Plain]) -> Plain:
-    """The options that become no rule: time zones, and formats that decide the type or do not constrain the value."""
-    options = value if isinstance(value, dict) else {}
-    declared = ODCS_NAMES.get(str(owner.get("logicalType")))
-    if declared is None:
-        return None
-    form = options.get("format")
-    is_rule = form in RANGES if declared.numeric else declared not in MOMENTS
-    read = {*CONSTRAINTS, TIMEZONE, *((FORMAT,) if is_rule else ())}
-    return {key: option for key, option in options.items() if key not in read}
-
-
-def _relationships(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-    items = value if isinstance(value, list) else []
-    rest: list[Plain] = [_without("from", "to")(item, {}) for item in items]
-    return rest if any(rest) else None
-
-
-def _description(value: Plain, owner: Mapping[str, Plain]) -> Plain:
-    """The description of a rule is its name, if it has none."""
-    return value if owner.get("name") else None
-
-
-def _level_value(name: str) -> Part:
-    """A key of a service level of DCS; the first of its value keys is read."""
-
-    def part(value: Plain, owner: Mapping[str, Plain]) -> Plain:
-        levels = (keys for keys in MAIN.values() if name in keys)
-        is_read = any(name == next(key for key in keys if key in owner) for keys in levels)
-        return None if is_read else value
-
-    return part
-
-
-PARTS: dict[tuple[str, Element, str], Part] = {
-    ("ODCS", "root", "description"): _without(*parts_of(ABOUT, "odcs", "description")),
-    ("ODCS", "root", "team"): _members,
-    ("ODCS", "root", "customProperties"): _properties_without(EXTENSION),
-    ("ODCS", "dataset", "customProperties"): _properties_without(EXTENSION),
-    ("ODCS", "dataset", "properties"): _not_columns,
-    ("ODCS", "field", "customProperties"): _properties_without(PERSONAL),
-    ("ODCS", "field", "tags"): _other_tags,
-    ("ODCS", "field", "enum"): _labels,
-    ("ODCS", "field", "logicalTypeOptions"): _options,
-    ("ODCS", "field", "relationships"): _relationships,
-    ("ODCS", "rule", "description"): _description,
-    ("DCS", "root", "info"): _without(*parts_of(ROOT, "dcs", "info")),
-    ("DCS", "root", "terms"): _without("noticePeriod", *parts_of(ABOUT, "dcs", "terms")),
-    ("DCS", "root", "config"): _without(EXTENSION),
-    ("DCS", "dataset", "config"): _without(EXTENSION),
-    ("DCS", "rule", "description"): _description,
-    **{("DCS", "level", key): _level_value(key) for keys in MAIN.values() for key in keys},
-    ("DCM", "root", "dataSharingAgreements"): _without(*parts_of(ABOUT, "dcm", "dataSharingAgreements")),
-    ("DCM", "root", "specific"): _without(EXTENSION),
-}
-"""Keys of which a part is read, with the function of the other part."""
+def _parent(contract: Contract) -> str | None:
+    return None if contract.inherits is None else contract.inherits.name
 
 
 # ---- The `lakegate` extension ----
@@ -260,38 +134,3 @@ def _kind(key: str, was: Any, now: Any) -> str:  # noqa: ANN401 - the values of 
     if key == "snapshotTime":
         return "snapshot-time"
     return "policy-changed" if key in POLICY and key not in PUBLISHED else "file-format"
-
-
-# ---- A version of a contract ----
-
-
-@dataclass(frozen=True, slots=True)
-class ContractVersion:
-    """A contract with its document."""
-
-    contract: Contract
-    document: Document
-
-    @property
-    def family(self) -> str:
-        """The format without its version: `ODCS`, `DCS` or `DCM`."""
-        return self.contract.format.partition(" ")[0]
-
-    def rest(self, element: str, path: str) -> dict[str, Plain]:
-        """The keys at an address that no comparison of the model reads."""
-        node = self.document.at(path).node
-        return {} if node is None else remainder(self.family, element, node.plain())
-
-
-def read_version(text: bytes, *, published: bool = False, complete: Complete = without_parents) -> ContractVersion:
-    """The version in a document; ContractError with every error at once, InputError if its number is not semantic.
-
-    A published document is read as far as possible: it may have been valid under the checks of an older Lakegate.
-    `complete` adds what the contract inherits.
-    """
-    examined = examine(text, complete=complete)
-    if examined.contract is None or (examined.errors and not published):
-        raise ContractError(examined.errors)
-    precedence(examined.contract.version)
-    assert examined.document is not None
-    return ContractVersion(examined.contract.with_own_common, examined.document)

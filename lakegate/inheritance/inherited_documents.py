@@ -72,7 +72,7 @@ class Resolver:
         parent = self._parent(contract.inherits, (*self.chain, contract.id), place, notes)
         if parent is None:
             return contract
-        from lakegate.diff.metadata_changes import ContractVersion  # noqa: PLC0415 - for such documents alone
+        from lakegate.diff.compared_versions import ContractVersion  # noqa: PLC0415 - for such documents alone
         from lakegate.inheritance.inherited_parts import inherited, weaknesses  # noqa: PLC0415 - likewise
 
         merged = inherited(parent[0], contract)

@@ -13,8 +13,8 @@ from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
 from lakegate.contract.service_levels import KIND as SERVICE_LEVEL
 from lakegate.contract.service_levels import level_name
 from lakegate.diff.change_kinds import KINDS, Change
+from lakegate.diff.compared_versions import ContractVersion
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import ContractVersion
 from lakegate.diff.rule_changes import OF_TYPES, Requirement, measured, requirements
 from lakegate.diff.service_level_changes import service_levels
 from lakegate.lints.findings import extensions_of

@@ -24,7 +24,7 @@ from lakegate.plan.plan import Plan
 from lakegate.rules.compile_plan import compile_plan
 
 if TYPE_CHECKING:
-    from lakegate.diff.metadata_changes import ContractVersion
+    from lakegate.diff.compared_versions import ContractVersion
 
 # ---- Documents as a person names them ----
 
@@ -440,14 +440,14 @@ def named_version(name: str, stack: str, *, local: bool, root: Path | None = Non
 
 
 def _read(text: bytes, name: str, stack: str, *, local: bool) -> ContractVersion:
-    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - comparisons, for `diff` alone
+    from lakegate.diff.compared_versions import read_version  # noqa: PLC0415 - comparisons, for `diff` alone
 
     parents = ParentPlaces.of(None, stack, local=local).parents(name, text)
     return read_version(text, complete=Resolver(parents).complete)
 
 
 def _published(contract: str, version: str, stack: str, *, local: bool) -> ContractVersion:
-    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - as above
+    from lakegate.diff.compared_versions import read_version  # noqa: PLC0415 - as above
 
     document = _published_document(contract, version, stack, local=local)
     return read_version(document.text, published=True, complete=Resolver(document.parents).complete)

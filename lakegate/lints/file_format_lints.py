@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakegate.base.text import closest, listed, shown
-from lakegate.contract.contract_model import Contract, Dataset
+from lakegate.contract.contract_model import Contract
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.contract.documents.document_root import served
 from lakegate.contract.documents.document_tree import Document
@@ -97,7 +97,10 @@ def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
 def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
     """Files with internal compression (Parquet, ORC, Avro) are not compressed again."""
     for place, datasets in settings_of(contract, document, "compression"):
-        if any(not dataset.storage.format.is_text and _is_packed(dataset) for dataset in datasets):
+        if any(
+            not dataset.storage.format.is_text and dataset.storage.compression is not Compression.NONE
+            for dataset in datasets
+        ):
             yield place.path, "Parquet, ORC and Avro have internal compression: remove `compression`."
 
 
@@ -138,7 +141,3 @@ def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
             if rule.kind == "nested" and "option" not in rule.arguments:
                 words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
                 yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."
-
-
-def _is_packed(dataset: Dataset) -> bool:
-    return dataset.storage.compression is not Compression.NONE

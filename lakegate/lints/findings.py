@@ -78,7 +78,7 @@ def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[
 
     A dataset has a setting from its own extension, or else from that of the contract.
     """
-    places = [place for each in extensions_of(document) if (place := _below(each, keys)).present]
+    places = [place for each in extensions_of(document) if (place := each.below(*keys)).present]
     own = {
         place.path: tuple(dataset for dataset in contract.datasets if place.path.startswith(f"{dataset.origin.path}."))
         for place in places
@@ -86,12 +86,6 @@ def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[
     apart = {dataset.name for datasets in own.values() for dataset in datasets}
     others = tuple(dataset for dataset in contract.datasets if dataset.name not in apart)
     return ((place, found) for place in places if (found := own[place.path] or others))
-
-
-def _below(place: Place, keys: tuple[str, ...]) -> Place:
-    for key in keys:
-        place = place[key]
-    return place
 
 
 def is_odcs(contract: Contract) -> bool:

@@ -291,19 +291,16 @@ MEASURING = {
 }
 
 
-def _first_sentence(words: str | None) -> str:
-    return " ".join((words or "").split("\n\n")[0].split())
-
-
-def _level(code: str) -> LintLevel:
-    """A rule that can never be measured is a warning; one without a meaning is an error."""
-    return WARNING if code in NEVER_MEASURED else ERROR
-
-
 CODES: dict[str, Code] = {
     **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
     **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
     **{code: Code("reading", *entry) for code, entry in READING.items()},
-    **{code: Code("meaning", lint.level, _first_sentence(lint.find.__doc__)) for code, lint in LINTS.items()},
-    **{code: Code("measuring", _level(code), words) for code, words in MEASURING.items()},
+    **{
+        code: Code("meaning", lint.level, " ".join((lint.find.__doc__ or "").split("\n\n")[0].split()))
+        for code, lint in LINTS.items()
+    },
+    **{
+        code: Code("measuring", WARNING if code in NEVER_MEASURED else ERROR, words)
+        for code, words in MEASURING.items()
+    },
 }

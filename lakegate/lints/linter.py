@@ -263,18 +263,17 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
         try:
             found = read_alone(text, variables)
         except ContractError as error:
-            return Examined(error.problems, (), _lines(text))
+            return Examined(
+                error.problems,
+                (),
+                tuple(text.decode(errors="replace").splitlines()) if len(text) <= LARGEST_BYTES else (),
+            )
         document, contract, notes = found.document, found.contract, Notes([*found.errors], [*found.warnings])
         if contract is not None:
             contract = complete(contract, document, notes)
             lint(contract.with_own_common, document, notes)
     errors, warnings = _in_order(document, notes.errors), _in_order(document, notes.warnings)
     return Examined(errors, warnings, document.lines, contract, document)
-
-
-def _lines(text: bytes) -> tuple[str, ...]:
-    """The lines of a document that could not be parsed."""
-    return tuple(text.decode(errors="replace").splitlines()) if len(text) <= LARGEST_BYTES else ()
 
 
 def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:

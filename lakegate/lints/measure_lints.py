@@ -19,7 +19,7 @@ from lakegate.contract.logical_types import number_of
 from lakegate.lints.findings import Finding
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric, Number
-from lakegate.plan.predicates import Length, Not, OneOf, Predicate, Within
+from lakegate.plan.predicates import Length, Not, OneOf, Within
 from lakegate.rules.compile_plan import checks_by_rule
 
 OF_VALUES = ("minimum", "maximum", "min", "max")
@@ -103,7 +103,10 @@ def _bounds(check: Check, tier: Tier) -> Iterator[tuple[Hashable, Span]]:
     """The measures of a check, each with its good numbers: rows that fail are a number and a share of them."""
     good = tier.interval
     span = Span(_exact(good.low), _exact(good.high), good.low_open, good.high_open)
-    key = _key(check, tier.predicate)
+    key = (
+        *(check.metric, check.fields, check.of_elements, check.row_filter, check.nulls_alike, check.quantile),
+        *(tier.predicate, check.query, check.header),
+    )
     if check.unit in {Unit.SHARE, Unit.PART}:
         low, high = (None if each is None else 1 - each for each in (span.high, span.low))
         yield (key, "share"), Span(low, high, span.high_open, span.low_open)
@@ -118,14 +121,6 @@ def _bounds(check: Check, tier: Tier) -> Iterator[tuple[Hashable, Span]]:
             yield (key, "share"), Span(Fraction(0), Fraction(0))
         if check.metric is Metric.FAILING_ROWS and span.low is not None and span.low > 0:
             yield (key, "share"), Span(Fraction(0), low_open=True)
-
-
-def _key(check: Check, predicate: Predicate | None) -> Hashable:
-    """The measure of a check, without its unit."""
-    return (
-        *(check.metric, check.fields, check.of_elements, check.row_filter, check.nulls_alike, check.quantile),
-        *(predicate, check.query, check.header),
-    )
 
 
 def _of_one_measure(measures: Measures) -> Iterator[tuple[Rule, str]]:

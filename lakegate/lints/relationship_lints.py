@@ -8,7 +8,7 @@ from lakegate.base.text import counted, did_you_mean, shown
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs import ANCHOR, qualified
-from lakegate.contract.field_paths import ELEMENTS, FieldPath, column_name, path_of, steps_of
+from lakegate.contract.field_paths import ELEMENTS, column_name, path_of, steps_of
 from lakegate.contract.logical_types import LogicalType
 from lakegate.lints.findings import Finding, is_odcs
 from lakegate.rules.compile_plan import with_parts
@@ -97,12 +97,8 @@ def fields_by_path(contract: Contract) -> dict[str, Field]:
         for dataset in contract.datasets
         for field in dataset.fields
         for part in reversed(list(with_parts((field,))))
-        for text in {_without_elements(part.name), column_name(part.name)}
+        for text in {path_of(each for each in steps_of(part.name) or () if each != ELEMENTS), column_name(part.name)}
     }
-
-
-def _without_elements(path: FieldPath) -> FieldPath:
-    return path_of(each for each in steps_of(path) or () if each != ELEMENTS)
 
 
 def _family(logical: LogicalType) -> LogicalType:

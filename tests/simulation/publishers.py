@@ -17,8 +17,8 @@ from typing import Any
 from lakegate.base.errors import InputError, LakegateError, PortError
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.semantic_versions import major, precedence
+from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import read_version
 from lakegate.gate.datasets.dataset_lines import Line
 from lakegate.gate.datasets.lifecycle import TASK
 from lakegate.gate.effects import Call, Effect, Steps, run

@@ -13,8 +13,8 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
+from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import read_version
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Ending, Line
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate

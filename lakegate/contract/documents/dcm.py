@@ -75,7 +75,11 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     warn_unknown_keys(document, "dcm-0.1.3", notes)
     strict = [*schema_problems(document, "dcm-0.1.3-appendix-b"), *_other_id(top)]
     blamed = {problem.path for problem in notes.errors}
-    notes.warnings.extend(_as_warning(problem) for problem in strict if problem.path not in blamed)
+    notes.warnings.extend(
+        Problem("appendix-b", problem.path, problem.line, f"Appendix B of DCM does not allow this: {problem.message}")
+        for problem in strict
+        if problem.path not in blamed
+    )
     datasets, common = separated([_dataset(top, notes)])
     found = about(top, notes, READ_KEYS, "dcm")
     texts = identified(top, "dcm")
@@ -105,12 +109,6 @@ def _other_id(top: Place) -> Iterator[Problem]:
     if written and version and NAME.fullmatch(name) and written != composed:
         message = f"it composes the id of name, producer, consumer and version, {shown(composed)}."
         yield Problem("appendix-b", top["id"].path, top["id"].mark.line, message)
-
-
-def _as_warning(problem: Problem) -> Problem:
-    return Problem(
-        "appendix-b", problem.path, problem.line, f"Appendix B of DCM does not allow this: {problem.message}"
-    )
 
 
 def _dataset(top: Place, notes: Notes) -> Dataset:

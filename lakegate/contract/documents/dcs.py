@@ -402,7 +402,11 @@ def _primary_key(
     declared: Place, fields: Mapping[FieldPath, Layers], ordinals: Counter[str], notes: Notes
 ) -> Iterator[Rule]:
     """One rule for the whole key: the model's `primaryKey`, else the flagged fields in document order."""
-    flagged = {name: key for name, layers in fields.items() if (key := _flagged(layers)) is not None}
+    flagged = {
+        name: key
+        for name, layers in fields.items()
+        if (key := next((layers[key] for key in KEYS if layers[key].flag), None)) is not None
+    }
     names = tuple(map(column_path, texts(declared))) or tuple(flagged)
     if declared.items and flagged and set(flagged) != set(names):
         message = f"The fields declare another primary key ({', '.join(flagged)}): keep one of the two."
@@ -410,10 +414,6 @@ def _primary_key(
     if names:
         origin = declared.origin if declared.items else flagged[names[0]].origin
         yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", origin, names)
-
-
-def _flagged(layers: Layers) -> Place | None:
-    return next((layers[key] for key in KEYS if layers[key].flag), None)
 
 
 def _policy(declared: Place, extension: Extension) -> Policy:

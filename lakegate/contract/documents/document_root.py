@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from lakegate.base.text import did_you_mean, listed, shown
 from lakegate.contract.contract_model import About, Deprecation, Server
@@ -24,21 +24,17 @@ def about(top: Place, notes: Notes, read_keys: Collection[str], family: Family) 
     return About(
         **texts_at(top, ABOUT, family),
         tags=(*texts(top["tags"]), *(tag for item in top["tags"].items if (tag := item["tagFQN"].text))),
-        servers=tuple(_servers(top["servers"])),
+        servers=(
+            *(_server(item, item["server"].text or "") for item in top["servers"].items),
+            *(_server(entry, name) for name, entry in top["servers"].entries.items()),
+        ),
         deprecation=_deprecation(top[DEPRECATION], notes),
         sections=sections,
     )
 
 
-def _servers(place: Place) -> Iterator[Server]:
-    """The servers of a list (ODCS) or of a mapping by name (DCS)."""
-    for item in place.items:
-        yield _server(item, item["server"].text or "")
-    for name, entry in place.entries.items():
-        yield _server(entry, name)
-
-
 def _server(place: Place, name: str) -> Server:
+    """A server of a list (ODCS) or of a mapping by name (DCS)."""
     settings = {key: exact(entry) for key, entry in place.entries.items() if key not in {"server", "type"}}
     return Server(name, place["type"].text or "", settings, place.origin)
 

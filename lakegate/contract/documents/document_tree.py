@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import getitem
 
 from lakegate.base.errors import Problem
 from lakegate.contract.contract_model import Example, Origin
@@ -83,6 +84,14 @@ class Place:
         """The child place; the mark of an absent node is that of its nearest existing ancestor."""
         node, mark = self.node.step(step) if self.node is not None else (None, self.mark)
         return Place(node, (*self.steps, step), mark)
+
+    def below(self, *steps: Step) -> Place:
+        """The place that steps lead to."""
+        return reduce(getitem, steps, self)
+
+    def at_pointer(self, pointer: str) -> Place:
+        """The place of a JSON Pointer (RFC 6901)."""
+        return self.below(*(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]))
 
     @property
     def present(self) -> bool:
@@ -199,10 +208,7 @@ class Document:
 
     def at(self, path: str) -> Place:
         """The place with that address, e.g. `$.quality[3]`; absent if the document has none."""
-        place = self.top
-        for step in steps_of(path):
-            place = place[step]
-        return place
+        return self.top.below(*steps_of(path))
 
     def line(self, path: str) -> int:
         """The line of an address, from 1, or of its nearest existing ancestor."""
@@ -292,12 +298,10 @@ def examples(*lists: Place) -> tuple[Example, ...]:
     """The scalars of lists of examples, with their places. Lists and mappings are left out."""
     found = (item for place in lists for item in (place.items or [place]))
     return tuple(
-        Example(each.written if each.scalar is not None else None, each.origin) for each in found if _is_scalar(each)
+        Example(each.written if each.scalar is not None else None, each.origin)
+        for each in found
+        if each.node is not None and not isinstance(each.node.content, tuple | Mapping)
     )
-
-
-def _is_scalar(place: Place) -> bool:
-    return place.node is not None and not isinstance(place.node.content, tuple | Mapping)
 
 
 def rule_id(ordinals: Counter[str], subject: str, kind: str) -> str:

@@ -269,6 +269,7 @@ def _pull(place: Place, parts: dict[str, str]) -> Pull:
 EXTENSION = "lakegate"
 """The key of the extension in documents."""
 
+
 def _keys_of(record: type, *unwritten: str, **parsers: Parser) -> dict[str, tuple[str, Parser]]:
     """The keys that set the fields of a record, but the unwritten ones, with the name of the field and the parser of its type."""
     return {
@@ -340,7 +341,12 @@ class Extension:
         settings: dict[str, Any] = {}
         csv: dict[str, Any] = {} if delimiter is None else {"delimiter": delimiter}
         for place in places:
-            settings |= _read(place, POLICY | STORAGE | OTHER, notes, other_keys=("csv", *_of_contracts(place)))
+            settings |= _read(
+                place,
+                POLICY | STORAGE | OTHER,
+                notes,
+                other_keys=("csv", *(() if place.steps[0] in OF_DATASETS else OF_CONTRACTS)),
+            )
             csv |= _read(place["csv"], CSV, notes)
         self.declared = frozenset(settings) | frozenset(csv)
         """The settings that the document sets."""
@@ -365,10 +371,6 @@ def inheritance(places: Iterable[Place], notes: Notes) -> dict[str, Any]:
     for place in places:
         found |= _read(place, OF_CONTRACTS, notes, other_keys=(*POLICY, *STORAGE, *OTHER, "csv"))
     return found
-
-
-def _of_contracts(place: Place) -> Iterable[str]:
-    return () if place.steps[0] in OF_DATASETS else OF_CONTRACTS
 
 
 def _read(

@@ -58,20 +58,17 @@ FIELD = (
 
 def texts_at(place: Place | Layers, table: Iterable[TextKey], family: Family) -> dict[str, Any]:
     """The texts of an element by attribute; None where there is none."""
-    return {each.attribute: _at(place, key).text for each in table if (key := each.of(family))}
+    return {
+        text.attribute: place[first].below(*others).text
+        for text in table
+        for first, *others in (text.of(family).split("."),)
+        if first
+    }
 
 
 def identified(top: Place, family: Family) -> dict[str, Any]:
     """The texts of a contract; the id and the version are empty where there are none."""
     return {"id": "", "version": "", **{name: text for name, text in texts_at(top, CONTRACT, family).items() if text}}
-
-
-def _at(place: Place | Layers, key: str) -> Place:
-    first, *others = key.split(".")
-    found = place[first]
-    for step in others:
-        found = found[step]
-    return found
 
 
 def written_texts(table: Iterable[TextKey], record: object, family: Family) -> dict[str, Any]:

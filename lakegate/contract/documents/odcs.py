@@ -62,11 +62,9 @@ def qualified(top: Place, text: str) -> str:
 
 def by_names(top: Place, to: str) -> str:
     """The targets of a reference, each by names; unresolved or external targets stay as written."""
-    return ",".join(_target_by_names(top, each) for each in to.split(","))
-
-
-def _target_by_names(top: Place, to: str) -> str:
-    return (qualified(top, to) or to) if "/" in to and "://" not in to else to
+    return ",".join(
+        (qualified(top, each) or each) if "/" in each and "://" not in each else each for each in to.split(",")
+    )
 
 
 # ---- Variables of ODCS 3.2 ----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -62,7 +62,7 @@ def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[P
     """The rule of each option with its place. `logical` is a rule kind if values of the type are not measured."""
     for name, place in options.entries.items():
         if logical == NESTED_KIND and name in NESTED_OPTIONS:
-            yield from ((place, rule) for rule in NESTED_OPTIONS[name](place, options))
+            yield from ((place, rule) for rule in NESTED_OPTIONS[name](place))
         elif isinstance(logical, str):
             yield place, (logical, {"option": name, "value": exact(place)})
         else:
@@ -88,35 +88,15 @@ def _format(place: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
         yield "maximum", {"value": high, "exclusive": False}
 
 
-def _value(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
-    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-        yield kind, {"value": exact(place)}
-
-    return rules
+def _bound(*kinds: str) -> Callable[[Place], Iterable[KindAndArguments]]:
+    return lambda place: ((kind, {"value": exact(place)}) for kind in kinds)
 
 
-def _exactly(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-    yield from ((kind, {"value": exact(place)}) for kind in ("minItems", "maxItems"))
-
-
-def _flag(kind: str) -> Callable[[Place, Place], Iterator[KindAndArguments]]:
-    def rules(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-        if place.flag is not False:
-            yield kind, {}
-
-    return rules
-
-
-def _members(place: Place, _options: Place) -> Iterator[KindAndArguments]:
-    for name in texts(place):
-        yield "requiredMember", {"member": name}
-
-
-NESTED_OPTIONS: dict[str, Callable[[Place, Place], Iterator[KindAndArguments]]] = {
-    **{name: _value(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
-    "dimensions": _exactly,
-    "uniqueItems": _flag("uniqueItems"),
-    "required": _members,
+NESTED_OPTIONS: dict[str, Callable[[Place], Iterable[KindAndArguments]]] = {
+    **{name: _bound(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
+    "dimensions": _bound("minItems", "maxItems"),
+    "uniqueItems": lambda place: () if place.flag is False else (("uniqueItems", {}),),
+    "required": lambda place: (("requiredMember", {"member": name}) for name in texts(place)),
 }
 """Options of lists, vectors, maps and objects."""
 

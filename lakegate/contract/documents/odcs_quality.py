@@ -183,14 +183,10 @@ def implementations(place: Place) -> list[Place]:
 def _unwrapped(place: Place) -> list[Place]:
     if place.items:
         return [check for item in place.items for check in _unwrapped(item)]
-    held = [name for name in place.entries if _is_wrapper(name)]
+    held = [name for name in place.entries if name in WRAPPERS or name.startswith(CHECKS_FOR)]
     if len(held) != 1 or any(name not in (*held, *AROUND_CHECKS) for name in place.entries):
         return [place]
     return _unwrapped(place[held[0]])
-
-
-def _is_wrapper(name: str) -> bool:
-    return name in WRAPPERS or name.startswith(CHECKS_FOR)
 
 
 def implementation_of(engine: str, place: Place) -> dict[str, object]:
@@ -257,12 +253,11 @@ def _arguments(place: Place) -> dict[str, object]:
     """The arguments except `properties`; ODCS 3.0 has lists of values beside the rule's name."""
     arguments = {key: exact(entry) for key, entry in place["arguments"].entries.items() if key != "properties"}
     lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
-    return arguments | {key: _values(each) for key, each in lists.items() if each.present}
-
-
-def _values(place: Place) -> tuple[str | None, ...]:
-    """The texts of the items; null is None."""
-    return tuple(None if item.scalar is None else item.written for item in place.items)
+    return arguments | {
+        key: tuple(None if item.scalar is None else item.written for item in each.items)
+        for key, each in lists.items()
+        if each.present
+    }
 
 
 def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:

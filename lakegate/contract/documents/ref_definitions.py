@@ -421,7 +421,7 @@ class Definitions:
             return None
         found = self.top["definitions"][text.removeprefix(DCS_DEFINITIONS)]
         if not found.present:
-            found = _followed(self.top, text)
+            found = self.top.at_pointer(text)
         if not found.entries:
             self.notes.error(
                 "dangling-reference", reference, f"{shown(text)} names no definition here.{self._hint(text)}"
@@ -433,13 +433,6 @@ class Definitions:
     def _hint(self, text: str) -> str:
         """A hint at a similar name."""
         return did_you_mean(text, [DCS_DEFINITIONS + entry for entry in self.top["definitions"].entries])
-
-
-def _followed(top: Place, pointer: str) -> Place:
-    place = top
-    for step in pointer.removeprefix(INSIDE_DOCUMENT).split("/"):
-        place = place[step.replace("~1", "/").replace("~0", "~")]
-    return place
 
 
 # ---- Definitions of ODCS and DCM: the document is expanded ----

@@ -508,17 +508,16 @@ def _unevaluated(
 def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
     """The keys that a schema evaluates, including those of alternatives and conditions that hold."""
     yield from schema.get("properties", ())
-    parts = [*schema.get("allOf", ()), *(choice for choice in _choices(schema) if holds(choice))]
+    parts = [
+        *schema.get("allOf", ()),
+        *(choice for key in ("anyOf", "oneOf") for choice in schema.get(key, ()) if holds(choice)),
+    ]
     if "$ref" in schema:
         parts.append(resolve_reference(root, schema["$ref"]))
     if "if" in schema and holds(schema["if"]):
         parts += [schema["if"], schema.get("then", {})]
     for part in parts:
         yield from _evaluated(root, part, holds)
-
-
-def _choices(schema: Schema) -> list[Schema]:
-    return [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
 
 
 def _if(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[Any]:  # noqa: ANN401 -- as shipped, and JSON

@@ -108,7 +108,7 @@ def _mended(document: Document, problem: Problem) -> Problem:
         advice = _of_operator(document.at(address(place.steps[:-1])), key)
     elif problem.code == "unknown-key" and place.steps == ("quality",):
         advice = "Rules of quality stand at a table of `schema`, or at one of its properties: move `quality` there."
-    elif problem.code == "unknown-key" and _is_property(place):
+    elif problem.code == "unknown-key" and "properties" in place.steps and place.steps[:1] == ("schema",):
         advice = _of_property(document, place, key)
     elif problem.code == "not-allowed" and key == "logicalType" and place.written in NEWER_TYPES:
         version, older = NEWER_TYPES[place.written]
@@ -140,10 +140,6 @@ def _of_metric(key: str) -> str:
     if argument is None:
         return ""
     return f"The key {shown(key)} is an argument of the metric: write `arguments: {{{argument}: …}}`."
-
-
-def _is_property(place: Place) -> bool:
-    return "properties" in place.steps and place.steps[:1] == ("schema",)
 
 
 def _of_property(document: Document, place: Place, key: str) -> str:

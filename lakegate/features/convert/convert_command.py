@@ -231,7 +231,7 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
 
 def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
     """The document itself, without what its parents add: the written one inherits, too."""
-    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - likewise
+    from lakegate.diff.compared_versions import read_version  # noqa: PLC0415 - likewise
     from lakegate.features.convert.odcs_export import dcs, odcs  # noqa: PLC0415 - likewise
     from lakegate.library.contract_files import read_text  # noqa: PLC0415 - likewise
 

@@ -459,7 +459,9 @@ def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any
             return False
         arguments = {"to": _to(given["to"], [given["field"]])}
     elif kind == "enum":
-        if not isinstance(values, list) or not all(_is_word(each) for each in values):
+        if not isinstance(values, list) or not all(
+            isinstance(each, str | int) and not isinstance(each, bool) for each in values
+        ):
             return False
         arguments = {"values": tuple(map(str, values))}
     if wanted == AllowedFailures(Severity.FAIL, NO_ROW, wanted.written):
@@ -468,7 +470,3 @@ def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any
         named = {"validValues": arguments["values"]} if arguments else {}
         schema.metric(_METRICS[kind], column_path(column), severity=wanted.severity, good=wanted.good, **named)
     return True
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)

@@ -73,12 +73,11 @@ def _allowed(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
     if severity == "error":
         yield error
     # where no failure is good, a test that warns of failures says nothing more
-    if severity == "warn" or (warning.good != error.good and not (error.good == NO_ROW and _holds_of_none(warning))):
+    if severity == "warn" or (
+        warning.good != error.good
+        and not (error.good == NO_ROW and OPERATORS[warning.good.operator](*warning.good.operands).holds(Fraction(0)))
+    ):
         yield warning
-
-
-def _holds_of_none(allowed: AllowedFailures) -> bool:
-    return OPERATORS[allowed.good.operator](*allowed.good.operands).holds(Fraction(0))
 
 
 def _read(config: Mapping[str, object], key: str, severity: Severity) -> AllowedFailures:

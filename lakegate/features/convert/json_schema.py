@@ -252,17 +252,11 @@ class _Reader:
         if target != "#" and not target.startswith("#/"):
             raise InputError(f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read")
         self._list_rest(place, (REFERENCE, "description", "title"))
-        found = self._at(target)
+        # characters may be written as `%` and two digits (RFC 6901 §6)
+        found = self.top.at_pointer(unquote(target))
         if not found.entries:
             raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
         return found, (*trail, target)
-
-    def _at(self, target: str) -> Place:
-        """The place of a pointer in a fragment: characters may be written as `%` and two digits (RFC 6901 §6)."""
-        place = self.top
-        for step in unquote(target).split("/")[1:]:
-            place = place[step.replace("~1", "/").replace("~0", "~")]
-        return place
 
     def _only(self, place: Place) -> tuple[str, Place] | None:
         """The only schema of `anyOf`, `oneOf` (beside null) or `allOf`, with the keyword; None if the place has a type itself."""

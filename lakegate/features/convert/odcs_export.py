@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from lakegate.base.errors import ContractError
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.dcs import SCHEMAS
-from lakegate.contract.documents.document_tree import Document, Notes, Place, steps_of
+from lakegate.contract.documents.document_tree import Notes, Place, steps_of
 from lakegate.contract.documents.extension_settings import EXTENSION
 from lakegate.contract.documents.imported_schema import Converted
 from lakegate.contract.documents.odcs_fields import PERSONAL
 from lakegate.contract.documents.odcs_quality import QUARTZ
 from lakegate.contract.documents.unknown_keys import KEPT, is_misspelt, warn_unknown_keys
 from lakegate.diff.change_kinds import Change
+from lakegate.diff.compared_versions import ALIASES, ContractVersion, remainder
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import ALIASES, ContractVersion, remainder
 from lakegate.diff.rule_changes import Requirement, requirements
 from lakegate.diff.rule_strictness import Order, is_same_measure, rejection, warning
 from lakegate.diff.service_level_changes import service_levels
@@ -121,7 +121,7 @@ def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, A
         return "authoritativeDefinitions", found
     if key == CONFIG and element in HAS_LISTS and isinstance(value, Mapping):
         return _properties(value)
-    name = next(iter(_renamed(element, {key: value})))
+    name = (NAMES | (OF_DATASETS if element == "dataset" else {})).get(key, key)
     return (name, value) if _is_passed(element, name, value) else None
 
 
@@ -184,11 +184,6 @@ def elements(version: ContractVersion) -> Iterator[tuple[str, str]]:
         found += [("rule", each.origin.path) for each in dataset.rules if ".quality[" in each.origin.path]
     found += [("level", each.origin.path) for each in service_levels(version.contract)]
     yield from dict.fromkeys(found)
-
-
-def _renamed(element: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-    names = NAMES | (OF_DATASETS if element == "dataset" else {})
-    return {names.get(key, key): each for key, each in keys.items()}
 
 
 def _is_passed(element: str, key: str, value: object) -> bool:
@@ -358,7 +353,8 @@ def settled(
     rounds = 0
     while True:
         text, rounds = text_of(document), rounds + 1
-        examined = examine(text.encode(), complete=_alone)
+        # without what parents add: the document still inherits it
+        examined = examine(text.encode(), complete=lambda contract, _document, _notes: contract)
         if examined.contract is not None and examined.document is not None and not examined.errors:
             return text, ContractVersion(examined.contract.with_own_common, examined.document)
         refused = {place for each in examined.errors if (place := (leavable or _leavable)(each.path)) is not None}
@@ -366,11 +362,6 @@ def settled(
             raise ContractError(examined.errors)
         for place in sorted(refused, key=lambda steps: [str(each).zfill(6) for each in steps], reverse=True):
             _leave_out(document, place)
-
-
-def _alone(contract: Contract, _document: Document, _notes: Notes) -> Contract:
-    """The contract without what its parents add: the document still inherits it."""
-    return contract
 
 
 def _leavable(path: str) -> tuple[str | int, ...] | None:

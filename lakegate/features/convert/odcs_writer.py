@@ -20,7 +20,6 @@ from lakegate.contract.contract_model import (
     Dataset,
     Field,
     Rule,
-    Server,
     Severity,
     Shape,
     shape_of,
@@ -218,17 +217,14 @@ def unmeasured_date(site: RuleSite) -> Quality:
 def foreign_key(site: RuleSite) -> Quality:
     """A relationship: of one field at its property, of several at the object."""
     rule = site.rule
-    targets = [ELSEWHERE[0].sub(_in_other_contract, each) for each in str(rule.arguments.get("to") or "").split(",")]
+    form = r"\g<contract>_v\g<major>.yaml#/schema/\g<dataset>/properties/\g<field>"
+    targets = [ELSEWHERE[0].sub(form, target) for target in str(rule.arguments.get("to") or "").split(",")]
     if len(rule.fields) == len(targets) == 1:
         site.found[rule.fields[0]].relationships.append({"to": targets[0]})
     else:
         sources = [f"{site.dataset.name}.{column_name(each)}" for each in rule.fields]
         site.found[DATASET].relationships.append({"from": sources, "to": targets})
     yield from ()
-
-
-def _in_other_contract(found: re.Match[str]) -> str:
-    return f"{found['contract']}_v{found['major']}.yaml#/schema/{found['dataset']}/properties/{found['field']}"
 
 
 OF_FIELDS: dict[str, Write] = {
@@ -259,7 +255,11 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
     own, passed = found.get(each.name), rest("field", each.origin.path)
     keys = {
         "physicalName": each.physical,
-        **(_types(each) if each.name in typed else {_key_of(each): each.declared}),
+        **(
+            _types(each)
+            if each.name in typed
+            else {"logicalType" if each.declared in ODCS_NAMES else "physicalType": each.declared}
+        ),
         "description": each.description,
         **passed,
         **(own.keys if own else {}),
@@ -272,11 +272,6 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
         "quality": (own.quality or None) if own else None,
     }
     return {key: value for key, value in keys.items() if value is not None}
-
-
-def _key_of(each: Field) -> str:
-    """The key of a type of which no value is measured."""
-    return "logicalType" if each.declared in ODCS_NAMES else "physicalType"
 
 
 def _types(each: Field) -> Plain:
@@ -533,16 +528,20 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         **texts,
         "tags": [each for each in about.tags if each] or None,
         **{key: _with(each, texts.get(key)) for key, each in passed.items()},
-        "servers": [_server(each) for each in about.servers] or None,
+        "servers": [
+            {"server": each.name, "type": each.type, **server_settings(each.settings)} for each in about.servers
+        ]
+        or None,
         DEPRECATION: _known({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
         "schema": [_object(contract, each, rest) for each in contract.datasets if each not in whole] or None,
-        "slaProperties": [_level(each, rest) for each in service_levels(contract) if _is_plain(each)] or None,
+        "slaProperties": [
+            _level(each, rest)
+            for each in service_levels(contract)
+            if not isinstance(each.rule.arguments.get("value"), Mapping | tuple | list)
+        ]
+        or None,
     }
     return _known(root | own_properties(root, EXTENSION, _known(settings) or None))
-
-
-def _server(server: Server) -> Plain:
-    return {"server": server.name, "type": server.type, **server_settings(server.settings)}
 
 
 def server_settings(settings: Mapping[str, object]) -> Plain:
@@ -643,11 +642,6 @@ def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values:
     if isinstance(pull := plain.get("pull"), Pull):
         plain["pull"] = {key: each for key, each in asdict(pull).items() if each}
     return plain
-
-
-def _is_plain(level: DeclaredLevel) -> bool:
-    """Whether a level has one value: ODCS has no mappings there."""
-    return not isinstance(level.rule.arguments.get("value"), Mapping | tuple | list)
 
 
 def _level(level: DeclaredLevel, rest: Rest) -> Plain:

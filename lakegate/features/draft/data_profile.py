@@ -545,7 +545,12 @@ def unique_pairs(
 ) -> tuple[tuple[str, str], ...]:
     """The pairs of columns without nulls that are unique together: names of keys first, then few combinations."""
     full = [
-        each for each in measured if rows > 1 and each.present == rows and _may_be_part(each) and _is_part(each, rows)
+        each
+        for each in measured
+        if rows > 1
+        and each.present == rows
+        and (each.meaning is LogicalType.TIME or may_be_key(each.field.column, each.meaning))
+        and _is_part(each, rows)
     ]
     chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.column))[:MAX_COLUMNS]
     pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
@@ -556,10 +561,6 @@ def unique_pairs(
     order = {each.field.column: at for at, each in enumerate(measured)}
     found = [tuple(each.field.column for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
-
-
-def _may_be_part(each: MeasuredField) -> bool:
-    return each.meaning is LogicalType.TIME or may_be_key(each.field.column, each.meaning)
 
 
 def _is_part(each: MeasuredField, rows: int) -> bool:
@@ -606,7 +607,13 @@ def profile(
     """
     with database(folder) as connection:
         texts = read(connection, parts, store, taken)
-        found = dict(zip(texts.plan.fields, _flat(texts.fields), strict=True))
+        found = dict(
+            zip(
+                texts.plan.fields,
+                [*texts.fields, *(part for each in texts.fields for part in _inner(each))],
+                strict=True,
+            )
+        )
         tables = [
             LevelTable(connection, each.name, {field: found[field] for field in each.fields}, texts.plan.storage.format)
             for each in texts.tables
@@ -619,7 +626,9 @@ def profile(
         }
         without_record = remove_rows_without_record(connection, records, tables[0].rows(), texts.plan.csv)
         own = [found for each in tables for found in each.values_like(words)] if words else []
-        csv = replace(texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=_name)))
+        csv = replace(
+            texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=lambda each: each.column))
+        )
         rows = {each.level: table.rows() for each, table in zip(texts.tables, tables, strict=True)}
         by_place = _measured(tables, csv, frozenset())
         spelled = [each for each in by_place.values() if each.values.spelling and each.values.spelling.separators]
@@ -648,10 +657,6 @@ def profile(
     )
 
 
-def _name(each: NullWords) -> str:
-    return each.column
-
-
 def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
     """The fields of all tables by their places, read with a dialect."""
     found: ByPlace = {}
@@ -659,11 +664,6 @@ def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanFie
         table.csv, table.numbers = csv, numbers
         found |= {one.field.place: one for one in table.measured()}
     return found
-
-
-def _flat(fields: tuple[FoundField, ...]) -> list[FoundField]:
-    """The fields in the order of a plan: columns first."""
-    return [*fields, *(part for each in fields for part in _inner(each))]
 
 
 def _inner(each: FoundField) -> list[FoundField]:

@@ -98,13 +98,13 @@ def property_of(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str,
 def _content(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...], *, is_full: bool) -> Mapping:
     """A property without its name."""
     if not is_full:
-        personal = [YamlEntry("classification", "confidential", "suggested")] if _is_personal(column) else []
+        personal = (
+            [YamlEntry("classification", "confidential", "suggested")]
+            if not column.parts and why_personal(column) is not None
+            else []
+        )
         return Mapping([*_type(column), *personal, *_parts(column, is_full=False)])
     return Mapping([*_type(column), *_requirements(column, key, unique), *_parts(column, is_full=True)])
-
-
-def _is_personal(column: ProfiledColumn) -> bool:
-    return not column.parts and why_personal(column) is not None
 
 
 def _type(column: ProfiledColumn) -> Iterator[YamlEntry]:

@@ -191,7 +191,9 @@ class JsonTokens:
                 return
             case NumberText():
                 self.kinds["number"] += 1
-                self.all_whole = self.all_whole and _is_whole(value)
+                self.all_whole = self.all_whole and (
+                    _WHOLE.fullmatch(value) is not None and -(2**63) <= int(value) < 2**63
+                )
             case bool():
                 self.kinds["boolean"] += 1
             case dict():
@@ -229,10 +231,6 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
     if not top.members:
         raise UnreadableError("header", "the file has no record with a value: draft from a file with data")
     return tuple(_of_tokens(key, each) for key, each in top.members.items())
-
-
-def _is_whole(text: str) -> bool:
-    return _WHOLE.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
 def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:

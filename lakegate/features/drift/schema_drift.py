@@ -33,7 +33,6 @@ from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, ObjectReader, ObjectVersion
-from lakegate.plan.check import Check
 from lakegate.plan.check_numbers import demands
 from lakegate.plan.plan import Plan
 from lakegate.plan.predicates import Present
@@ -134,7 +133,10 @@ def _of_json(plan: Plan, head: bytes) -> Columns:
             reading.add(value)
     absent, foreign = [], []
     valued: set[tuple[str, ...]] = set()
-    required = {each.fields for each in plan.checks if _is_required(each)}
+    # whether every record, or every one with the field's parent, must have a value
+    required = {
+        each.fields for each in plan.checks if isinstance(each.accept.predicate, Present) or each.kind == "required"
+    }
     for field in plan.fields:
         cells = reading.levels[field.level].cells if field.level else reading.rows
         column = cells.columns[field.alias]
@@ -147,11 +149,6 @@ def _of_json(plan: Plan, head: bytes) -> Columns:
         elif is_looked_for and not of_values and (field.name,) in required:
             absent.append(field.name)
     return Columns((), tuple(absent), foreign=tuple(foreign))
-
-
-def _is_required(check: Check) -> bool:
-    """Whether every record, or every one with the field's parent, must have a value."""
-    return isinstance(check.accept.predicate, Present) or check.kind == "required"
 
 
 def _records(form: Format, head: bytes) -> Iterable[bytes]:

@@ -79,16 +79,12 @@ def _each_check(
     is_one = policy.delivery is DeliveryUnit.OBJECT and policy.publish_as is PublishAs.ORIGINAL
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
     for rule, checks in checks_by_rule(contract, dataset):
-        by = answered.get(_technology(rule)) if is_one else None
+        by = answered.get(folded(str(rule.arguments.get("engine", "")))) if is_one else None
         is_skipped = all(each.skip is not None for each in checks)
         is_bound = bool(_call(rule)) and not rule.schedule and rule.origin.path not in wrong and is_skipped
         for check in checks:
             is_short = by is None or len(_as_dcm(check, rule, by.name)) <= LONGEST_RULE
             yield rule, by if is_bound and is_short else None
-
-
-def _technology(rule: Rule) -> str:
-    return folded(str(rule.arguments.get("engine", "")))
 
 
 def _call(rule: Rule) -> str:

@@ -189,7 +189,7 @@ def present_share(rule: Rule, fields: Fields, arguments: check_builder.Arguments
 def contain_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """Every value of a list occurs."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
-    count = Decimal(len(set(map(_comparable(fields[0]), predicate.values))))
+    count = Decimal(len(set(map(Decimal if fields[0].type.numeric else str, predicate.values))))
     return replace(
         check(
             rule,
@@ -208,11 +208,6 @@ def equal_set(rule: Rule, fields: Fields, arguments: check_builder.Arguments) ->
     """Every value of a list occurs, and no other."""
     predicate = one_of(rule, fields[0], items(rule, argument_of(rule, arguments, "value_set")))
     return rows(rule, fields[0], predicate, listed(predicate.values)), contain_set(rule, fields, arguments)
-
-
-def _comparable(field: Field) -> Callable[[str], object]:
-    """The literals without duplicates: `0.1` and `0.10` are the same value."""
-    return Decimal if field.type.numeric else str
 
 
 def most_common(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> tuple[Check, ...]:

@@ -144,7 +144,7 @@ _SETTINGS = ("watermarkMinutes", "lateEvents", "changedRows", "vanishedRows", "d
 
 def no_slice(contract: Contract, _document: Document) -> Iterator[Finding]:
     """With `publishAs: parquet`, each field has a name and a type that a slice can have."""
-    for dataset in _published(contract):
+    for dataset in (each for each in contract.datasets if each.policy.publish_as is PublishAs.PARQUET):
         for name, reason in misfits(dataset):
             field = dataset.field(name)
             assert field is not None
@@ -217,10 +217,6 @@ def _strategy_misfit(dataset: Dataset) -> str:
     if policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time in key:
         return f"cannot have {policy.event_time} (`eventTime`) in the primary key: each snapshot would have other keys"
     return ""
-
-
-def _published(contract: Contract) -> Iterator[Dataset]:
-    return (each for each in contract.datasets if each.policy.publish_as is PublishAs.PARQUET)
 
 
 LINTS: Final = {

@@ -76,7 +76,9 @@ class CurrentRows:
         """The events of slices, too, in the order of their offsets. `time`: a column that is no content. InputError."""
         for path in files:
             tables, common = _events_of(path)
-            found = Identified.of(iter(tables), key, _present(tables, time))
+            found = Identified.of(
+                iter(tables), key, (time,) if time is not None and time in tables[0].column_names else ()
+            )
             operations, offsets = (np.concatenate([*map(np.asarray, each)]).astype(np.int64) for each in common)
             keys, place = np.unique(found.keys[::-1], return_index=True)
             last = len(found.keys) - 1 - place
@@ -126,11 +128,6 @@ def _events_of(path: Path) -> tuple[list[pa.Table], tuple[list[pa.Array], list[p
     except (pa.ArrowException, KeyError):
         pass
     raise InputError("a file is no slice of the line")
-
-
-def _present(tables: list[pa.Table], column: str | None) -> tuple[str, ...]:
-    """A column, if the slice has it."""
-    return (column,) if column is not None and column in tables[0].column_names else ()
 
 
 # ---- Slices built again from originals ----
@@ -257,14 +254,10 @@ class StateOfSlices:
         """Take up the files from a place on."""
         self.count += 1
         path, taken_up = self.folder / f"state-{self.count}.bin", self.runs[left:]
-        rows, digest = write_run(records, _stored(taken_up), path)
+        rows, digest = write_run(records, [StoredRun(LocalStore(), each) for each in taken_up], path)
         for each in taken_up:
             path_of(each.uri).unlink()
         self.runs = (*self.runs[:left], StateRun(path.as_uri(), rows, digest))
-
-
-def _stored(runs: Sequence[StateRun]) -> list[StoredRun]:
-    return [StoredRun(LocalStore(), each) for each in runs]
 
 
 # ---- `lakegate dataset rebuild-state` ----

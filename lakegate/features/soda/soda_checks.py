@@ -74,10 +74,6 @@ def _regex(rule: Rule, field: Field, value: object) -> Predicate:
     return Matches(field.name, regex(rule, str(value)))
 
 
-def _length(rule: Rule, field: Field, value: object) -> Predicate:
-    return Length(field.name, whole(rule, value), whole(rule, value))
-
-
 def _format(rule: Rule, field: Field, value: object) -> Predicate:
     pattern = FORMATS.get(" ".join(str(value).lower().replace("_", " ").split()))
     if pattern is None:
@@ -96,7 +92,10 @@ VALIDITY: dict[str, tuple[str, Callable[[Rule, Field, object], Predicate]]] = {
     "valid values": ("one of {}", _values),
     "valid regex": ("matching {}", _regex),
     "valid format": ("in the format {}", _format),
-    "valid length": ("{} characters", _length),
+    "valid length": (
+        "{} characters",
+        lambda rule, field, value: Length(field.name, whole(rule, value), whole(rule, value)),
+    ),
     "valid min length": (
         "at least {} characters",
         lambda rule, field, value: Length(field.name, low=whole(rule, value)),

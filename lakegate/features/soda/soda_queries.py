@@ -246,14 +246,10 @@ def _refuse_settings(parsed: SodaCheck, *known: str) -> None:
         raise unknown
 
 
-def _subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
-    return own_columns(call) or subjects_of(call, arguments)
-
-
 ENGINE = Technology(
     frozenset({"soda", "sodacl", "sodacore"}),
     soda,
-    _subjects,
+    lambda call, arguments: own_columns(call) or subjects_of(call, arguments),
     optional_subjects,
     conditions=("filter", "filter_sql"),
     is_sql=True,

@@ -21,7 +21,7 @@ from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import NumberedVersion, Proposal, Publication, RegistrySnapshot, SeenParent
 
 if TYPE_CHECKING:
-    from lakegate.diff.metadata_changes import ContractVersion
+    from lakegate.diff.compared_versions import ContractVersion
     from lakegate.inheritance.inherited_documents import Parents, PinnedDocument
 
 
@@ -251,7 +251,7 @@ def published_by(proposal: Proposal | None = None) -> Act:
 
 def read_published(dependencies: Dependencies, publication: Publication) -> ContractVersion:
     """A published version with what it inherits. Raises InputError if it cannot be read any more."""
-    from lakegate.diff.metadata_changes import read_version  # noqa: PLC0415 - what compiles contracts, as above
+    from lakegate.diff.compared_versions import read_version  # noqa: PLC0415 - what compiles contracts, as above
     from lakegate.inheritance.inherited_documents import Resolver  # noqa: PLC0415 - likewise
 
     text = dependencies.read_lake(publication.document)

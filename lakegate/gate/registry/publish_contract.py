@@ -27,8 +27,8 @@ from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.unknown_keys import is_misspelt
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.change_kinds import VersionComparison
+from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import read_version
 from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
 from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
 from lakegate.gate.delivery.protocol import PUSH

@@ -11,8 +11,8 @@ from typing import Any, Final
 import yaml
 
 from lakegate.diff.change_kinds import Change, VersionComparison
+from lakegate.diff.compared_versions import ContractVersion, read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import ContractVersion, read_version
 
 CASES: Final[list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("cases.yaml").read_text(), yaml.CSafeLoader)
 COLUMN: Final = {"name": "id", "logicalType": "integer"}

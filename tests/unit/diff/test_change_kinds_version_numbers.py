@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.base.errors import ContractError, InputError
 from lakegate.diff.change_kinds import Bump, Change, VersionComparison, declared, raised
-from lakegate.diff.metadata_changes import read_version
+from lakegate.diff.compared_versions import read_version
 from tests.unit.diff.builder import document
 
 CHANGES = {

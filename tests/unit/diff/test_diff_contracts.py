@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lakegate.base.errors import ContractError, InputError
 from lakegate.base.extension_points import ROOT
 from lakegate.diff.change_kinds import KINDS, VersionComparison
-from lakegate.diff.metadata_changes import read_version
+from lakegate.diff.compared_versions import read_version
 from lakegate.verdict.verdict import Verdict, judge
 from tests.golden.cases import FILES, golden
 from tests.reference.cases import only_plan

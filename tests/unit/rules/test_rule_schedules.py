@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lakegate.contract.schedules import NICKNAMES, ScheduleError, of_cron, of_quartz, schedule, to_cron
 from lakegate.diff.change_kinds import Bump
+from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import read_version
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result

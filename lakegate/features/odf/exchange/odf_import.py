@@ -390,7 +390,9 @@ def _bring(
 ) -> None:
     """Files of data that are new, each whole and verified. `before`: the last system time of the dataset without them."""
     size = sum(each.data.size for each in added)
-    free = shutil.disk_usage(_existing(folder.path)).free
+    free = shutil.disk_usage(
+        next(each for each in (folder.path.absolute(), *folder.path.absolute().parents) if each.exists())
+    ).free
     if size > free:
         raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
     stated = ledger.slices if ledger else {}
@@ -404,10 +406,6 @@ def _last_time(folder: FolderPlace, slices: Sequence[Added]) -> datetime | None:
     with suppress(InputError):
         return slice_in(folder.path / f"data/{slices[-1].data.physical}").system_times[1] if slices else None
     return None
-
-
-def _existing(path: Path) -> Path:
-    return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
 
 
 def _bring_slice(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts

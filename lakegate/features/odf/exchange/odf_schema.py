@@ -97,10 +97,6 @@ def _record(requirements: ExpressedRequirements, each: Field) -> Mapping:
     return _kind("Struct", fields=Items([_field(requirements, one) for one in each.parts]))
 
 
-def _list(requirements: ExpressedRequirements, each: Field) -> Mapping:
-    return _kind("List", itemType=_optional(requirements, part(each, "[]")))
-
-
 def _map(requirements: ExpressedRequirements, each: Field) -> Mapping:
     """A key is never null."""
     key = part(each, ".key")
@@ -113,7 +109,7 @@ def _map(requirements: ExpressedRequirements, each: Field) -> Mapping:
 
 _SHAPES: dict[Shape, Callable[[ExpressedRequirements, Field], Mapping]] = {
     Shape.RECORD: _record,
-    Shape.LIST: _list,
+    Shape.LIST: lambda requirements, each: _kind("List", itemType=_optional(requirements, part(each, "[]"))),
     Shape.MAP: _map,
     Shape.ANY: lambda _requirements, _each: _TEXT,
 }

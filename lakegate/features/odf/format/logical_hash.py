@@ -97,13 +97,12 @@ def _timestamp(found: pa.DataType) -> bytes:
     return _number(_TIMESTAMP) + _unit(found) + (b"\0" if found.tz is None else struct.pack("<Q", len(zone)) + zone)
 
 
-def _integer(found: pa.DataType) -> bytes:
-    return _number(_INT) + struct.pack("<BQ", is_type.is_signed_integer(found), found.bit_width)
-
-
 _PREFIXES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], bytes]], ...] = (
     (is_type.is_boolean, lambda _: _number(_BOOL)),
-    (is_type.is_integer, _integer),
+    (
+        is_type.is_integer,
+        lambda found: _number(_INT) + struct.pack("<BQ", is_type.is_signed_integer(found), found.bit_width),
+    ),
     (is_type.is_floating, lambda found: _number(_FLOAT, found.bit_width)),
     (is_type.is_decimal, lambda found: _number(_DECIMAL, found.bit_width, found.precision, found.scale)),
     (is_type.is_date32, lambda _: _number(_DATE, 32) + struct.pack("<H", 0)),

@@ -171,7 +171,9 @@ class MergedDelivery:
         own_keys = compared.is_new & rows.has_key
         keys = int(own_keys.sum())
         new = of_rows(self.rows(workspace.connection), compared.is_new)
-        found = self.slices(new, _counts(count), begin, workspace)
+        found = self.slices(
+            new, [min(SLICE_ROWS, count - begin) for begin in range(0, count, SLICE_ROWS)], begin, workspace
+        )
         left = kept(self.order.runs, keys)
         run = self.state(rows.records(own_keys), runs[len(left) :], workspace) if keys else None
         numbers = begin.offset, compared.known, compared.changed, compared.vanished, count - keys
@@ -201,11 +203,6 @@ class MergedDelivery:
         size, etag = path.stat().st_size, workspace.keep(path, uri)
         path.unlink()
         return WrittenRun(uri, size, etag, rows, digest)
-
-
-def _counts(rows: int) -> list[int]:
-    """Rows of each slice."""
-    return [min(SLICE_ROWS, rows - begin) for begin in range(0, rows, SLICE_ROWS)]
 
 
 @dataclass(frozen=True, slots=True)

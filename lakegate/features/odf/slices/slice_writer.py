@@ -489,10 +489,6 @@ def _of(kind: pa.DataType, name: str) -> tuple[str, dict[str, Any]]:
     raise InputError(f"the column {shown(name)} has a type that ODF does not have ({kind})")
 
 
-def _whole_kind(kind: pa.DataType) -> tuple[str, dict[str, Any]]:
-    return f"{'' if is_type.is_signed_integer(kind) else 'U'}Int{kind.bit_width}", {}
-
-
 def _timestamp(kind: pa.DataType) -> tuple[str, dict[str, Any]]:
     zone = {} if kind.tz is None else {"timezone": kind.tz}
     return "Timestamp", {"unit": _UNITS[kind.unit], **zone}
@@ -500,7 +496,7 @@ def _timestamp(kind: pa.DataType) -> tuple[str, dict[str, Any]]:
 
 _FIELD_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], tuple[str, dict[str, Any]]]], ...] = (
     (is_type.is_boolean, lambda _: ("Bool", {})),
-    (is_type.is_integer, _whole_kind),
+    (is_type.is_integer, lambda kind: (f"{'' if is_type.is_signed_integer(kind) else 'U'}Int{kind.bit_width}", {})),
     (is_type.is_floating, lambda kind: (f"Float{kind.bit_width}", {})),
     (is_type.is_decimal, lambda kind: ("Decimal", {"precision": kind.precision, "scale": kind.scale})),
     (is_type.is_date, lambda _: ("Date", {})),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
-from lakegate.diff.metadata_changes import ContractVersion, read_version
+from lakegate.diff.compared_versions import ContractVersion, read_version
 from lakegate.features.convert.odcs_export import compared_rules, dcs, odcs
 from lakegate.lints.linter import examine
 from tests.golden.cases import golden

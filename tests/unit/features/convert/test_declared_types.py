@@ -13,7 +13,7 @@ import sqlglot
 
 from lakegate.contract.contract_model import Contract, Server
 from lakegate.contract.physical_types import length_of, zone_of
-from lakegate.diff.metadata_changes import read_version
+from lakegate.diff.compared_versions import read_version
 from lakegate.features.convert import sql_ddl
 from lakegate.features.convert.convert_command import WRITERS, Target
 from lakegate.features.convert.odcs_export import dcs, dcs_of_schema

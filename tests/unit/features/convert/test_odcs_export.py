@@ -17,8 +17,8 @@ from lakegate.base.errors import ContractError, InputError
 from lakegate.base.extension_points import ROOT
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.logical_types import LogicalType
+from lakegate.diff.compared_versions import ContractVersion, read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.diff.metadata_changes import ContractVersion, read_version
 from lakegate.features.convert.odcs_export import odcs, settled
 from lakegate.features.convert.odcs_writer import server_settings
 from lakegate.lints.linter import examine

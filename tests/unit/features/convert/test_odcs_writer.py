@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lakegate.base.errors import LakegateError
 from lakegate.contract.documents.key_table import CONSTRAINTS, MOMENTS, NUMBERS, ODCS_TYPES, TEXTS
 from lakegate.contract.logical_types import LogicalType
-from lakegate.diff.metadata_changes import ContractVersion, read_version
+from lakegate.diff.compared_versions import ContractVersion, read_version
 from lakegate.features.convert.odcs_export import odcs
 from tests.golden.cases import FILES, Golden, golden
 

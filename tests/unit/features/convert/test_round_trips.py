@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType
-from lakegate.diff.metadata_changes import read_version
+from lakegate.diff.compared_versions import read_version
 from lakegate.features.convert.convert_command import WRITERS, SchemaFormat, Target, imported
 from lakegate.features.convert.odcs_export import dcs, odcs
 from lakegate.lints.linter import read

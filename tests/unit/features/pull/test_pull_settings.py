@@ -9,7 +9,8 @@ import pytest
 from lakegate.contract.contract_model import labels_of
 from lakegate.contract.delivery_policy import Pull
 from lakegate.contract.documents.read_document import parse
-from lakegate.diff.metadata_changes import ContractVersion, compare_settings
+from lakegate.diff.compared_versions import ContractVersion
+from lakegate.diff.metadata_changes import compare_settings
 from lakegate.features.convert.odcs_export import odcs
 from lakegate.lints.linter import examine
 from lakegate.rules.compile_plan import compile_plan
