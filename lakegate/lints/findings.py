@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.documents.document_tree import Document, Place
@@ -14,6 +15,7 @@ from lakegate.rules.compile_plan import with_parts
 # ---- Findings and rows of the table of lints ----
 
 
+T = TypeVar("T")
 Finding = tuple[str, str]
 """Path and message. If the path does not exist in the document, its longest existing part is reported."""
 MAX_FINDINGS = 100
@@ -53,6 +55,16 @@ def pairs(dataset: Dataset) -> Iterator[tuple[Rule, Field]]:
     """Every rule with each of its fields."""
     fields = {field.name: field for field in with_parts(dataset.fields)}
     return ((rule, fields[name]) for rule in dataset.rules for name in rule.fields if name in fields)
+
+
+def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[T]:
+    """The items that have the key of an earlier one; None is no key."""
+    seen: set[Hashable] = set()
+    for item in items:
+        if (own := key(item)) in seen:
+            yield item
+        elif own is not None:
+            seen.add(own)
 
 
 def properties_of(document: Document) -> Iterator[list[Place]]:

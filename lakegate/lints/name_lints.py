@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from lakegate.base.text import did_you_mean, listed, shown
-from lakegate.contract.contract_model import COMMON, Contract, Field, Origin, numbered
+from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, numbered
 from lakegate.contract.documents.document_tree import Document, Place, Step
-from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, rules_of
+from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, repeated, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
 from lakegate.rules.odcs_metrics import METRICS
 from lakegate.rules.rule_kinds import RULES
@@ -25,10 +25,8 @@ def repeated_position(_contract: Contract, document: Document) -> Iterator[Findi
     """No two parts of a key stand at one position of it."""
     for siblings in properties_of(document):
         for key, flag in POSITIONS.items():
-            flagged = [sibling[key] for sibling in siblings if sibling[flag].flag]
-            yield from (
-                (place.path, "Another part of the key has this position.") for place in _repeated_places(flagged)
-            )
+            for place in _repeated_places(sibling[key] for sibling in siblings if sibling[flag].flag):
+                yield place.path, "Another part of the key has this position."
 
 
 def idle_position(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -54,14 +52,13 @@ def optional_key(contract: Contract, document: Document) -> Iterator[Finding]:
 def repeated_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
     """No rule duplicates another rule of the same fields."""
     for dataset in contract.datasets:
-        seen: set[str] = set()
-        for rule in (each for each in dataset.rules if each.kind not in {"text", "nested", "serviceLevel"}):
-            rule_key = repr(
+        for rule in repeated(
+            (rule for rule in dataset.rules if rule.kind not in {"text", "nested", "serviceLevel"}),
+            lambda rule: repr(
                 (rule.kind, rule.fields, sorted(rule.arguments.items(), key=str), rule.comparison, rule.tolerance)
-            )
-            if rule_key in seen:
-                yield rule.origin.path, "Another rule is identical, with the same fields: remove one."
-            seen.add(rule_key)
+            ),
+        ):
+            yield rule.origin.path, "Another rule is identical, with the same fields: remove one."
 
 
 def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -79,20 +76,13 @@ def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
 def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
     """No two properties of an object are one column of the table behind it."""
     for siblings in properties_of(document):
-        for place in _repeated_places([item["physicalName"] for item in siblings]):
+        for place in _repeated_places(item["physicalName"] for item in siblings):
             yield place.path, f"Another property is the column {shown(place.written)} too."
 
 
-def _repeated_places(places: list[Place]) -> list[Place]:
+def _repeated_places(places: Iterable[Place]) -> Iterator[Place]:
     """The places whose text occurred before."""
-    seen: Counter[str] = Counter()
-    found = []
-    for place in places:
-        if place.present:
-            seen[place.written] += 1
-            if seen[place.written] > 1:
-                found.append(place)
-    return found
+    return repeated(places, lambda place: place.written if place.present else None)
 
 
 # ---- Names and references ----
@@ -153,25 +143,22 @@ def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
 
 def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of datasets are unique, ignoring case: they are paths in the lake."""
-    for name, origin in _repeated((dataset.name, dataset.origin) for dataset in contract.datasets):
-        yield origin.path, f"The dataset {shown(name)} is described twice: give each its own name."
+    for dataset in repeated(contract.datasets, _folded_name):
+        yield dataset.origin.path, f"The dataset {shown(dataset.name)} is described twice: give each its own name."
 
 
 def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of a dataset's fields are unique, ignoring case: engines do not distinguish them."""
     for siblings in _siblings(contract):
-        for name, origin in _repeated((sibling.name, sibling.origin) for sibling in siblings):
-            yield origin.path, f"The field {shown(name)} is described twice: keep one."
+        for field in repeated(siblings, _folded_name):
+            yield field.origin.path, f"The field {shown(field.name)} is described twice: keep one."
 
 
 def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The ids of a dataset's rules are unique: results refer to them."""
     for dataset in contract.datasets:
-        seen: Counter[str] = Counter()
-        for rule in dataset.rules:
-            seen[rule.id] += 1
-            if rule.id and seen[rule.id] > 1:
-                yield f"{rule.origin.path}.id", f"The id {shown(rule.id)} is taken by another rule: give each its own."
+        for rule in repeated(dataset.rules, lambda rule: rule.id or None):
+            yield f"{rule.origin.path}.id", f"The id {shown(rule.id)} is taken by another rule: give each its own."
 
 
 def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -196,10 +183,9 @@ def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
 
 def repeated_column(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A rule contains each field once."""
-    for dataset in contract.datasets:
-        for rule in dataset.rules:
-            for name in [name for name, count in Counter(rule.fields).items() if count > 1]:
-                yield f"{rule.origin.path}.columns", f"The rule names the field {shown(name)} twice: once is enough."
+    for rule in rules_of(contract):
+        for name in [name for name, count in Counter(rule.fields).items() if count > 1]:
+            yield f"{rule.origin.path}.columns", f"The rule names the field {shown(name)} twice: once is enough."
 
 
 def empty_rule(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -234,9 +220,5 @@ def _named_at(path: str, index: int, document: Document) -> str:
     return next((each for each in found if document.at(each).present), path)
 
 
-def _repeated(names: Iterable[tuple[str, Origin]]) -> Iterator[tuple[str, Origin]]:
-    seen: set[str] = set()
-    for name, origin in names:
-        if name and name.casefold() in seen:
-            yield name, origin
-        seen.add(name.casefold())
+def _folded_name(named: Dataset | Field) -> str | None:
+    return named.name.casefold() or None

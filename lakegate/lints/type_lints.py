@@ -49,7 +49,6 @@ COLUMN_KINDS = ("complete", "distinct", "min", "max", "mean", "stdev", "allowedV
 
 def without_column(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A rule about values has a field."""
-    for dataset in contract.datasets:
-        for rule in dataset.rules:
-            if rule.kind in COLUMN_KINDS and not rule.fields:
-                yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."
+    for rule in rules_of(contract):
+        if rule.kind in COLUMN_KINDS and not rule.fields:
+            yield rule.origin.path, f"The rule of type {rule.kind} names no column: add `columns`."

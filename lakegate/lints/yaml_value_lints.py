@@ -10,7 +10,7 @@ from lakegate.base.text import shown
 from lakegate.contract.contract_model import PLACEHOLDERS, VARIABLE, Contract
 from lakegate.contract.documents.document_tree import Document, Node, Step, address
 from lakegate.contract.documents.odcs import WITH_VARIABLES
-from lakegate.lints.findings import Finding
+from lakegate.lints.findings import Finding, rules_of
 
 
 def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -30,14 +30,13 @@ SURPRISES = re.compile(r"(?i:yes|no|on|off)|0[0-9]+|0[xo][0-9a-fA-F]+|[0-9][0-9_
 
 def repeated_value(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A list contains each value once."""
-    for dataset in contract.datasets:
-        for rule in dataset.rules:
-            for key in LISTS:
-                values = rule.arguments.get(key)
-                listed = values if isinstance(values, tuple) else ()
-                counts = Counter(each for each in listed if not isinstance(each, tuple | dict))
-                for value in [each for each, count in counts.items() if count > 1]:
-                    yield rule.origin.path, f"The value {shown(value)} is listed twice: once is enough."
+    for rule in rules_of(contract):
+        for key in LISTS:
+            values = rule.arguments.get(key)
+            listed = values if isinstance(values, tuple) else ()
+            counts = Counter(value for value in listed if not isinstance(value, tuple | dict))
+            for value in [value for value, count in counts.items() if count > 1]:
+                yield rule.origin.path, f"The value {shown(value)} is listed twice: once is enough."
 
 
 def surprising(_contract: Contract, document: Document) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from lakegate.contract.documents.yaml_writer import Mapping as YamlMapping
 from lakegate.contract.documents.yaml_writer import written
 from lakegate.contract.logical_types import LogicalType, number_of
 from lakegate.contract.physical_types import digit_bounds, digits_of, length_of, type_word, zone_of
-from lakegate.features.convert.odcs_writer import Plain, node_of
+from lakegate.features.convert.odcs_writer import Plain, node_of, without_none
 
 VERSION: Final = "1.2.1"
 _TYPES: Final = {
@@ -103,11 +103,11 @@ class DcsWriter:
         document = {
             "dataContractSpecification": VERSION,
             "id": own.pop("id"),
-            "info": _known(info),
+            "info": without_none(info),
             "tags": own.pop("tags", None),
             "links": self._links("the root", own),
             "servers": {each["server"]: self._server(each) for each in own.pop("servers", ())} or None,
-            "terms": _known(terms) or None,
+            "terms": without_none(terms) or None,
             "deprecation": own.pop("deprecation", None),
             "models": {each["name"]: self._model(each) for each in own.pop("schema", ())} or None,
             "servicelevels": dict(self._levels(own.pop("slaProperties", ()))) or None,
@@ -119,7 +119,7 @@ class DcsWriter:
             self.lost.append("team")
         self._lose("", own)
         self._lose("description.", description)
-        return _known(document)
+        return without_none(document)
 
     def _lose(self, owner: str, rest: Mapping[str, Any]) -> None:
         self.lost.extend(f"{owner}{key}" for key, value in rest.items() if value not in (None, [], {}))
@@ -162,13 +162,13 @@ class DcsWriter:
             "config": properties or None,
         }
         self._lose(f"{name}.", _without(own, "name", "logicalType"))
-        return _known(model)
+        return without_none(model)
 
     def _field(self, property_: Plain, path: str) -> Plain:
         own = _without(property_, "name", "primaryKey", "primaryKeyPosition")
         options = {**(own.pop("logicalTypeOptions", None) or {})}
         properties = _properties(own)
-        references = own.pop("relationships", None) or []
+        references, parts = own.pop("relationships", None) or [], own.pop("map", None) or {}
         if own.get("logicalType") != "string":
             options.pop("format", None)  # of numbers bounds say it, of dates and times the type
         physical = own.get("physicalType")
@@ -191,7 +191,8 @@ class DcsWriter:
             "items": self._field(items, f"{path}[]") if (items := own.pop("items", None)) else None,
             **{
                 key: self._field(part, f"{path}.{step}") if part else None
-                for key, step, part in _of_map(own.pop("map", None) or {})
+                for key, step in (("keys", "key"), ("values", "value"))
+                for part in (parts.get(step),)
             },
             "quality": self._quality(own.pop("quality", None)),
             "config": properties or None,
@@ -199,7 +200,7 @@ class DcsWriter:
         self._lose(f"{path}.", own)
         self._lose(f"{path}.logicalTypeOptions.", options)
         self.lost.extend(f"{path}: another relationship" for _ in references[1:])
-        return _known(found)
+        return without_none(found)
 
     def _quality(self, rules: list[Plain] | None) -> list[Plain] | None:
         """Rules, each with its type; DCS has no severities, so that a rule that only warns is listed by the comparison."""
@@ -272,16 +273,8 @@ def _is_said(physical: str | None, written: str | None, length: object) -> bool:
     return type_word(physical) in _SAID and own_length in {None, length}
 
 
-def _of_map(parts: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    yield from (("keys", "key", parts.get("key")), ("values", "value", parts.get("value")))
-
-
 def _without(mapping: Plain, *keys: str) -> Plain:
     return {key: each for key, each in mapping.items() if key not in keys}
-
-
-def _known(mapping: Plain) -> Plain:
-    return {key: each for key, each in mapping.items() if each is not None}
 
 
 def text_of(document: Plain) -> str:

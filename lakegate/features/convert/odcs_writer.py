@@ -271,7 +271,7 @@ def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], r
         "relationships": (own.relationships or None) if own else None,
         "quality": (own.quality or None) if own else None,
     }
-    return {key: value for key, value in keys.items() if value is not None}
+    return without_none(keys)
 
 
 def _types(each: Field) -> Plain:
@@ -532,7 +532,7 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
             {"server": each.name, "type": each.type, **server_settings(each.settings)} for each in about.servers
         ]
         or None,
-        DEPRECATION: _known({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
+        DEPRECATION: without_none({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
         "schema": [_object(contract, each, rest) for each in contract.datasets if each not in whole] or None,
         "slaProperties": [
             _level(each, rest)
@@ -541,7 +541,7 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         ]
         or None,
     }
-    return _known(root | own_properties(root, EXTENSION, _known(settings) or None))
+    return without_none(root | own_properties(root, EXTENSION, without_none(settings) or None))
 
 
 def server_settings(settings: Mapping[str, object]) -> Plain:
@@ -574,7 +574,8 @@ def _with(passed: object, own: object) -> object:
     return {**passed, **own} if isinstance(passed, Mapping) and isinstance(own, Mapping) else passed
 
 
-def _known(mapping: Mapping[str, Any]) -> Plain:
+def without_none(mapping: Mapping[str, Any]) -> Plain:
+    """The keys that have a value."""
     return {key: each for key, each in mapping.items() if each is not None}
 
 
@@ -592,7 +593,7 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
             found[owner].quality.append(about | written)
     own, settings = found[DATASET], _settings(dataset, is_lenient=is_lenient)
     passed = rest("dataset", dataset.origin.path)
-    return _known(
+    return without_none(
         {
             "name": dataset.name,
             "physicalName": dataset.physical,
@@ -610,7 +611,7 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
 def _about(rule: Rule, rest: Rest, *, is_graded: bool) -> Plain:
     """Keys of a quality rule beside its requirement."""
     cron = to_cron(rule.schedule)
-    return _known(
+    return without_none(
         {
             "id": own_id(rule),
             "name": rule.name,
@@ -633,7 +634,7 @@ def _settings(dataset: Dataset, *, is_lenient: bool) -> Plain:
     }
     if dataset.storage.format not in {Format.CSV, Format.UNKNOWN}:
         found["format"] = dataset.storage.format.value
-    return _known(found)
+    return without_none(found)
 
 
 def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values: object) -> Plain:
@@ -652,7 +653,7 @@ def _level(level: DeclaredLevel, rest: Rest) -> Plain:
         unit = next(each for each in ("d", "h", "m", "s") if seconds % SECONDS[each] == 0 or each == "s")
         value = number(seconds / SECONDS[unit])
     element = ", ".join(level.fields) or None
-    optional = _known({"unit": unit, "element": element})
+    optional = without_none({"unit": unit, "element": element})
     return {"property": level.name, "value": value} | optional | dict(rest("level", level.origin.path))
 
 
