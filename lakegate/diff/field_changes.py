@@ -80,7 +80,23 @@ class _Pairing:
         self.found.renamed += [(before, after) for before, after in same if _step(before) != _step(after)]
         for before, after in same:
             self._add(before, after)
-        renamed, gone, come = self._renamed(old, new, removed, added)
+        # a field is renamed if the type is the same, and the physical name, the description, or the place and description
+        places = {id(field): place for fields in (old, new) for place, field in enumerate(fields)}
+
+        def signature(each: Field) -> tuple[Hashable, ...]:
+            return self._kind(each), tuple(map(_step, each.parts))
+
+        def by_physical(each: Field) -> Hashable | None:
+            return each.physical and (signature(each), each.physical)
+
+        def by_description(each: Field) -> Hashable | None:
+            return each.description and (signature(each), each.description)
+
+        def by_place(each: Field) -> Hashable:
+            return signature(each), each.description, places[id(each)]
+
+        keys = [unique(key, removed, added) for key in (by_physical, by_description, by_place)]
+        renamed, gone, come = paired(removed, added, *keys)
         for before, after in renamed:
             self.found.renamed.append((before, after))
             self._add(before, after)
@@ -103,27 +119,6 @@ class _Pairing:
     def _add(self, before: Field, after: Field) -> None:
         self.found.same.append((before, after))
         self.pair(before.parts, after.parts)
-
-    def _renamed(
-        self, old: tuple[Field, ...], new: tuple[Field, ...], removed: list[Field], added: list[Field]
-    ) -> tuple[list[tuple[Field, Field]], list[Field], list[Field]]:
-        """A field is renamed if the type is the same, and the physical name, the description, or the place and description."""
-        places = {id(field): place for fields in (old, new) for place, field in enumerate(fields)}
-
-        def signature(each: Field) -> tuple[Hashable, ...]:
-            return self._kind(each), tuple(map(_step, each.parts))
-
-        def by_physical(each: Field) -> Hashable | None:
-            return each.physical and (signature(each), each.physical)
-
-        def by_description(each: Field) -> Hashable | None:
-            return each.description and (signature(each), each.description)
-
-        def by_place(each: Field) -> Hashable:
-            return signature(each), each.description, places[id(each)]
-
-        keys = [unique(key, removed, added) for key in (by_physical, by_description, by_place)]
-        return paired(removed, added, *keys)
 
     def _moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
         def key(each: Field) -> Hashable | None:

@@ -204,7 +204,16 @@ def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> 
                 yield _problem(parent, change, places, child)
     for dataset in child.contract.datasets:
         for template in templates(parent, dataset.name):
-            yield from _negated(parent, template, dataset, child.document)
+            required = {(name, rule.kind) for rule in template.rules for name in rule.fields if len(rule.fields) == 1}
+            for field in with_parts(dataset.fields):
+                for key, kind in NEGATED.items():
+                    place = child.document.at(field.origin.path)[key]
+                    if place.flag is False and (field.name, kind) in required:
+                        message = (
+                            f"{shown(f'{dataset.name}.{field.name}')} is `{key}` in {shown(f'{parent.id}@{parent.version}')}:"
+                            f" write `{key}: true`, or remove the key."
+                        )
+                        yield Problem(WEAKER, place.path, place.mark.line, message)
 
 
 def _views(parent: Contract, dataset: Dataset) -> tuple[Dataset, Dataset]:
@@ -292,17 +301,3 @@ def _settings(document: Document, dataset: Dataset) -> Iterator[tuple[str, Origi
                 if place[key].present
             )
             yield from ((f"csv.{key}", place["csv"][key].origin) for key in CSV if place["csv"][key].present)
-
-
-def _negated(parent: Contract, template: Dataset, dataset: Dataset, document: Document) -> Iterator[Problem]:
-    """Fields that deny what the parent requires of them."""
-    required = {(name, rule.kind) for rule in template.rules for name in rule.fields if len(rule.fields) == 1}
-    for field in with_parts(dataset.fields):
-        for key, kind in NEGATED.items():
-            place = document.at(field.origin.path)[key]
-            if place.flag is False and (field.name, kind) in required:
-                message = (
-                    f"{shown(f'{dataset.name}.{field.name}')} is `{key}` in {shown(f'{parent.id}@{parent.version}')}:"
-                    f" write `{key}: true`, or remove the key."
-                )
-                yield Problem(WEAKER, place.path, place.mark.line, message)

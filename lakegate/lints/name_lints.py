@@ -177,7 +177,9 @@ def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
         for rule in (each for each in dataset.rules if not names_by_arguments(each)):
             for index, name in enumerate(rule.fields):
                 if name not in names:
-                    path = _named_at(rule.origin.path, index, document)
+                    # the place of a rule's columns: each format has its own key
+                    found = (f"{rule.origin.path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
+                    path = next((each for each in found if document.at(each).present), rule.origin.path)
                     yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
 
 
@@ -212,12 +214,6 @@ def _siblings(contract: Contract) -> Iterator[tuple[Field, ...]]:
     for dataset in contract.datasets:
         yield dataset.fields
     yield from (each.parts for each in fields_of(contract) if each.parts)
-
-
-def _named_at(path: str, index: int, document: Document) -> str:
-    """The place of a rule's columns: each format has its own key."""
-    found = (f"{path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
-    return next((each for each in found if document.at(each).present), path)
 
 
 def _folded_name(named: Dataset | Field) -> str | None:

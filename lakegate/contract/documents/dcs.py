@@ -88,8 +88,18 @@ def read_field(
     notes = definitions.notes
     inner = [read_field(each, name, definitions, ordinals) for name, each in _inner(layers, path, definitions)]
     nested = [rule for _, rules in inner for rule in rules]
-    logical = _logical(layers)
-    _warn(layers, logical, notes)
+    # the logical type of the values; a number with a precision or a scale is a decimal
+    logical = TYPES.get(layers["type"].text or "")
+    is_exact = layers["precision"].present or layers["scale"].present
+    logical = LogicalType.DECIMAL if logical is LogicalType.NUMBER and is_exact else logical
+    if layers["type"].text is None and not notes.blames(layers.own):
+        notes.warning("no-type", layers.own, "The field has no type: add `type`.")
+    precision, scale = _declared_digits(layers)
+    if logical is LogicalType.DECIMAL and max(precision, scale) > PRECISION:
+        notes.warning("too-many-digits", layers["precision" if precision > PRECISION else "scale"], TOO_MANY_DIGITS)
+    if logical in MOMENTS and layers["format"].present:
+        message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
+        notes.warning("date-format", layers["format"], message)
     _warn_idle(layers, logical, notes)
     field = Field(
         name=path,
@@ -117,13 +127,6 @@ def _sources(inputs: Place) -> Iterator[FieldSource]:
             for step in item["transformations"].items
         )
         yield FieldSource(item["namespace"].text or "", item["name"].text or "", item["field"].text or "", tuple(steps))
-
-
-def _logical(layers: Layers) -> LogicalType | None:
-    """The logical type of the values; a number with a precision or a scale is a decimal."""
-    logical = TYPES.get(layers["type"].text or "")
-    is_exact = layers["precision"].present or layers["scale"].present
-    return LogicalType.DECIMAL if logical is LogicalType.NUMBER and is_exact else logical
 
 
 def _scale(layers: Layers) -> int:
@@ -238,18 +241,6 @@ def _inner(layers: Layers, path: FieldPath, definitions: Definitions) -> Iterato
         inner = definitions.layers(place, layers)
         if inner is not None:
             yield name, inner
-
-
-def _warn(layers: Layers, logical: LogicalType | None, notes: Notes) -> None:
-    declared = layers["type"].text
-    if declared is None and not notes.blames(layers.own):
-        notes.warning("no-type", layers.own, "The field has no type: add `type`.")
-    precision, scale = _declared_digits(layers)
-    if logical is LogicalType.DECIMAL and max(precision, scale) > PRECISION:
-        notes.warning("too-many-digits", layers["precision" if precision > PRECISION else "scale"], TOO_MANY_DIGITS)
-    if logical in MOMENTS and layers["format"].present:
-        message = "Dates and times are read as ISO 8601 alone: remove the `format`, or declare the type `string`."
-        notes.warning("date-format", layers["format"], message)
 
 
 # ---- Checks at the root, before DCS 1.1.0 ----

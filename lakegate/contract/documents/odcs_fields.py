@@ -71,21 +71,17 @@ def option_rules(options: Place, logical: LogicalType | str) -> Iterator[tuple[P
 
 def _option_rules(name: str, place: Place, options: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
     if name == FORMAT:
-        yield from _format(place, logical)
+        declared = place.text or ""
+        if logical is LogicalType.STRING:
+            yield "format", {"value": declared}
+        elif logical in {LogicalType.INTEGER, LogicalType.NUMBER} and declared in RANGES:
+            low, high = RANGES[declared]
+            yield "minimum", {"value": low, "exclusive": False}
+            yield "maximum", {"value": high, "exclusive": False}
     elif name == TIMEZONE and place.flag:
         yield TIMEZONE, {}
     elif name in CONSTRAINTS:
         yield from CONSTRAINTS[name].rules(place, options)
-
-
-def _format(place: Place, logical: LogicalType) -> Iterator[KindAndArguments]:
-    declared = place.text or ""
-    if logical is LogicalType.STRING:
-        yield "format", {"value": declared}
-    elif logical in {LogicalType.INTEGER, LogicalType.NUMBER} and declared in RANGES:
-        low, high = RANGES[declared]
-        yield "minimum", {"value": low, "exclusive": False}
-        yield "maximum", {"value": high, "exclusive": False}
 
 
 def _bound(*kinds: str) -> Callable[[Place], Iterable[KindAndArguments]]:
@@ -246,7 +242,11 @@ def _rules(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], 
     for item in place["relationships"].items:
         yield rule("foreignKey", item, {"to": item["to"].text or ""})
     yield from quality_rules(Owner(place, path, path), ordinals, notes)
-    yield from _nested(place, path, dates, ordinals, notes)
+    if place["logicalType"].text in NESTED:
+        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
+    yield from _rules_of_elements(_element(place), path, place["physicalType"].origin, ordinals)
+    for inner, each in _inner(place, path):
+        yield from _rules(each, inner, dates, ordinals, notes)
     _warn(place, logical, dates, notes)
 
 
@@ -259,15 +259,6 @@ def _options_type(place: Place, logical: LogicalType | None) -> LogicalType | st
 
 def _readable(place: Place, logical: LogicalType | None) -> bool:
     return logical is not None or TYPES.get(place["logicalType"].text or "") not in MOMENTS
-
-
-def _nested(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], notes: Notes) -> Iterator[Rule]:
-    """The rules of nested values and of each nested property."""
-    if place["logicalType"].text in NESTED:
-        yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
-    yield from _rules_of_elements(_element(place), path, place["physicalType"].origin, ordinals)
-    for inner, each in _inner(place, path):
-        yield from _rules(each, inner, dates, ordinals, notes)
 
 
 def _inner(place: Place, path: FieldPath) -> Iterator[tuple[FieldPath, Place]]:

@@ -125,7 +125,9 @@ class Composer:
                 self._add(node, None, node.size, node.characters)
             case yaml.CollectionStartEvent():
                 self._check_tag(event)
-                self._open(event)
+                mark = mark_of(event.start_mark)
+                self._check_depth(len(self.stack) + 1, mark)
+                self.stack.append(_Open(mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
             case yaml.CollectionEndEvent():
                 done = self.stack.pop()
                 self._add(self._closed(done), done.anchor)
@@ -168,11 +170,6 @@ class Composer:
         self._check_depth(len(self.stack) + node.depth, mark)
         return node
 
-    def _open(self, event: yaml.CollectionStartEvent) -> None:
-        mark = mark_of(event.start_mark)
-        self._check_depth(len(self.stack) + 1, mark)
-        self.stack.append(_Open(mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
-
     def _check_depth(self, depth: int, mark: Mark) -> None:
         if depth > DEEPEST_LEVEL:
             self.refuse("too-deep", f"The document has more than {DEEPEST_LEVEL} levels: flatten it.", mark)
@@ -194,10 +191,6 @@ class Composer:
     def _closed(self, done: _Open) -> Node:
         if not done.mapping:
             return sized(Node(done.mark, tuple(done.nodes), {}), done.nodes)
-        content, keys = self._entries(done)
-        return sized(Node(done.mark, content, keys), done.nodes)
-
-    def _entries(self, done: _Open) -> tuple[dict[str, Node], dict[str, Mark]]:
         content: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
         merged: list[Node] = []
@@ -210,7 +203,7 @@ class Composer:
             for name, value in _entries_of(source):
                 content.setdefault(name, value)
                 keys.setdefault(name, source.keys[name])
-        return content, keys
+        return sized(Node(done.mark, content, keys), done.nodes)
 
     def _mappings(self, value: Node, mark: Mark) -> list[Node]:
         sources = value.content if isinstance(value.content, tuple) else (value,)

@@ -184,7 +184,13 @@ class _Reader:
         for key in options:
             if place[key].present:
                 self._option(place[key], path, key)
-        self._enum(place, path, own)
+        places = place["enum"].items or ([place["const"]] if place["const"].present else [])
+        values = [each for each in places if each.scalar is not None]
+        wanted = (int, Decimal) if own.numeric else (str,)
+        if places and values and all(_is_of(each.scalar, wanted) for each in values):
+            self.schema.rule("enum", path, values=tuple(each.written for each in values))
+        elif places:
+            self.schema.lose(path, "`enum` or `const` with values of another type")
         return found
 
     def _option(self, place: Place, path: FieldPath, key: str) -> None:
@@ -199,16 +205,6 @@ class _Reader:
             self.schema.rule(key, path, value=value)
         else:
             self.schema.lose(path, f"`{key}`: it has another form than in draft 7 and later")
-
-    def _enum(self, place: Place, path: FieldPath, kind: LogicalType) -> None:
-        """The closed list of values, if all of them are of the type."""
-        places = place["enum"].items or ([place["const"]] if place["const"].present else [])
-        values = [each for each in places if each.scalar is not None]
-        wanted = (int, Decimal) if kind.numeric else (str,)
-        if places and values and all(_is_of(each.scalar, wanted) for each in values):
-            self.schema.rule("enum", path, values=tuple(each.written for each in values))
-        elif places:
-            self.schema.lose(path, "`enum` or `const` with values of another type")
 
     def _kind(self, place: Place) -> str | None:
         """The only type of the values beside null; where none is declared, that of the keywords or of the listed values."""

@@ -361,7 +361,10 @@ def settled(
         if not refused or rounds == MAX_ROUNDS:
             raise ContractError(examined.errors)
         for place in sorted(refused, key=lambda steps: [str(each).zfill(6) for each in steps], reverse=True):
-            _leave_out(document, place)
+            owner: Any = document
+            for step in place[:-1]:
+                owner = owner[step]
+            del owner[place[-1]]
 
 
 def _leavable(path: str) -> tuple[str | int, ...] | None:
@@ -385,13 +388,6 @@ def _leavable_of_dcs(path: str) -> tuple[str | int, ...] | None:
     return (
         steps[:2] if steps[0] in {"servers", "servicelevels", "terms", "links", "config"} and len(steps) > 1 else None
     )
-
-
-def _leave_out(document: Plain, place: tuple[str | int, ...]) -> None:
-    owner: Any = document
-    for step in place[:-1]:
-        owner = owner[step]
-    del owner[place[-1]]
 
 
 def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:

@@ -432,7 +432,8 @@ def _distinct(_site: RuleSite, _check: Check, tier: Tier) -> Plain | None:
 def _aggregate(call: str) -> Threshold:
     def write(_site: RuleSite, _check: Check, tier: Tier) -> Plain:
         low, high = _bounds(tier.interval)
-        return _expectation(call, {"min_value": number(low), "max_value": number(high)})
+        implementation = {"type": call, "kwargs": {"min_value": number(low), "max_value": number(high)}}
+        return {"type": "custom", "engine": "great-expectations", "implementation": implementation}
 
     return write
 
@@ -448,11 +449,6 @@ def _bound(key: str, end: str) -> Threshold:
 def _allowed(site: RuleSite, check: Check, _tier: Tier) -> Plain:
     values = listed(site.rule.arguments["parameter"], site.type(check.fields[0]))
     return library("invalidValues", {"validValues": values}) | NO_ROW
-
-
-def _expectation(call: str, arguments: dict[str, Any]) -> Plain:
-    implementation = {"type": call, "kwargs": arguments}
-    return {"type": "custom", "engine": "great-expectations", "implementation": implementation}
 
 
 def _bounds(interval: Interval) -> tuple[Decimal, Decimal]:
@@ -588,7 +584,17 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
     found: defaultdict[str, OwnKeys] = defaultdict(OwnKeys)
     rules = [(rule, checks) for rule, checks in checks_by_rule(contract, dataset) if rule.kind in WRITERS]
     for rule, checks in rules:
-        about = _about(rule, rest, is_graded=not is_lenient)
+        cron = to_cron(rule.schedule)
+        about = without_none(
+            {
+                "id": own_id(rule),
+                "name": rule.name,
+                **({"scheduler": "cron", "schedule": cron} if cron else {}),
+                **rest("rule", rule.origin.path),
+                "dimension": rule.dimension if rule.dimension in DIMENSIONS else None,
+                "severity": "warning" if not is_lenient and rule.severity is Severity.WARN else None,
+            }
+        )
         for owner, written in WRITERS[rule.kind](RuleSite(dataset, rule, checks, found)):
             found[owner].quality.append(about | written)
     own, settings = found[DATASET], _settings(dataset, is_lenient=is_lenient)
@@ -604,21 +610,6 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
             "relationships": own.relationships or None,
             "quality": own.quality or None,
             **own_properties(passed, EXTENSION, settings or None),
-        }
-    )
-
-
-def _about(rule: Rule, rest: Rest, *, is_graded: bool) -> Plain:
-    """Keys of a quality rule beside its requirement."""
-    cron = to_cron(rule.schedule)
-    return without_none(
-        {
-            "id": own_id(rule),
-            "name": rule.name,
-            **({"scheduler": "cron", "schedule": cron} if cron else {}),
-            **rest("rule", rule.origin.path),
-            "dimension": rule.dimension if rule.dimension in DIMENSIONS else None,
-            "severity": "warning" if is_graded and rule.severity is Severity.WARN else None,
         }
     )
 

@@ -294,7 +294,11 @@ class SqlTable:
             case exp.UniqueColumnConstraint() if not each.find(exp.Where):
                 self._unique(names or tuple(one.name for one in _columns(_listed(each.this))), each)
             case exp.ForeignKey() | exp.Reference():
-                self._refers(names, each)
+                # a reference of columns; before one, a dialect may write the words FOREIGN KEY alone
+                own = tuple(one.name for one in each.expressions) if isinstance(each, exp.ForeignKey) else names
+                reference = each.args.get("reference") if isinstance(each, exp.ForeignKey) else each
+                if reference is not None:
+                    self._references.append((own, reference))
             case exp.CheckColumnConstraint():
                 for one in _conditions(each.this):
                     self._check(one)
@@ -323,13 +327,6 @@ class SqlTable:
 
     def _lose(self, place: str, each: exp.Expr) -> None:
         self.schema.lose(place, f"{shown(words_of(each))} has no equivalent")
-
-    def _refers(self, names: tuple[str, ...], each: exp.Expr) -> None:
-        """A reference of columns; before one, a dialect may write the words FOREIGN KEY alone."""
-        own = tuple(one.name for one in each.expressions) if isinstance(each, exp.ForeignKey) else names
-        reference = each.args.get("reference") if isinstance(each, exp.ForeignKey) else each
-        if reference is not None:
-            self._references.append((own, reference))
 
     def refer(self, tables: Mapping[str, SqlTable]) -> None:
         """The references to tables of the script become rules; those to others are listed."""

@@ -383,17 +383,6 @@ class TextTables:
     malformed: int
 
 
-def _tables(plan: Plan) -> tuple[TextTable, ...]:
-    """Tables of few columns: a query of a few columns of a wide table would take as long as one of all of them."""
-    levels = dict.fromkeys(each.level for each in plan.fields)
-    return tuple(
-        TextTable(f"level{number}_{at}", level, of_level[at : at + TOGETHER])
-        for number, level in enumerate(levels)
-        for of_level in [tuple(each for each in plan.fields if each.level == level)]
-        for at in range(0, len(of_level), TOGETHER)
-    )
-
-
 def read(
     connection: duckdb.DuckDBPyConnection, parts: tuple[StagedPart, ...], store: Store, taken: Callable[[int], None]
 ) -> TextTables:
@@ -457,7 +446,14 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
     if len(set(found)) < len(found):
         raise UnreadableError("header", named_twice(found))
     source = open_source(plan, parts, store)
-    tables = _tables(plan)
+    # tables of few columns: a query of a few columns of a wide table would take as long as one of all of them
+    levels = dict.fromkeys(field.level for field in plan.fields)
+    tables = tuple(
+        TextTable(f"level{number}_{at}", level, of_level[at : at + TOGETHER])
+        for number, level in enumerate(levels)
+        for of_level in [tuple(each for each in plan.fields if each.level == level)]
+        for at in range(0, len(of_level), TOGETHER)
+    )
     for each in tables:
         names = ", ".join(f"{field.alias} VARCHAR" for field in each.fields)
         connection.execute(f"CREATE OR REPLACE TABLE {each.name} ({names})")

@@ -101,7 +101,11 @@ def _begin(
         record = record_at_head(dependencies, BEGUN, chain, content, event)
         if record.height != len(blocks):
             continue
-        _refuse_slices(blocks, content["workload"])
+        workload = content["workload"]
+        if any(each.workload == workload and each.slices is not None for each in deliveries(blocks)):
+            raise InputError(
+                f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
+            )
         if any(isinstance(each, Record) and each.event == event for each in blocks):
             return event
         if not _is_current(blocks, objects):
@@ -109,13 +113,6 @@ def _begin(
         with suppress(ConditionFailed):
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)
     raise TransactionConflict
-
-
-def _refuse_slices(blocks: tuple[AnyBlock, ...], workload: str) -> None:
-    if any(each.workload == workload and each.slices is not None for each in deliveries(blocks)):
-        raise InputError(
-            f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
-        )
 
 
 def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:
@@ -131,26 +128,22 @@ def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
     begun = erasures_of(blocks).unfinished
     plans = {block.workload: block.plan for block in deliveries(blocks)}
     for record in begun:
-        yield from _finish(dependencies, record, plans[record.content["workload"]])
+        planned: list[dict[str, Any]] = record.content["objects"]
+        workload, objects = record.content["workload"], list[dict[str, Any]]()
+        for each in planned:
+            tag = stored_objects.tag_of(dependencies, each["key"], plans[workload], workload)
+            objects += [(yield from _replace(dependencies, each, tag))]
+        content = {
+            "erasure": record.event,
+            "workload": workload,
+            "rows": _total(each["rows"] for each in objects),
+            "objects": objects,
+        }
+        yield from append(dependencies, DONE, record.chain, content, event_id(DONE, record.event))
+        for each in filter(None, (each["left"] for each in planned)):
+            staged = _lake(dependencies, each["staged"], each["version"])
+            yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
     return len(begun)
-
-
-def _finish(dependencies: Dependencies, begun: Record, plan: str) -> Steps[None]:
-    planned: list[dict[str, Any]] = begun.content["objects"]
-    objects: list[dict[str, Any]] = []
-    for each in planned:
-        tag = stored_objects.tag_of(dependencies, each["key"], plan, begun.content["workload"])
-        objects += [(yield from _replace(dependencies, each, tag))]
-    content = {
-        "erasure": begun.event,
-        "workload": begun.content["workload"],
-        "rows": _total(each["rows"] for each in objects),
-        "objects": objects,
-    }
-    yield from append(dependencies, DONE, begun.chain, content, event_id(DONE, begun.event))
-    for each in filter(None, (each["left"] for each in planned)):
-        staged = _lake(dependencies, each["staged"], each["version"])
-        yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
 
 
 def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -> Steps[dict[str, Any]]:

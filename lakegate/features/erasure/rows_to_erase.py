@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import duckdb
 import numpy as np
@@ -63,7 +63,8 @@ def write_text(source: CsvSource | JsonSource, numbers: list[NDArray[np.int64]],
     codec = CODECS.get(source.plan.storage.compression)
     with target.open("wb") as plain, pa.CompressedOutputStream(plain, codec) if codec else plain as file:
         if isinstance(source, JsonSource) and source.plan.storage.format is Format.JSON:
-            _write_array(kept(source, numbers), file)
+            file.writelines((b",\n" if number else b"[") + text for number, text in enumerate(kept(source, numbers)))
+            file.write(b"]\n")
         else:
             for piece in kept(source, numbers):
                 file.write(piece)
@@ -85,11 +86,6 @@ def _texts(source: Any, numbers: list[NDArray[np.int64]]) -> Iterator[bytes]:  #
                 if row not in left_out:
                     yield text + end
                 row += 1
-
-
-def _write_array(elements: Iterable[bytes], file: BinaryIO) -> None:
-    file.writelines((b",\n" if number else b"[") + text for number, text in enumerate(elements))
-    file.write(b"]\n")
 
 
 def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]], target: Path) -> None:
@@ -211,18 +207,22 @@ def _matching(
     plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Found, list[NDArray[np.int64]]]:
     """Of each share the numbers of the records that have all the values."""
-    select = _select(plan, source, keys, connection)
+    conditions = [_condition(plan, source, each, connection) for each in keys]
+    select = f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
     records, numbers = 0, []
     for share in source.shares:
-        count, found = _of_share(source, share, keys, select, connection)
-        records += count
-        numbers.append(found)
+        rows, matches, malformed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
+        for chunk in source.chunks(share):
+            connection.register(CHUNK, chunk.records)
+            matches.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
+            rows.append(chunk.records.column(ROW).to_numpy())
+            malformed += sum(each.rows for each in chunk.malformed)
+        read = np.concatenate(rows)
+        if malformed:
+            matches.append(_unreadable(source, share, keys, read))
+        records += len(read) + malformed
+        numbers.append(np.sort(np.concatenate(matches)))
     return Found(records, sum(map(len, numbers))), numbers
-
-
-def _select(plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection) -> str:
-    conditions = [_condition(plan, source, each, connection) for each in keys]
-    return f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
 
 
 def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPyConnection) -> str:
@@ -243,22 +243,6 @@ def _condition(plan: Plan, source: Source, key: Key, connection: duckdb.DuckDBPy
         connection.sql(f"SELECT {typed}").fetchall()
         same.append(f"{expression.value} = {typed}")
     return f"coalesce({' OR '.join(same)}, false)"
-
-
-def _of_share(
-    source: Source, share: Share, keys: tuple[Key, ...], select: str, connection: duckdb.DuckDBPyConnection
-) -> tuple[int, NDArray[np.int64]]:
-    """The number of records of a share, and those that have the values."""
-    rows, found, malformed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
-    for chunk in source.chunks(share):
-        connection.register(CHUNK, chunk.records)
-        found.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
-        rows.append(chunk.records.column(ROW).to_numpy())
-        malformed += sum(each.rows for each in chunk.malformed)
-    read = np.concatenate(rows)
-    if malformed:
-        found.append(_unreadable(source, share, keys, read))
-    return len(read) + malformed, np.sort(np.concatenate(found))
 
 
 def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -311,7 +311,15 @@ def start_validations(turn: DeliveryTurn) -> Steps[None]:
         service = service_of(turn.gate, group)
         if service is None:
             raise Lost(FailureCause.NO_VALIDATOR)
-        validation = _validation(turn, group)
+        staged = turn.row.staged
+        assert staged is not None
+        validation = ExternalValidation(
+            validation_id(turn.row, group.technology),
+            group.rules,
+            Address(staged.bucket, staged.key, staged.version),
+            turn.terms.dialect,
+            int(LIMIT.total_seconds()),
+        )
         try:
             yield from perform(Effect.START_VALIDATION, services(turn.gate).start, service, validation)
         except TRANSIENT:
@@ -338,18 +346,6 @@ def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService
 def validation_id(workload: Workload, technology: str) -> str:
     """The id of a validation of the current attempt."""
     return hashlib.sha256(f"{workload.id}:{workload.attempt}:{technology}".encode()).hexdigest()
-
-
-def _validation(turn: DeliveryTurn, group: RuleGroup) -> ExternalValidation:
-    staged = turn.row.staged
-    assert staged is not None
-    return ExternalValidation(
-        validation_id(turn.row, group.technology),
-        group.rules,
-        Address(staged.bucket, staged.key, staged.version),
-        turn.terms.dialect,
-        int(LIMIT.total_seconds()),
-    )
 
 
 def answered(turn: DeliveryTurn, body: bytes) -> bytes | None:

@@ -422,7 +422,11 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
     kind = _kind(call)
     expectation = EXPECTATIONS.get(kind)
     reason = _unmeasured(kind, expectation, arguments)
-    subjects = _subjects(rule, fields, subjects_of(call, arguments))
+    # the fields of the rule, unless the call names several itself
+    named = subjects_of(call, arguments)
+    known = by_written_name(fields)
+    names = named if len(named) > 1 else rule.fields or named
+    subjects = tuple(known[name] for name in names if name in known)
     if expectation is None or reason is not None:
         return (skipped(rule, subjects, reason or ""),)
     refuse_nested(rule, arguments, [name for name in arguments if name not in _NESTED and not name.endswith(_LISTS)])
@@ -433,7 +437,10 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
     groups = _groups(rule, expectation, kind, subjects)
     compiled = [expectation.compile(rule, group, arguments) for group in groups]
     checks = [check for each in compiled for check in (each if isinstance(each, tuple) else (each,))]
-    worst = _severity(rule, arguments)
+    written = arguments.get("severity") or "critical"
+    if not isinstance(written, str) or written not in _SEVERITIES:
+        refuse(rule, "not-allowed-argument", f"the severity of an expectation is one of {', '.join(_SEVERITIES)}")
+    worst = _SEVERITIES[written] or rule.severity
     return tuple(
         replace(conditioned(_mostly(rule, expectation, check, arguments), given), worst=worst) for check in checks
     )
@@ -451,13 +458,6 @@ _FIRST_WORD = re.compile(r"(.)([A-Z][a-z]+)")
 _INNER_WORD = re.compile(r"([a-z0-9])([A-Z])")
 
 
-def _severity(rule: Rule, arguments: Arguments) -> Severity:
-    written = arguments.get("severity") or "critical"
-    if not isinstance(written, str) or written not in _SEVERITIES:
-        refuse(rule, "not-allowed-argument", f"the severity of an expectation is one of {', '.join(_SEVERITIES)}")
-    return _SEVERITIES[written] or rule.severity
-
-
 def _runtime_parameter(arguments: Arguments) -> str | None:
     """The first argument with a value that is given at run time."""
 
@@ -467,13 +467,6 @@ def _runtime_parameter(arguments: Arguments) -> str | None:
         return isinstance(value, list | tuple) and any(map(has_one, value))
 
     return next((name for name, value in arguments.items() if has_one(value)), None)
-
-
-def _subjects(rule: Rule, fields: tuple[Field, ...], named: tuple[str, ...]) -> tuple[Field, ...]:
-    """The fields of the rule, unless the call names several itself."""
-    known = by_written_name(fields)
-    names = named if len(named) > 1 else rule.fields or named
-    return tuple(known[name] for name in names if name in known)
 
 
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:

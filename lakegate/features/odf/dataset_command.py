@@ -513,13 +513,9 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
                 manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
                 found = files_of_dataset(given, manifest, Path(name), dependencies)
         answer = rows_of_files(given, *found, Path(name))
-    _warn_of_end(manifest)
-    return CommandResult(_rows(given, answer), _rows_in_words(given, answer))
-
-
-def _warn_of_end(manifest: dict[str, Any]) -> None:
     if text := ending_of(manifest, moment(datetime.now(UTC))):
         terminal.note(f"lakegate: warning: {text}")
+    return CommandResult(_rows(given, answer), _rows_in_words(given, answer))
 
 
 def _rows(given: Reading, answer: RowsRead) -> DatasetRows:
@@ -563,10 +559,6 @@ def _rows_in_words(given: Reading, answer: RowsRead) -> Iterator[Word]:
     if answer.first:
         rows = ((_cell(each) for each in row.values()) for row in answer.first)
         yield Grid(answer.columns, rows, unbroken=answer.columns)
-    yield from _sentences(given, answer)
-
-
-def _sentences(given: Reading, answer: RowsRead) -> Iterator[str]:
     slices, shown = answer.selected, len(answer.first)
     where = f" in {answer.output}" if answer.output else f", the first {shown:,} shown" if shown < answer.rows else ""
     yield f"{answer.line}: {counted(answer.rows, 'row')}{where}"

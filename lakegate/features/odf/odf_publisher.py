@@ -29,7 +29,6 @@ from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 from lakegate.plan.slice_order import (
-    Merged,
     MergeOrder,
     PublishedSlice,
     SliceOrder,
@@ -52,23 +51,18 @@ def offsets_of_slices(plan: Plan, result: Result) -> tuple[int, int] | None:
     if bool(slices) != bool(result.system_time):
         raise InputError("there are slices without a system time, or a system time without slices")
     if merge is not None:
-        return _merged_offsets(plan, merge, slices)
+        snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
+        if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
+            raise InputError("rows are merged by another strategy than that of the contract")
+        keys, has_run = rows - merge.without_key, merge.run is not None
+        is_proved = (keys > 0) == has_run if snapshot is None else rows == snapshot.events and (has_run or not slices)
+        end = slices[-1].offset + slices[-1].rows if slices else merge.offset
+        if end - merge.offset != rows or keys < 0 or not is_proved:
+            raise InputError("slices and state are not those of the rows that are new, retracted or corrected")
+        return merge.offset, end
     if bool(slices) != (ordered and result.rows > result.rejected_rows):
         raise InputError("there are slices of a delivery that has none, or none of its rows")
     return (slices[0].offset, slices[-1].offset + slices[-1].rows) if slices else None
-
-
-def _merged_offsets(plan: Plan, merge: Merged, slices: tuple[WrittenSlice, ...]) -> tuple[int, int]:
-    """Those of merged rows, whose slices, state and numbers prove each other. InputError where they do not."""
-    snapshot, rows = merge.snapshot, sum(each.rows for each in slices)
-    if (plan.policy.merge_strategy is MergeStrategy.SNAPSHOT) != (snapshot is not None):
-        raise InputError("rows are merged by another strategy than that of the contract")
-    keys, has_run = rows - merge.without_key, merge.run is not None
-    is_proved = (keys > 0) == has_run if snapshot is None else rows == snapshot.events and (has_run or not slices)
-    end = slices[-1].offset + slices[-1].rows if slices else merge.offset
-    if end - merge.offset != rows or keys < 0 or not is_proved:
-        raise InputError("slices and state are not those of the rows that are new, retracted or corrected")
-    return merge.offset, end
 
 
 def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ...], tuple[StateRun, ...]]:
@@ -200,7 +194,9 @@ class SlicePublisher:
 
     def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        return _is_next(turn.gate, turn.pin.chain, turn.required(decided_slices(turn.row)))
+        decided = turn.required(decided_slices(turn.row))
+        judged_by = decided.offsets[0], decided.watermarks[0], decided.before
+        return turns(turn.gate).next_slice(turn.pin.chain)[:3] == judged_by
 
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
@@ -228,11 +224,6 @@ class SlicePublisher:
         )
         decided = decided_slices(workload)
         return slices, (decided.watermarks[1] or None) if slices and decided is not None else None
-
-
-def _is_next(dependencies: Dependencies, line: str, decided: DecidedSlices) -> bool:
-    judged_by = decided.offsets[0], decided.watermarks[0], decided.before
-    return turns(dependencies).next_slice(line)[:3] == judged_by
 
 
 def _key(workload: Workload, written: WrittenSlice) -> str:

@@ -105,7 +105,17 @@ class SliceTable:
         schemas: dict[pa.Schema, list[str]] = {}
         is_taken_back = False
         for path in self.files:
-            schema, takes_back = _described(path)
+            from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - 30 ms that a question without slices does not need
+
+            try:
+                with ParquetFile(path) as parquet:
+                    schema = parquet.schema_arrow.remove_metadata()
+                    operations = (each.column(0) for each in parquet.iter_batches(columns=[COMMON[1]]))
+                    takes_back = COMMON[1] in schema.names and any(
+                        pc.any(pc.greater(each, 0)).as_py() for each in operations
+                    )
+            except (pa.ArrowException, OSError):
+                raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
             schemas.setdefault(schema, []).append(_quoted(str(path.resolve())))
             is_taken_back |= takes_back
         return _Rows(schemas, self.as_of, is_taken_back and not self.events)
@@ -189,20 +199,6 @@ class _Rows:
             f"count(*) FILTER (WHERE {op} IN (1, 2)) OVER ({values}) AS ended FROM events"
             ") WHERE NOT is_end AND nth > ended)"
         )
-
-
-def _described(path: Path) -> tuple[pa.Schema, bool]:
-    """The columns of a slice, and whether it has other operations than to append; its statistics may be wrong. InputError."""
-    from pyarrow.parquet import ParquetFile  # noqa: PLC0415 - 30 ms that a question without slices does not need
-
-    try:
-        with ParquetFile(path) as parquet:
-            schema = parquet.schema_arrow.remove_metadata()
-            operations = (each.column(0) for each in parquet.iter_batches(columns=[COMMON[1]]))
-            takes_back = COMMON[1] in schema.names and any(pc.any(pc.greater(each, 0)).as_py() for each in operations)
-    except (pa.ArrowException, OSError):
-        raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
-    return schema, takes_back
 
 
 def _write_parquet(path: Path, rows: pa.RecordBatchReader, names: tuple[str, ...]) -> None:

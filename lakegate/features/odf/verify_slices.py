@@ -475,18 +475,13 @@ def _replayed(
                 yield each, Damage.IRREPRODUCIBLE
             else:
                 yield each, None
-        _remember(dependencies, block, before, present)
-
-
-def _remember(dependencies: Dependencies, block: Block, before: _Before, slices: list[Path]) -> None:
-    """Add the keys of a delivery whose rows were merged: rows of later ones are compared with them."""
-    with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
-        terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
-        if terms.snapshots:
-            stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(slices)]
-            before.snapshots.add(stay, terms.merge_key, terms.event_time)
-        elif terms.merge_key:
-            before.rows.add(slices, terms.merge_key)
+        with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
+            terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
+            if terms.snapshots:
+                stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(present)]
+                before.snapshots.add(stay, terms.merge_key, terms.event_time)
+            elif terms.merge_key:
+                before.rows.add(present, terms.merge_key)
 
 
 def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is known of its slices

@@ -52,9 +52,16 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
     file = Path(environment.get(VARIABLE) or DEFAULT).expanduser()
     known, first = _described(file), text.partition("/")[0].lower()
     if first not in known:
-        return _unknown(text, file, known)
+        # a folder; InputError for an identity, of which a repository has to be named
+        if "did:odf:" in text and not Path(text).exists():
+            names = listed(sorted(known)) or "none"
+            raise InputError(f"{shown(text)} names no repository of {file} (there: {names}): REPOSITORY/did:odf:…")
+        return Located(text)
     found = remote_reference(text)
-    place = _address(first, known[first])
+    address = known[first]["address"].rstrip("/")
+    if urlsplit(address).scheme not in {"http", "https", "s3", ""}:
+        raise InputError(f"the address of the repository {first} is neither a folder, s3://…, nor of a web server")
+    place = address
     authorization = _authorization(first, known[first], place, environment)
     match found:
         case RemoteId(_, identity):
@@ -62,14 +69,6 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
         case RemoteAlias(_, account, name):
             return Located("/".join(filter(None, (place, account, name))), authorization)
     raise InputError(f"{shown(text)} names no dataset of the repository {first}: {first}/NAME or {first}/did:odf:…")
-
-
-def _unknown(text: str, file: Path, known: Mapping[str, Any]) -> Located:
-    """A folder; InputError for an identity, of which a repository has to be named."""
-    if "did:odf:" in text and not Path(text).exists():
-        names = listed(sorted(known)) or "none"
-        raise InputError(f"{shown(text)} names no repository of {file} (there: {names}): REPOSITORY/did:odf:…")
-    return Located(text)
 
 
 def _described(file: Path) -> dict[str, Any]:
@@ -97,14 +96,6 @@ def _described(file: Path) -> dict[str, Any]:
         if not isinstance(name, str) or not is_described:
             raise InputError(f"{wrong}: {shown(str(name))}")
     return {name.lower(): each for name, each in (found or {}).items()}
-
-
-def _address(name: str, described: Mapping[str, str]) -> str:
-    """The beginning of the addresses of its datasets."""
-    address = described["address"].rstrip("/")
-    if urlsplit(address).scheme not in {"http", "https", "s3", ""}:
-        raise InputError(f"the address of the repository {name} is neither a folder, s3://…, nor of a web server")
-    return address
 
 
 def _authorization(name: str, described: Mapping[str, str], address: str, environment: Mapping[str, str]) -> str:

@@ -436,31 +436,19 @@ def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBloc
         for added, fields in missing:
             left = moved.get(added.file.key)
             source = left.current if left and left.current else added.file
-            _copy(dependencies, place, added, source, fields, arrived)
+            with TemporaryDirectory(prefix="lakegate-export-") as name:
+                file = File(source.key, source.version, source.size, source.checksum, "slice")
+                try:
+                    fetched(dependencies, Path(name), ListedDelivery({}, (file,)), arrived)
+                    check_file(Path(name, file.place), added.data, fields, added.stated)
+                except DiffersError as error:
+                    raise InputError(f"{error}; `lakegate verify DATASET --objects` names every such object") from None
+                except InputError as error:
+                    text = "is not what its block states"
+                    raise InputError(
+                        f"{source.key} {text}: {error}; `lakegate verify DATASET --replay` names every such slice"
+                    ) from None
+                place.put(f"data/{added.data.physical}", Path(name, file.place))
     for each in blocks:
         place.put(f"blocks/{each.name}", each.body)
     return size
-
-
-def _copy(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
-    dependencies: Dependencies,
-    place: OdfPlace,
-    added: AddedSlice,
-    source: LedgerObject,
-    fields: Fields,
-    arrived: Callable[[int], object],
-) -> None:
-    """One slice from the lake, compared with its block and its schema."""
-    with TemporaryDirectory(prefix="lakegate-export-") as name:
-        file = File(source.key, source.version, source.size, source.checksum, "slice")
-        try:
-            fetched(dependencies, Path(name), ListedDelivery({}, (file,)), arrived)
-            check_file(Path(name, file.place), added.data, fields, added.stated)
-        except DiffersError as error:
-            raise InputError(f"{error}; `lakegate verify DATASET --objects` names every such object") from None
-        except InputError as error:
-            text = "is not what its block states"
-            raise InputError(
-                f"{source.key} {text}: {error}; `lakegate verify DATASET --replay` names every such slice"
-            ) from None
-        place.put(f"data/{added.data.physical}", Path(name, file.place))

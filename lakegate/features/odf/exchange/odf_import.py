@@ -319,7 +319,11 @@ def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -
 
 def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     """Bring what is new into a folder. InputError, and nothing visible, where anything is not as it has to be."""
-    _check_folder(folder.path)
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is not a folder")
+    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - set(FOLDERS))):
+        raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
     head = head_of(source)
     if head is None:
         raise InputError(
@@ -362,13 +366,6 @@ def _check_proven(links: Sequence[Link], there: Sequence[Link]) -> None:
     if len(links) < len(there):
         words = f"the folder has {counted(len(there), 'block')}, and signatures cover {len(links):,} of them"
         raise InputError(f"{words}: --unsigned takes the others, too, which anybody may have written")
-
-
-def _check_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is not a folder")
-    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - set(FOLDERS))):
-        raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
 
 
 def _check_continues(own: str | None, head: str, joint: str | None) -> None:

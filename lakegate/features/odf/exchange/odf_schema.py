@@ -146,24 +146,21 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
 
     ContractError if the text is not YAML within the limits of documents, InputError if it has no such event.
     """
-    schema = _schema_of(parse(text).top, name)
-    reader = _Reader(ImportedSchema(name, storage=Format.PARQUET))
-    own = [each for each in schema["fields"].items if each["name"].text not in COMMON]
-    dataset = reader.schema.dataset(reader.fields(own, None))
-    reader.list_rest(schema, ("fields",), "$.schema")
-    return contract_of(name, [dataset], reader.schema.lost)
-
-
-def _schema_of(top: Place, name: str) -> Place:
-    """The last schema of the events: a later one replaces those before."""
+    top = parse(text).top
     content = top["content"]
+    # a later schema replaces those before
     events = [top, *top.items, *content["metadata"].items, content["event"]]
     schemas = [each["schema"] for each in events if _folded(each["kind"]) == EVENT.lower()]
     if not schemas:
         raise InputError(f"{name} has no event `{EVENT}`: give one, or the manifest of a dataset or a block with one")
     if not schemas[-1]["fields"].items:
         raise InputError(f"{schemas[-1].path} of {name} has no `fields`: a schema of RFC-016 lists its columns there")
-    return schemas[-1]
+    schema = schemas[-1]
+    reader = _Reader(ImportedSchema(name, storage=Format.PARQUET))
+    own = [each for each in schema["fields"].items if each["name"].text not in COMMON]
+    dataset = reader.schema.dataset(reader.fields(own, None))
+    reader.list_rest(schema, ("fields",), "$.schema")
+    return contract_of(name, [dataset], reader.schema.lost)
 
 
 def _folded(place: Place) -> str:

@@ -322,13 +322,10 @@ def _added(state: ChainState, event: AddData) -> ChainState:
         state = replace(state, watermark=event.watermark)
     if event.data is None:
         return state
-    _check_data(state, event.data)
-    return replace(state, last_offset=event.data.end)
-
-
-def _check_data(state: ChainState, data: DataSlice) -> None:
+    data = event.data
     first = 0 if state.last_offset is None else state.last_offset + 1
     if data.start != first or data.end < first:
         raise InputError(f"the offsets {data.start} to {data.end} do not begin at {first}")
     if not state.schema:
         raise InputError("there is data before the schema")
+    return replace(state, last_offset=event.data.end)

@@ -431,7 +431,18 @@ def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
     slot = 0
     for name, kind in TABLES[table].items():
         if name in fields:
-            _add(builder, slot, kind, name, value, referred[name])
+            place = referred[name]
+            match kind:
+                case NumberField(code, names, optional):
+                    found = names.index(value[name]) if names else value[name]
+                    builder.PrependSlot(_FLAGS[code], slot, found, None if optional else 0)
+                case StructField():
+                    builder.PrependStructSlot(slot, _struct(builder, kind, value[name]), 0)
+                case UnionField(tables):
+                    builder.PrependUint8Slot(slot, tables.index(value[f"{name}_type"]) + 1, 0)
+                    builder.PrependUOffsetTRelativeSlot(slot + 1, place, 0)
+                case _:
+                    builder.PrependUOffsetTRelativeSlot(slot, place, 0)
         slot += 1 + isinstance(kind, UnionField)
     return int(builder.EndObject())
 
@@ -466,22 +477,6 @@ def _vector(builder: Builder, places: list[int]) -> int:
     for each in reversed(places):
         builder.PrependUOffsetTRelative(each)
     return int(builder.EndVector())
-
-
-def _add(  # noqa: PLR0913, PLR0917 - a field of a value, and where it goes
-    builder: Builder, slot: int, kind: Kind, name: str, value: Mapping[str, Any], place: int
-) -> None:
-    match kind:
-        case NumberField(code, names, optional):
-            found = names.index(value[name]) if names else value[name]
-            builder.PrependSlot(_FLAGS[code], slot, found, None if optional else 0)
-        case StructField():
-            builder.PrependStructSlot(slot, _struct(builder, kind, value[name]), 0)
-        case UnionField(tables):
-            builder.PrependUint8Slot(slot, tables.index(value[f"{name}_type"]) + 1, 0)
-            builder.PrependUOffsetTRelativeSlot(slot + 1, place, 0)
-        case _:
-            builder.PrependUOffsetTRelativeSlot(slot, place, 0)
 
 
 def _struct(builder: Builder, kind: StructField, value: Mapping[str, int]) -> int:
