@@ -19,7 +19,8 @@ from lakegate.base.errors import InputError
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import LocalStore, path_of
-from lakegate.features.odf import verify_slices
+from lakegate.features.odf import recompute_slices
+from lakegate.features.odf.recompute_slices import RowsBefore, StateOfSlices, joined, logical_hashes
 from lakegate.features.odf.slices import merge_state, merge_strategies
 from lakegate.features.odf.slices.merge_state import (
     Hashes,
@@ -32,7 +33,6 @@ from lakegate.features.odf.slices.merge_state import (
     write_run,
 )
 from lakegate.features.odf.slices.slice_writer import Begin
-from lakegate.features.odf.verify_slices import RowsBefore, StateOfSlices, joined, logical_hashes
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Result
@@ -343,10 +343,10 @@ def test_the_work_for_many_deliveries_is_not_the_square_of_their_number(
         work["keys"] += sum(map(len, keys))
         return joined(keys)
 
-    monkeypatch.setattr(verify_slices, "write_run", writing)
-    monkeypatch.setattr(verify_slices, "joined", joining)
-    monkeypatch.setattr(verify_slices, "rows_of", lambda files: files)
-    monkeypatch.setattr(verify_slices, "rows_of", lambda files: files)
+    monkeypatch.setattr(recompute_slices, "write_run", writing)
+    monkeypatch.setattr(recompute_slices, "joined", joining)
+    monkeypatch.setattr(recompute_slices, "rows_of", lambda files: files)
+    monkeypatch.setattr(recompute_slices, "rows_of", lambda files: files)
     before, again = RowsBefore(), StateOfSlices(tmp_path)
     for at in range(0, deliveries * size, size):
         for each in (before, again):

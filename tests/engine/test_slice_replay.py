@@ -13,9 +13,9 @@ from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore
+from lakegate.features.odf.recompute_slices import logical_hashes
 from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
-from lakegate.features.odf.verify_slices import logical_hashes
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.slice_order import SliceOrder

@@ -23,12 +23,12 @@ from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import LocalStore, path_of
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.read_slices import SliceTable
+from lakegate.features.odf.recompute_slices import CurrentRows, logical_hashes
 from lakegate.features.odf.slices import merge_strategies, slice_writer
 from lakegate.features.odf.slices.earlier_rows import Content, earlier_rows
 from lakegate.features.odf.slices.merge_state import StateRecords, StoredRun, state_digest
 from lakegate.features.odf.slices.merge_strategies import Identified, SnapshotDifference
 from lakegate.features.odf.slices.slice_writer import Begin
-from lakegate.features.odf.verify_slices import CurrentRows, logical_hashes
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
 from lakegate.plan.result import Result

@@ -10,9 +10,9 @@ import pytest
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.engine.read import csv
 from lakegate.engine.read.data_source import LocalStore, path_of
+from lakegate.features.odf.recompute_slices import logical_hashes
 from lakegate.features.odf.slices import slice_writer
 from lakegate.features.odf.slices.slice_writer import Begin
-from lakegate.features.odf.verify_slices import logical_hashes
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
 from lakegate.plan.result import Result

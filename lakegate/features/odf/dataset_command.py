@@ -470,7 +470,7 @@ def rebuild_state(
 
     Example: lakegate dataset rebuild-state sales_v1
     """
-    from lakegate.features.odf.verify_slices import rebuilt  # noqa: PLC0415 - the engine is for this command alone
+    from lakegate.features.odf.recompute_slices import rebuilt  # noqa: PLC0415 - the engine is for this command alone
 
     found = rebuilt(there, dataset)
     is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"

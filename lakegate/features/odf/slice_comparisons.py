@@ -15,14 +15,14 @@ NOT_COMPARED: Final = (
 
 
 def _read(chain: VerifiedChain) -> Compared:
-    from lakegate.features.odf.verify_slices import read_slices  # noqa: PLC0415 - other comparisons read no Parquet
+    from lakegate.features.odf.recompute_slices import read_slices  # noqa: PLC0415 - other comparisons read no Parquet
 
     assert chain.dependencies is not None
     return read_slices(chain.dependencies, chain.blocks)
 
 
 def _built_again(chain: VerifiedChain) -> Compared:
-    from lakegate.features.odf.verify_slices import replayed_slices  # noqa: PLC0415 - likewise
+    from lakegate.features.odf.recompute_slices import replayed_slices  # noqa: PLC0415 - likewise
 
     assert chain.dependencies is not None
     return replayed_slices(chain.dependencies, chain.name, chain.blocks)

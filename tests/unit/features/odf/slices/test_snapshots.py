@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from lakegate.features.odf import verify_slices
-from lakegate.features.odf.verify_slices import replayed_slices
+from lakegate.features.odf import recompute_slices
+from lakegate.features.odf.recompute_slices import replayed_slices
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import deliveries
@@ -173,13 +173,13 @@ def test_a_state_is_not_replaced_beside_a_snapshot_that_changes_nothing(
         line.dependencies.objects.put(Address(LAKE, each.uri), bytes(each.rows))
 
     def sent(*of: Any) -> Any:
-        monkeypatch.setattr(verify_slices, "send", send)
+        monkeypatch.setattr(recompute_slices, "send", send)
         table: Any = line.dependencies.rows("turns")
         state = replace(table.next_slice(LINE).runs[0], as_of="2026-11-09T00:00:00.000000Z")
         table.replace_state(LINE, table.next_slice(LINE), (state,))
         return send(*of)
 
-    monkeypatch.setattr(verify_slices, "send", sent)
+    monkeypatch.setattr(recompute_slices, "send", sent)
     assert "was decided meanwhile: repeat" in str(line("dataset", "rebuild-state", LINE).exception)
     assert rebuilt(line)["replaced"] is True
     assert [each.as_of[:10] for each in line.dependencies.rows("turns").next_slice(LINE).runs] == ["2026-11-09"]

@@ -12,8 +12,8 @@ import pytest
 from lakegate.cli.datasets.chain_proofs import VerifiedChain
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, PublishAs
 from lakegate.engine.read.data_source import path_of
+from lakegate.features.odf.recompute_slices import read_slices, replayed_slices
 from lakegate.features.odf.slice_comparisons import REPLAY
-from lakegate.features.odf.verify_slices import read_slices, replayed_slices
 from lakegate.gate.ledger.blocks import AnyBlock, Block, Head, LedgerObject, LedgerSlice
 from lakegate.gate.ledger.compare_objects import Compared
 from lakegate.gate.ports import Address

@@ -1,4 +1,4 @@
-"""Comparisons of verify: slices read, hashed, built again."""
+"""Slices and their merge state computed again: read, hashed, built from what arrived, and compared with what is recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lakegate.cli import terminal
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated
+from lakegate.features.odf.format.logical_hash import LogicalHash, is_as_stated, slice_in
 from lakegate.features.odf.format.multihash import HashCode, multihash
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.features.odf.odf_publisher import SliceTerms, slice_terms
@@ -382,30 +382,31 @@ def read_slices(dependencies: Dependencies, blocks: Sequence[AnyBlock]) -> Compa
 
     One slice at a time is on this machine.
     """
-    damaged: list[DamagedObject] = []
-    count = 0
-    with terminal.working("reading slices") as progress:
-        erasures = erasures_of(blocks)
+    erasures = erasures_of(blocks)
+    return _compare("reading slices", blocks, lambda block: _read(dependencies, block, erasures))
+
+
+def _compare(
+    doing: str, blocks: Sequence[AnyBlock], look: Callable[[Block], Iterable[tuple[LedgerSlice, Damage | None]]]
+) -> Compared:
+    """Every slice of a chain; damaged ones are those that are not as their block states."""
+    damaged, count = list[DamagedObject](), 0
+    with terminal.working(doing) as progress:
         for block in deliveries(blocks):
-            for each, damage in _read(dependencies, block, erasures):
+            for stated, damage in look(block):
                 count += 1
-                progress(f"reading slices: {count:,}")
+                progress(f"{doing}: {count:,}")
                 if damage is not None:
-                    damaged.append(damaged_slice(damage, each, block))
+                    damaged.append(DamagedObject(damage, stated.key, "", "", block.height, block.workload, stated.key))
     return Compared(count, 0, tuple(damaged))
 
 
 def _read(dependencies: Dependencies, block: Block, erasures: Erasures) -> Iterator[tuple[LedgerSlice, Damage | None]]:
-    objects = {each.key: each for each in erasures.objects_of(block)}
-    for each in block.slices or ():
+    objects = {listed.key: listed for listed in erasures.objects_of(block)}
+    for stated in block.slices or ():
         with TemporaryDirectory(prefix="lakegate-slice-") as name:
-            path = fetched_object(dependencies, Path(name), objects[each.key])
-            yield each, Damage.LOST if path is None else None if is_as_stated(path, each) else Damage.ALTERED
-
-
-def damaged_slice(damage: Damage, stated: LedgerSlice, block: Block) -> DamagedObject:
-    """A slice that is not as its block states."""
-    return DamagedObject(damage, stated.key, "", "", block.height, block.workload, stated.key)
+            path = fetched_object(dependencies, Path(name), objects[stated.key])
+            yield stated, Damage.LOST if path is None else None if is_as_stated(path, stated) else Damage.ALTERED
 
 
 def fetched_object(dependencies: Dependencies, folder: Path, judged: LedgerObject) -> Path | None:
@@ -435,18 +436,13 @@ class _Before:
 
 def replayed_slices(dependencies: Dependencies, chain: str, blocks: Sequence[AnyBlock]) -> Compared:
     """Every slice of the chain: the file is what its block states, and its rows are those of what arrived."""
-    damaged: list[DamagedObject] = []
-
-    count = 0
-    with terminal.working("building slices again") as progress, TemporaryDirectory(prefix="lakegate-slices-") as name:
+    with TemporaryDirectory(prefix="lakegate-slices-") as name:
         before = _Before(Path(name), RowsBefore(), CurrentRows(), erasures_of(blocks))
-        for block in deliveries(blocks):
-            for each, damage in _replayed(dependencies, chain, block, before) if block.slices else ():
-                count += 1
-                progress(f"building slices again: {count:,}")
-                if damage is not None:
-                    damaged.append(damaged_slice(damage, each, block))
-    return Compared(count, 0, tuple(damaged))
+        return _compare(
+            "building slices again",
+            blocks,
+            lambda block: _replayed(dependencies, chain, block, before) if block.slices else (),
+        )
 
 
 def _replayed(
@@ -488,10 +484,6 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
     dependencies: Dependencies, folder: Path, block: Block, before: _Before, originals: list[Path], a_slice: Path
 ) -> tuple[str, ...]:
     """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
-    from lakegate.engine.read.data_source import LocalStore  # noqa: PLC0415 - likewise
-    from lakegate.features.odf.format.logical_hash import slice_in  # noqa: PLC0415 - the engine is for this option alone
-    from lakegate.features.odf.slices.slice_writer import Begin  # noqa: PLC0415 - likewise
-
     slices = block.slices or ()
     parts = tuple(StagedPart(each.as_uri(), each.stat().st_size) for each in originals)
     counts = [each.rows for each in slices]
