@@ -149,7 +149,19 @@ def match(old: list[Requirement], new: list[Requirement], removed: Collection[st
 def compare_requirements(matched: Matched, old: list[Requirement], new: list[Requirement]) -> Iterator[Change]:
     """The changes of requirements; `old` and `new` are all of each version."""
     for was, now in matched.pairs:
-        yield from _changed(was, now)
+        kind = _kind(was, now)
+        if kind is not None:
+            same_words = was.words == now.words
+            sides = (text_of(each.rule.arguments) if same_words else each.words for each in (was, now))
+            yield Change(now.path, kind, *sides)
+        elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
+            yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
+        if was.rule.kind == now.rule.kind and was.own_id != now.own_id:
+            yield Change(now.rule_path, "rule-id", was.own_id, now.own_id)
+        for name in ("name", "dimension"):
+            before, after = getattr(was.rule, name), getattr(now.rule, name)
+            if before != after:
+                yield Change(f"{now.rule_path}.{name}", "rule-described", before, after)
     for each in matched.removed:
         yield from _alone(each, new, is_added=False)
     for each in matched.added:
@@ -182,22 +194,6 @@ def _shape(predicate: Predicate | None) -> Hashable:
             return ("within", predicate.low is None, predicate.high is None)
         case _:
             return type(predicate).__name__
-
-
-def _changed(was: Requirement, now: Requirement) -> Iterator[Change]:
-    kind = _kind(was, now)
-    if kind is not None:
-        same_words = was.words == now.words
-        sides = (text_of(each.rule.arguments) if same_words else each.words for each in (was, now))
-        yield Change(now.path, kind, *sides)
-    elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
-        yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
-    if was.rule.kind == now.rule.kind and was.own_id != now.own_id:
-        yield Change(now.rule_path, "rule-id", was.own_id, now.own_id)
-    for name in ("name", "dimension"):
-        before, after = getattr(was.rule, name), getattr(now.rule, name)
-        if before != after:
-            yield Change(f"{now.rule_path}.{name}", "rule-described", before, after)
 
 
 def _declared(rule: Rule) -> Hashable:

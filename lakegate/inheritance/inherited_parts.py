@@ -79,7 +79,27 @@ def inherited(parent: Contract, child: Contract) -> Contract:
 
 def _with_templates(parent: Contract, child: Contract, dataset: Dataset) -> Dataset:
     for template in reversed(templates(parent, dataset.name)):
-        dataset = _merged(parent, _moved(parent, template, child), child, dataset)
+        moved = _moved(parent, template, child)
+        known = {part.name for part in with_parts(dataset.fields)}
+        own = replace(dataset, fields=_merged_fields(moved.fields, dataset.fields))
+        settings = {
+            part: replace(
+                getattr(own, part),
+                **{
+                    name: getattr(getattr(moved, part), name)
+                    for name in moved.declared - own.declared
+                    if hasattr(getattr(own, part), name)
+                },
+            )
+            for part in ("policy", "csv", "storage")
+        }
+        dataset = replace(
+            own,
+            rules=(*own.rules, *_missing_rules(parent, moved, child, own, known)),
+            declared=own.declared | moved.declared,
+            notice_days=(moved if "notice_days" in moved.declared - own.declared else own).notice_days,
+            **settings,
+        )
     return dataset
 
 
@@ -99,29 +119,6 @@ def _moved_field(parent: Contract, field: Field, child: Contract) -> Field:
         origin=inherited_origin(parent, field.origin, child),
         parts=tuple(_moved_field(parent, part, child) for part in field.parts),
         examples=(),
-    )
-
-
-def _merged(parent: Contract, template: Dataset, child: Contract, own: Dataset) -> Dataset:
-    known = {part.name for part in with_parts(own.fields)}
-    own = replace(own, fields=_merged_fields(template.fields, own.fields))
-    settings = {
-        part: replace(
-            getattr(own, part),
-            **{
-                name: getattr(getattr(template, part), name)
-                for name in template.declared - own.declared
-                if hasattr(getattr(own, part), name)
-            },
-        )
-        for part in ("policy", "csv", "storage")
-    }
-    return replace(
-        own,
-        rules=(*own.rules, *_missing_rules(parent, template, child, own, known)),
-        declared=own.declared | template.declared,
-        notice_days=(template if "notice_days" in template.declared - own.declared else own).notice_days,
-        **settings,
     )
 
 

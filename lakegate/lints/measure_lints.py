@@ -172,7 +172,17 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
         if len(bound.check.fields) == 1 and not bound.check.of_elements:
             of_fields.setdefault(bound.check.fields[0], []).append(bound)
     for name, own in of_fields.items():
-        yield from _of_field(own, _values(own, rows), counting, is_required=name in required)
+        values = _values(own, rows)
+        is_required = name in required
+        for measured in own:
+            if measured.check.row_filter is not None or measured.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
+                continue
+            possible, other = _possible(measured.check, values, counting, is_required=is_required)
+            if other is not None and possible.within(measured.span).is_empty:
+                yield measured.rule, _words(measured.check, other)
+            reached = _reached(measured)
+            if reached is not None and values.source is not None and reached.within(values.span).is_empty:
+                yield measured.rule, _words(measured.check, values.source)
 
 
 def _values(bounds: list[MeasureBound], rows: Span) -> _Values:
@@ -198,20 +208,6 @@ def _exact(end: Decimal | int | None) -> Fraction | None:
 def _number(end: str | None) -> Fraction | None:
     number = None if end is None else number_of(end)
     return None if number is None else Fraction(number)
-
-
-def _of_field(
-    bounds: list[MeasureBound], values: _Values, counting: Check | None, *, is_required: bool
-) -> Iterator[tuple[Rule, str]]:
-    for bound in bounds:
-        if bound.check.row_filter is not None or bound.check.unit in {Unit.SHARE, Unit.PART, Unit.PERCENT}:
-            continue
-        possible, other = _possible(bound.check, values, counting, is_required=is_required)
-        if other is not None and possible.within(bound.span).is_empty:
-            yield bound.rule, _words(bound.check, other)
-        reached = _reached(bound)
-        if reached is not None and values.source is not None and reached.within(values.span).is_empty:
-            yield bound.rule, _words(bound.check, values.source)
 
 
 def _possible(check: Check, values: _Values, counting: Check | None, *, is_required: bool) -> tuple[Span, Check | None]:

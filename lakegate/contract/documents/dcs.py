@@ -327,7 +327,13 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     definitions = Definitions(document, notes)
     older = older_quality(top["quality"], top["models"], notes)
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
-    _warn_unused(definitions)
+    for definition in definitions.top["definitions"].entries.values():
+        is_used = any(
+            each == definition.path or each.startswith((f"{definition.path}.", f"{definition.path}["))
+            for each in definitions.used
+        )
+        if not is_used and not is_aliased(definition, definitions.document):
+            definitions.notes.warning("unused-definition", definition, "No field refers to this definition.")
     policies = replace(_dataset(COMMON, top["models"], definitions, older), origin=top.origin) if not datasets else None
     concrete, common = separated(datasets) if policies is None else ((), policies)
     return Contract(
@@ -412,12 +418,3 @@ def _policy(declared: Place, extension: Extension) -> Policy:
     if declared.flag is None or "additional_fields" in extension.declared:
         return extension.policy
     return replace(extension.policy, additional_fields=FieldTreatment.ALLOW if declared.flag else FieldTreatment.FORBID)
-
-
-def _warn_unused(definitions: Definitions) -> None:
-    for place in definitions.top["definitions"].entries.values():
-        is_used = any(
-            each == place.path or each.startswith((f"{place.path}.", f"{place.path}[")) for each in definitions.used
-        )
-        if not is_used and not is_aliased(place, definitions.document):
-            definitions.notes.warning("unused-definition", place, "No field refers to this definition.")

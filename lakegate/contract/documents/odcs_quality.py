@@ -242,22 +242,17 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
         percent = {"percent": True} if UNITS.get((place["unit"].text or "").lower()) else {}
         yield {"query": place["query"].text or "", **comparisons, **dialect, **percent}, None
     else:
-        arguments = _arguments(place)
+        arguments = {key: exact(entry) for key, entry in place["arguments"].entries.items() if key != "properties"}
+        lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
+        arguments = arguments | {
+            key: tuple(None if item.scalar is None else item.written for item in each.items)
+            for key, each in lists.items()
+            if each.present
+        }
         spelled = operators(place) if kind != "text" else []
         yield from ((arguments, _comparison(place, key, notes)) for key in spelled)
         if not spelled:
             yield arguments, NO_ROW if _metric(place) in NONE_ALLOWED else None
-
-
-def _arguments(place: Place) -> dict[str, object]:
-    """The arguments except `properties`; ODCS 3.0 has lists of values beside the rule's name."""
-    arguments = {key: exact(entry) for key, entry in place["arguments"].entries.items() if key != "properties"}
-    lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
-    return arguments | {
-        key: tuple(None if item.scalar is None else item.written for item in each.items)
-        for key, each in lists.items()
-        if each.present
-    }
 
 
 def _comparison(place: Place, spelled: str, notes: Notes) -> Comparison | None:

@@ -206,7 +206,18 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
     for place, known in _below(document.top, (load(schema),), _Forms(load(schema))):
         for key, entry in place.entries.items():
             if key in known:
-                _warn_deprecated(entry, known[key], notes)
+                schemas = known[key]
+                if any(word in schema for schema in schemas for word in DEPRECATED_KEYS):
+                    name = str(entry.steps[-1])
+                    advice = next(
+                        (str(schema[DEPRECATED_KEYS[1]]) for schema in schemas if DEPRECATED_KEYS[1] in schema),
+                        ADVICE.get(name, DEFAULT_ADVICE),
+                    )
+                    notes.warning(
+                        "older-key",
+                        entry,
+                        f"The key {shown(entry.steps[-1])} is out of date: {advice[:1].lower()}{advice[1:]}",
+                    )
             elif not place.steps and key in OLDER_ROOT_KEYS and document.top["dataContractSpecification"].present:
                 notes.warning("older-key", entry, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
             elif not _is_read(place, key) and refused.isdisjoint((entry.path, place.path, _kind_of(place))):
@@ -229,18 +240,6 @@ def _is_read(place: Place, key: str) -> bool:
     if not place.steps:
         return key in OWN_ROOT_KEYS
     return key in READ_KEYS.get(str(place.steps[-2:-1][0]) if len(place.steps) > 1 else "", ())
-
-
-def _warn_deprecated(place: Place, schemas: Iterable[Schema], notes: Notes) -> None:
-    if any(word in schema for schema in schemas for word in DEPRECATED_KEYS):
-        key = str(place.steps[-1])
-        advice = next(
-            (str(schema[DEPRECATED_KEYS[1]]) for schema in schemas if DEPRECATED_KEYS[1] in schema),
-            ADVICE.get(key, DEFAULT_ADVICE),
-        )
-        notes.warning(
-            "older-key", place, f"The key {shown(place.steps[-1])} is out of date: {advice[:1].lower()}{advice[1:]}"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -329,7 +329,18 @@ class Anchors:
         for each in anchor.heads:
             self._today.add(each.chain)
             if self.only in {None, each.chain}:
-                self._keep(anchor, each)
+                kept = self.heads.setdefault(each.chain, [])
+                newest = kept[-1] if kept else None
+                if newest is not None and each.height < newest.height:
+                    reason = (
+                        f"its head was block {newest.height} on {newest.day}, and block {each.height} on {anchor.date}"
+                    )
+                    self._fault(AnchorFlaw.TRUNCATED, each.chain, reason)
+                elif newest is not None and each.height == newest.height and each.digest != newest.digest:
+                    reason = f"block {each.height} of {newest.day} is another one on {anchor.date}"
+                    self._fault(AnchorFlaw.REWRITTEN, each.chain, reason)
+                if newest is None or (each.height, each.digest) != newest[:2]:
+                    kept.append(Anchored(each.height, each.digest, anchor.date))
         self.is_finished = anchor.is_last
         if anchor.is_last and self._parts == anchor.part + 1:
             for chain in sorted(self.heads.keys() - self._today - self._gone):
@@ -337,18 +348,6 @@ class Anchors:
                 last = self.heads[chain][-1]
                 why = f"the anchor of {anchor.date} does not name it, and that of {last.day} does"
                 self._fault(AnchorFlaw.MISSING_CHAIN, chain, why)
-
-    def _keep(self, anchor: Anchor, head: AnchoredHead) -> None:
-        kept = self.heads.setdefault(head.chain, [])
-        last = kept[-1] if kept else None
-        if last is not None and head.height < last.height:
-            why = f"its head was block {last.height} on {last.day}, and block {head.height} on {anchor.date}"
-            self._fault(AnchorFlaw.TRUNCATED, head.chain, why)
-        elif last is not None and head.height == last.height and head.digest != last.digest:
-            why = f"block {head.height} of {last.day} is another one on {anchor.date}"
-            self._fault(AnchorFlaw.REWRITTEN, head.chain, why)
-        if last is None or (head.height, head.digest) != last[:2]:
-            kept.append(Anchored(head.height, head.digest, anchor.date))
 
     def _fault(self, what: AnchorFlaw, where: str, why: str) -> None:
         self.faults.append(AnchorFault(what, where, why))

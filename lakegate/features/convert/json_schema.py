@@ -232,27 +232,26 @@ class _Reader:
     def _step(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]] | None:
         """The place that this one stands for; None for a place that describes values itself."""
         if (reference := place[REFERENCE]).present:
-            return self._target(place, reference, trail)
+            target = reference.written
+            if target in trail:
+                raise InputError(
+                    f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
+                )
+            if target != "#" and not target.startswith("#/"):
+                raise InputError(
+                    f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read"
+                )
+            self._list_rest(place, (REFERENCE, "description", "title"))
+            # characters may be written as `%` and two digits (RFC 6901 §6)
+            definition = self.top.at_pointer(unquote(target))
+            if not definition.entries:
+                raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+            return definition, (*trail, target)
         found = self._only(place)
         if found is None:
             return None
         self._list_rest(place, (found[0], "description", "title"))
         return found[1], trail
-
-    def _target(self, place: Place, reference: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
-        target = reference.written
-        if target in trail:
-            raise InputError(
-                f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
-            )
-        if target != "#" and not target.startswith("#/"):
-            raise InputError(f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read")
-        self._list_rest(place, (REFERENCE, "description", "title"))
-        # characters may be written as `%` and two digits (RFC 6901 §6)
-        found = self.top.at_pointer(unquote(target))
-        if not found.entries:
-            raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
-        return found, (*trail, target)
 
     def _only(self, place: Place) -> tuple[str, Place] | None:
         """The only schema of `anyOf`, `oneOf` (beside null) or `allOf`, with the keyword; None if the place has a type itself."""

@@ -224,7 +224,14 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     if row.state is State.FAILED:
         yield from _failed(examined, row)
     elif row.state is State.QUARANTINED:
-        yield from _refused(examined, row)
+        reasons = row.decision.reasons if row.decision else ()
+        if "unrouted" in reasons:
+            routes = examined.dependencies.registry.snapshot().versions
+            cause = "route-missing" if routes else "contract-missing"
+            yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
+        for cause in [each for each in BY_STATUS if each in reasons]:
+            line = row.pin.chain if row.pin else "unknown"
+            yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
     elif row.state is State.HELD:
         yield from paused(examined, row.held, row.id)
     elif is_asked(examined, row):
@@ -235,18 +242,6 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         yield from _open(examined, row)
 
 
-def _refused(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
-    """Refused by no rule of its contract."""
-    reasons = row.decision.reasons if row.decision else ()
-    if "unrouted" in reasons:
-        routes = examined.dependencies.registry.snapshot().versions
-        cause = "route-missing" if routes else "contract-missing"
-        yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
-    for cause in [each for each in BY_STATUS if each in reasons]:
-        line = row.pin.chain if row.pin else "unknown"
-        yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
-
-
 def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     last = row.failed[-1] if row.failed else None
     if last is not None and last.cause in BY_FAILURE:
@@ -254,15 +249,11 @@ def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         yield CAUSES[BY_FAILURE[last.cause]].found(row.id, **found)
         return
     run = (last.run if last else "") or row.run
-    yield from _by_run(examined, row, run, last.cause.value if last else "no result")
-
-
-def _by_run(examined: ExaminedStack, row: Workload, run: str, why: str) -> Iterator[CauseFinding]:
-    """Details of the last run by EMR Serverless; a run that it does not know any more has none."""
-    found = _run(examined, run) or {}
-    kind = next((name for name, pattern in DETAILS if pattern.search(found.get("stateDetails", ""))), "")
+    why = last.cause.value if last else "no result"
+    state_details = (_run(examined, run) or {}).get("stateDetails", "")
+    kind = next((name for name, pattern in DETAILS if pattern.search(state_details)), "")
     short, application = row.id[:SHORT], examined.settings().application
-    fixed = BEGINNINGS.search(found.get("stateDetails", ""))
+    fixed = BEGINNINGS.search(state_details)
     details = fixed[0] if fixed else ""
     if kind == "quota":
         yield CAUSES["throttled"].found(row.id, who="the job", code="capacity or quota of EMR Serverless")

@@ -213,7 +213,16 @@ def _in_words(name: str, stack: DeployedStack | None, delivery: Delivery | None,
     if delivery is not None:
         yield f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
     for alike in _groups(report.findings):
-        yield from _cause(alike)
+        first = alike[0]  # of several workloads the first is described, and the others are listed
+        yield (f"{first.level:<8}", COLOURS[first.level]), (first.cause, "bold")
+        yield f"        {first.text}"
+        yield f"        do: {first.remedy}"
+        if rights := rights_for(first.remedy):
+            yield f"        with: {', '.join(rights)}"
+        held = [each.workload[:SHORT] for each in alike if each.workload]
+        if held:
+            rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""
+            yield f"        workloads: {', '.join(held[:LISTED])}{rest}"
     yield from (f"unknown {each.probe}: {each.reason}" for each in report.unknown)
     if not report.findings:
         yield "No cause was found." if not report.unknown else "No cause was found by the other probes."
@@ -225,17 +234,3 @@ def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
     for each in findings:
         groups[each.cause if each.workload else each].append(each)
     return sorted(groups.values(), key=lambda alike: alike[0].level)
-
-
-def _cause(alike: list[CauseFinding]) -> Iterator[Word]:
-    """A cause; of several workloads the first is described, and the others are listed."""
-    first = alike[0]
-    yield (f"{first.level:<8}", COLOURS[first.level]), (first.cause, "bold")
-    yield f"        {first.text}"
-    yield f"        do: {first.remedy}"
-    if rights := rights_for(first.remedy):
-        yield f"        with: {', '.join(rights)}"
-    held = [each.workload[:SHORT] for each in alike if each.workload]
-    if held:
-        rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""
-        yield f"        workloads: {', '.join(held[:LISTED])}{rest}"

@@ -27,7 +27,7 @@ from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, stored_block
-from lakegate.transfer.download_files import MANIFEST, File, ListedDelivery, deliveries, fetched
+from lakegate.transfer.download_files import MANIFEST, ListedDelivery, deliveries, fetched
 
 # ---- Slices as one table, and files of other programs ----
 
@@ -86,7 +86,13 @@ class SliceTable:
                 connection.execute(f"COPY ({query}) TO {_quoted(str(path.resolve()))} ({FORMS[path.suffix]})")
                 return
             rows.refuse_case(path.suffix)
-            _write_parquet(path, connection.sql(rows.ordered).to_arrow_reader(_BATCH), rows.names)
+            from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - likewise
+
+            batches = connection.sql(rows.ordered).to_arrow_reader(_BATCH)
+            schema = pa.schema([each.with_name(name) for each, name in zip(batches.schema, rows.names, strict=True)])
+            with ParquetWriter(path, schema, compression="zstd") as writer:
+                for batch in batches:
+                    writer.write_batch(batch.rename_columns(list(rows.names)))
 
     def write_view(self, path: Path, name: str) -> None:
         """Write a DuckDB database with one view, which reads the slices where they are. InputError likewise."""
@@ -201,15 +207,6 @@ class _Rows:
         )
 
 
-def _write_parquet(path: Path, rows: pa.RecordBatchReader, names: tuple[str, ...]) -> None:
-    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - likewise
-
-    schema = pa.schema([each.with_name(name) for each, name in zip(rows.schema, names, strict=True)])
-    with ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in rows:
-            writer.write_batch(batch.rename_columns(list(names)))
-
-
 def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
@@ -307,7 +304,11 @@ def files_of_dataset(
     size = sum(each.size for each in files.values())
     folder = source if isinstance(source, Path) else temporary / "slices"
     if isinstance(source, Path):
-        _check_files(folder, line, files.values())
+        for listed in files.values():
+            place = folder / listed.place
+            if not place.is_file() or place.stat().st_size != listed.size:
+                advice = f"run `lakegate get {line} {folder}` again"
+                raise InputError(f"{place} is missing, or is not as the manifest lists it: {advice}")
     else:
         with terminal.bytes_arriving(line, size) as arrived:
             for each in needed:
@@ -329,15 +330,6 @@ def files_of_import(given: Reading, dataset: dict[str, Any], folder: Path) -> tu
     size = sum(sizes[key] for key in selected.keys)
     answer = RowsRead(dataset["line"], selected, max(reached, given.wanted.since), size)
     return answer, [folder / key for key in selected.keys]
-
-
-def _check_files(folder: Path, line: str, files: Iterable[File]) -> None:
-    """InputError where a file is missing or has another size; `lakegate verify --data` compares hashes."""
-    for each in files:
-        place = folder / each.place
-        if not place.is_file() or place.stat().st_size != each.size:
-            text = f"run `lakegate get {line} {folder}` again"
-            raise InputError(f"{place} is missing, or is not as the manifest lists it: {text}")
 
 
 def rows_of_files(given: Reading, answer: RowsRead, paths: list[Path], temporary: Path) -> RowsRead:

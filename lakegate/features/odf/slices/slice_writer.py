@@ -162,20 +162,17 @@ def _array(field: PlanField, columns: SliceColumns, values: Mapping[Level, Mappi
     if field.shape is Shape.RECORD:
         names = [each.place[-1][1:] for each in columns.parts(field)]
         return pa.StructArray.from_arrays(inner, names, mask=absent)
-    lengths = _lengths(values[field.level], values[columns.parts(field)[0].level])
-    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(ends), inner[0], mask=absent)
-
-
-def _lengths(parents: Mapping[str, pa.Array], elements: Mapping[str, pa.Array]) -> NDArray[np.int64]:
-    """The number of elements of each list: those of the same row and, of lists in lists, in the place of the list."""
+    # the elements of a list are those of the same row and, of lists in lists, in the place of the list
+    parents = values[field.level]
+    elements = values[columns.parts(field)[0].level]
     rows, owners = parents[ROW].to_numpy(), elements[ROW].to_numpy()
     if AT in parents and len(rows):
         lists = _keys(parents[ROW], parents[AT])
         outer = pc.replace_substring_regex(elements[AT], _LAST_INDEX, "")
         rows, owners = np.arange(len(lists)), pc.index_in(_keys(elements[ROW], outer), lists).to_numpy()
-    found: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
-    return found
+    lengths: NDArray[np.int64] = np.searchsorted(owners, rows, "right") - np.searchsorted(owners, rows, "left")
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends), inner[0], mask=absent)
 
 
 def _keys(rows: pa.Array, places: pa.Array) -> pa.Array:
