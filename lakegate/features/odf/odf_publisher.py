@@ -194,9 +194,7 @@ class SlicePublisher:
 
     def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        decided = turn.required(decided_slices(turn.row))
-        judged_by = decided.offsets[0], decided.watermarks[0], decided.before
-        return turns(turn.gate).next_slice(turn.pin.chain)[:3] == judged_by
+        return _is_next(turn.gate, turn.pin.chain, turn.required(decided_slices(turn.row)))
 
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
@@ -224,6 +222,11 @@ class SlicePublisher:
         )
         decided = decided_slices(workload)
         return slices, (decided.watermarks[1] or None) if slices and decided is not None else None
+
+
+def _is_next(dependencies: Dependencies, line: str, decided: DecidedSlices) -> bool:
+    judged_by = decided.offsets[0], decided.watermarks[0], decided.before
+    return turns(dependencies).next_slice(line)[:3] == judged_by
 
 
 def _key(workload: Workload, written: WrittenSlice) -> str:
