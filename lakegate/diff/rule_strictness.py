@@ -97,7 +97,11 @@ def _tiers(old: Check, before: Tier, new: Check, after: Tier) -> Order:
     if before.predicate is None or after.predicate is None:  # two checks of one rule, of which only one counts rows
         return Order.OTHER
     predicates = of_predicates(before.predicate, after.predicate)
-    fewer_is_better = all(_is_down_closed(each) for each in (was, now)) and old.metric is Metric.FAILING_ROWS
+    # whether fewer is always at least as good
+    fewer_is_better = (
+        all(not each.outside and (each.low is None or each.low <= 0) for each in (was, now))
+        and old.metric is Metric.FAILING_ROWS
+    )
     return both(numbers, predicates if fewer_is_better or predicates is Order.SAME else Order.OTHER)
 
 
@@ -117,11 +121,6 @@ def _in_percent(check: Check, tier: Tier) -> tuple[Unit, Interval]:
     if unit in {Unit.PERCENT, Unit.ROWS} and _segments(interval, least=_ZERO) == _segments(_NO_ROW, least=_ZERO):
         return Unit.ROWS, _NO_ROW
     return unit, interval
-
-
-def _is_down_closed(interval: Interval) -> bool:
-    """Whether fewer is always at least as good."""
-    return not interval.outside and (interval.low is None or interval.low <= 0)
 
 
 def of_intervals(old: Interval, new: Interval, *, whole: bool = False, least: Decimal = -_INFINITY) -> Order:
@@ -193,7 +192,9 @@ def _implies(first: Predicate, second: Predicate) -> bool:
         case OneOf(), OneOf() if first.field == second.field:
             return set(first.values) <= set(second.values)
         case Within(), Within() if first.field == second.field:
-            return _is_within(first, second)
+            return _is_bounded(first.low, second.low, first.low_open, second.low_open, sign=1) and _is_bounded(
+                first.high, second.high, first.high_open, second.high_open, sign=-1
+            )
         case Length() | Size(), Length() | Size() if first.field == second.field:
             return type(first) is type(second) and _is_counted_within(first, second)
         case MultipleOf(), MultipleOf() if first.field == second.field:
@@ -207,12 +208,6 @@ def _implies(first: Predicate, second: Predicate) -> bool:
 def _is_counted_within(inner: Length | Size, outer: Length | Size) -> bool:
     low, high = (outer.low or 0), math.inf if outer.high is None else outer.high
     return low <= (inner.low or 0) and (math.inf if inner.high is None else inner.high) <= high
-
-
-def _is_within(inner: Within, outer: Within) -> bool:
-    return _is_bounded(inner.low, outer.low, inner.low_open, outer.low_open, sign=1) and _is_bounded(
-        inner.high, outer.high, inner.high_open, outer.high_open, sign=-1
-    )
 
 
 def _is_bounded(inner: str | None, outer: str | None, inner_open: bool, outer_open: bool, *, sign: int) -> bool:  # noqa: FBT001 - two ends

@@ -121,7 +121,12 @@ class Composer:
                 self._check_tag(event)
                 self._add(self._scalar(event), event.anchor, characters=len(event.value))
             case yaml.AliasEvent():
-                node = self._aliased(event)
+                position = mark_of(event.start_mark)
+                if event.anchor not in self.anchors:
+                    self.refuse("unknown-alias", "The alias names nothing that is complete above it.", position)
+                node = self.anchors[event.anchor]
+                self.aliased.add(node.mark)
+                self._check_depth(len(self.stack) + node.depth, position)
                 self._add(node, None, node.size, node.characters)
             case yaml.CollectionStartEvent():
                 self._check_tag(event)
@@ -160,15 +165,6 @@ class Composer:
             except TooLargeError:
                 self._note("number-too-large", "The number is longer or larger than any contract needs.", mark)
         return Node(mark, value, {}, event.value, bare, characters=len(event.value))
-
-    def _aliased(self, event: yaml.AliasEvent) -> Node:
-        mark = mark_of(event.start_mark)
-        if event.anchor not in self.anchors:
-            self.refuse("unknown-alias", "The alias names nothing that is complete above it.", mark)
-        node = self.anchors[event.anchor]
-        self.aliased.add(node.mark)
-        self._check_depth(len(self.stack) + node.depth, mark)
-        return node
 
     def _check_depth(self, depth: int, mark: Mark) -> None:
         if depth > DEEPEST_LEVEL:

@@ -540,13 +540,14 @@ def unique_pairs(
     connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
 ) -> tuple[tuple[str, str], ...]:
     """The pairs of columns without nulls that are unique together: names of keys first, then few combinations."""
+    # a column that is nearly unique by itself is no part of a key: it has mistakes, which another column hides
     full = [
         each
         for each in measured
         if rows > 1
         and each.present == rows
         and (each.meaning is LogicalType.TIME or may_be_key(each.field.column, each.meaning))
-        and _is_part(each, rows)
+        and (each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.column)))
     ]
     chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.column))[:MAX_COLUMNS]
     pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
@@ -557,11 +558,6 @@ def unique_pairs(
     order = {each.field.column: at for at, each in enumerate(measured)}
     found = [tuple(each.field.column for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
-
-
-def _is_part(each: MeasuredField, rows: int) -> bool:
-    """Whether a column may be part of a key: one that is nearly unique by itself has mistakes, which another column hides."""
-    return each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.column))
 
 
 def _combinations(pair: tuple[MeasuredField, ...]) -> int:

@@ -70,7 +70,9 @@ def dialect(heads: Sequence[bytes]) -> Csv:
     with of_object(beyond):
         encoding = encoding_of(texts[beyond])
     text = first.decode(encoding, errors="replace")
-    quote = _quote(text)
+    # a double quote, unless values are in single quotes only
+    singles = len(re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n])", text, re.MULTILINE))
+    quote = QUOTES[1] if singles and '"' not in text else QUOTES[0]
     delimiter, multi_line = _delimiter(text, quote)
     csv = Csv(delimiter=delimiter, quote=quote, encoding=encoding, multi_line=multi_line)
     return replace(csv, header=_has_header(text, csv))
@@ -123,12 +125,6 @@ def _guessed(text: bytes) -> str:
 def first_names(line: str, csv: Csv) -> tuple[str, ...]:
     """The names of columns where no header has them, by a line of values."""
     return tuple(f"{NUMBERED}{at}" for at in range(1, len(next(_records(line, csv.delimiter, csv.quote), [""])) + 1))
-
-
-def _quote(text: str) -> str:
-    """A double quote, unless values are in single quotes only."""
-    singles = len(re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n])", text, re.MULTILINE))
-    return QUOTES[1] if singles and '"' not in text else QUOTES[0]
 
 
 def _delimiter(text: str, quote: str) -> tuple[str, bool]:

@@ -51,7 +51,8 @@ def freshness(columns: Sequence[ProfiledColumn], dataset: str, now: datetime) ->
     if not known:
         return
     column = min(known, key=_freshness_rank)
-    newest = _moment(column.values.high or "")
+    newest = datetime.fromisoformat(column.values.high or "")
+    newest = newest if newest.tzinfo else newest.replace(tzinfo=UTC)
     age = now - newest
     if age < timedelta(0):
         yield Remark(f"The newest {column.name} lies in the future: no freshness is suggested.")
@@ -83,11 +84,6 @@ def _freshness_rank(column: ProfiledColumn) -> tuple[bool, int]:
     name = column.name.casefold()
     place = next((at for at, word in enumerate(_NAMES) if word in name), len(_NAMES))
     return column.type is LogicalType.DATE, place
-
-
-def _moment(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _age_words(age: timedelta) -> str:

@@ -174,7 +174,20 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
     What is returned raises InputError while a technology has two validators.
     """
     if before is None:
-        return _registered(dependencies)
+        found: dict[str, AnsweredTechnology] = {}
+        twice: list[str] = []
+        for described in validators(dependencies):
+            for technology in described.technologies:
+                first = found.setdefault(folded(technology), AnsweredTechnology(technology, described.name)).validator
+                if first != described.name:
+                    twice.append(f"{first} and {described.name} both answer {technology}")
+
+        def answered(_dataset: str) -> Mapping[str, AnsweredTechnology]:
+            if twice:
+                raise InputError(f"{'; '.join(twice)}: remove one of them (lakegate validator remove)")
+            return found
+
+        return answered
     plans = dict(before.plans)
 
     def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
@@ -194,23 +207,6 @@ def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str
                 f"{taken[folded(technology)]} answers {technology} already: remove it first (lakegate validator remove)"
             )
     return taken
-
-
-def _registered(dependencies: Dependencies) -> Validators:
-    found: dict[str, AnsweredTechnology] = {}
-    twice: list[str] = []
-    for each in validators(dependencies):
-        for technology in each.technologies:
-            first = found.setdefault(folded(technology), AnsweredTechnology(technology, each.name)).validator
-            if first != each.name:
-                twice.append(f"{first} and {each.name} both answer {technology}")
-
-    def answered(_dataset: str) -> Mapping[str, AnsweredTechnology]:
-        if twice:
-            raise InputError(f"{'; '.join(twice)}: remove one of them (lakegate validator remove)")
-        return found
-
-    return answered
 
 
 def _next(seen: RegistrySnapshot, name: str, status: LineStatus, document: str) -> Publication:

@@ -458,17 +458,6 @@ _FIRST_WORD = re.compile(r"(.)([A-Z][a-z]+)")
 _INNER_WORD = re.compile(r"([a-z0-9])([A-Z])")
 
 
-def _runtime_parameter(arguments: Arguments) -> str | None:
-    """The first argument with a value that is given at run time."""
-
-    def has_one(value: object) -> bool:
-        if isinstance(value, Mapping):
-            return _PARAMETER in value or any(map(has_one, value.values()))
-        return isinstance(value, list | tuple) and any(map(has_one, value))
-
-    return next((name for name, value in arguments.items() if has_one(value)), None)
-
-
 def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a call, in order; those of expectations about the header need not be declared."""
     expectation = EXPECTATIONS.get(_kind(call))
@@ -481,7 +470,14 @@ def subjects_of(call: str, arguments: Arguments) -> tuple[str, ...]:
 
 
 def _unmeasured(kind: str, expectation: Expectation | None, arguments: Arguments) -> str | None:
-    parameter = _runtime_parameter(arguments)
+    # the first argument with a value that is given at run time
+
+    def has_one(value: object) -> bool:
+        if isinstance(value, Mapping):
+            return _PARAMETER in value or any(map(has_one, value.values()))
+        return isinstance(value, list | tuple) and any(map(has_one, value))
+
+    parameter = next((name for name, value in arguments.items() if has_one(value)), None)
     if parameter is not None:
         return (
             f"the argument {brief(parameter)} is a runtime parameter: it has a value only when Great Expectations runs"

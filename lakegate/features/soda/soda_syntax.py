@@ -388,7 +388,18 @@ def _in_version_3(parsed: SodaCheck, arguments: Arguments) -> SodaCheck:
     given = _threshold(arguments)
     metric, unit = given.get("metric"), given.get("unit")
     if parsed.metric in VERSION_4:
-        return _counting(parsed, str(metric or "count"))
+        counted_metric = str(metric or "count")
+        known = VERSION_4[parsed.metric]
+        if counted_metric not in known:
+            raise SodaSyntaxError(f"the metric {shown(counted_metric)} of a threshold is none of {listed(known)}")
+        thresholds = parsed.thresholds or (("", NO_ROW, parsed.level),)
+        if parsed.metric == "duplicate":
+            if any(good not in (NO_ROW, NONE) for _, good, _ in thresholds):
+                raise UnmeasuredError(
+                    "version 4 of Soda counts the rows after the first one of each value: only `must_be: 0` is measured"
+                )
+            thresholds = tuple((part, NO_ROW, level) for part, _, level in thresholds)
+        return replace(parsed, metric=known[counted_metric], thresholds=thresholds)
     if metric is not None and (parsed.metric, metric) != ("failed_rows", "count"):
         raise UnmeasuredError(not_measured(f"the metric {shown(metric)} of {parsed.metric}"))
     if parsed.metric == "freshness" and "threshold" in arguments:
@@ -398,20 +409,6 @@ def _in_version_3(parsed: SodaCheck, arguments: Arguments) -> SodaCheck:
     if unit is not None:
         raise UnmeasuredError(not_measured(f"the unit {shown(unit)} of {parsed.metric}"))
     return _of_function(parsed) if parsed.metric == "aggregate" else parsed
-
-
-def _counting(parsed: SodaCheck, metric: str) -> SodaCheck:
-    known = VERSION_4[parsed.metric]
-    if metric not in known:
-        raise SodaSyntaxError(f"the metric {shown(metric)} of a threshold is none of {listed(known)}")
-    thresholds = parsed.thresholds or (("", NO_ROW, parsed.level),)
-    if parsed.metric == "duplicate":
-        if any(good not in (NO_ROW, NONE) for _, good, _ in thresholds):
-            raise UnmeasuredError(
-                "version 4 of Soda counts the rows after the first one of each value: only `must_be: 0` is measured"
-            )
-        thresholds = tuple((part, NO_ROW, level) for part, _, level in thresholds)
-    return replace(parsed, metric=known[metric], thresholds=thresholds)
 
 
 def _of_function(parsed: SodaCheck) -> SodaCheck:

@@ -184,7 +184,9 @@ def _plain(array: pa.Array) -> pa.Array:
 def _hashed(array: pa.Array) -> memoryview:
     """The bytes hashed for a column."""
     if array.null_count == 0 and _has_fixed_size(array.type):
-        return _fixed(array)
+        width = array.type.bit_width // 8
+        begin = array.offset * width
+        return memoryview(array.buffers()[1] or b"")[begin : begin + len(array) * width]
     found = _encoded(array)
     offsets = _offsets(found)
     return memoryview(found.buffers()[2] or b"")[offsets[0] : offsets[-1]]
@@ -227,13 +229,6 @@ def _bytes_of(array: pa.Array) -> pa.Array:
     """Values of a fixed size as bytes."""
     kind = pa.binary(array.type.bit_width // 8)
     return pa.Array.from_buffers(kind, len(array), array.buffers(), offset=array.offset).cast(_BYTES)
-
-
-def _fixed(array: pa.Array) -> memoryview:
-    """The bytes of values of a fixed size, where none is null: those in memory, uncopied."""
-    width = array.type.bit_width // 8
-    begin = array.offset * width
-    return memoryview(array.buffers()[1] or b"")[begin : begin + len(array) * width]
 
 
 def _offsets(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
