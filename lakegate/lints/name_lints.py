@@ -149,7 +149,8 @@ def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Findi
 
 def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of a dataset's fields are unique, ignoring case: engines do not distinguish them."""
-    for siblings in _siblings(contract):
+    nested = (field.parts for field in fields_of(contract) if field.parts)
+    for siblings in (*(dataset.fields for dataset in contract.datasets), *nested):
         for field in repeated(siblings, _folded_name):
             yield field.origin.path, f"The field {shown(field.name)} is described twice: keep one."
 
@@ -207,13 +208,6 @@ def unknown_metric(contract: Contract, _document: Document) -> Iterator[Finding]
                 rule.origin.path,
                 f"{shown(rule.kind)} is not a metric that is known.{hint} Known are {listed(METRICS)}.",
             )
-
-
-def _siblings(contract: Contract) -> Iterator[tuple[Field, ...]]:
-    """The sibling fields: of a dataset, and of each record."""
-    for dataset in contract.datasets:
-        yield dataset.fields
-    yield from (each.parts for each in fields_of(contract) if each.parts)
 
 
 def _folded_name(named: Dataset | Field) -> str | None:

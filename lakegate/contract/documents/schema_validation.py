@@ -103,12 +103,6 @@ def _at(error: SchemaError) -> tuple[Step, ...]:
     return tuple(error.absolute_path)
 
 
-def _required(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
-    for key in error.validator_value:
-        if key not in error.instance:
-            yield "missing-key", _at(error), f"The key `{key}` is missing: add it."
-
-
 def _unknown(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     """A key that the schema does not contain is unknown; else it belongs to another form (`mustBe` in a rule of type text)."""
     known = set(_named(error.schema, root, DEEP))
@@ -183,20 +177,6 @@ def _pattern(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     is_named = words is not None and not words.startswith("of the pattern")
     wanted = f"must be {words}" if is_named else f"does not match the pattern {shown(error.validator_value)}"
     yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} {wanted}."
-
-
-def _bound(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
-    words = BOUNDS[str(error.validator)]
-    yield "out-of-range", _at(error), f"{shown(error.instance)} must be {words} {error.validator_value}."
-
-
-def _count(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
-    words = COUNTS[str(error.validator)]
-    yield "wrong-length", _at(error), f"This must have {words} {error.validator_value}, and has {len(error.instance)}."
-
-
-def _distinct(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
-    yield "repeated-item", _at(error), "No two items may be equal: remove the repeated one."
 
 
 def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
@@ -338,19 +318,43 @@ COUNTS = {
     "maxLength": "at most this many characters:",
 }
 
-KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterator[Message]]] = {
-    "required": _required,
+KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterable[Message]]] = {
+    "required": lambda error, _root: (
+        ("missing-key", _at(error), f"The key `{key}` is missing: add it.")
+        for key in error.validator_value
+        if key not in error.instance
+    ),
     "additionalProperties": _unknown,
     "unevaluatedProperties": _unknown,
     "type": _type,
     "enum": _enum,
     "const": _enum,
     "pattern": _pattern,
-    "uniqueItems": _distinct,
+    "uniqueItems": lambda error, _root: [
+        ("repeated-item", _at(error), "No two items may be equal: remove the repeated one.")
+    ],
     "oneOf": _alternatives,
     "anyOf": _alternatives,
-    **dict.fromkeys(BOUNDS, _bound),
-    **dict.fromkeys(COUNTS, _count),
+    **dict.fromkeys(
+        BOUNDS,
+        lambda error, _root: [
+            (
+                "out-of-range",
+                _at(error),
+                f"{shown(error.instance)} must be {BOUNDS[str(error.validator)]} {error.validator_value}.",
+            )
+        ],
+    ),
+    **dict.fromkeys(
+        COUNTS,
+        lambda error, _root: [
+            (
+                "wrong-length",
+                _at(error),
+                f"This must have {COUNTS[str(error.validator)]} {error.validator_value}, and has {len(error.instance)}.",
+            )
+        ],
+    ),
 }
 
 
@@ -425,7 +429,10 @@ def _judge(name: str) -> type[Validator]:
     base = validator_for(schema)
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
     keywords = {
-        "$ref": partial(_referred, schema),
+        # `$ref` into the same file, without the registry of other files
+        "$ref": lambda validator, reference, instance, _schema: validator.descend(
+            instance, resolve_reference(schema, reference)
+        ),
         "uniqueItems": _unique,
         "unevaluatedProperties": partial(_unevaluated, schema),
         "if": _if,
@@ -462,11 +469,6 @@ def load(name: str) -> dict[str, Any]:
         if part.get("then", {}).get("required") == ["map"]:
             part["if"]["required"] = ["logicalType"]
     return schema
-
-
-def _referred(root: Schema, validator: Any, reference: str, instance: object, _schema: object) -> Iterator[Any]:  # noqa: ANN401 -- as shipped
-    """`$ref` into the same file, without the registry of other files."""
-    yield from validator.descend(instance, resolve_reference(root, reference))
 
 
 def _is_integer(_checker: object, instance: object) -> bool:

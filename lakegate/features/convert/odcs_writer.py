@@ -55,7 +55,6 @@ from lakegate.contract.schedules import to_cron
 from lakegate.contract.service_levels import SECONDS, duration
 from lakegate.diff.service_level_changes import DeclaredLevel, service_levels
 from lakegate.plan.check import Check, Interval, Tier
-from lakegate.plan.predicates import Within
 from lakegate.rules.compile_plan import OF_WHOLE, checks_by_rule
 from lakegate.rules.field_constraints import WITHOUT_OFFSET
 from lakegate.rules.relationship_rules import ELSEWHERE
@@ -439,11 +438,9 @@ def _aggregate(call: str) -> Threshold:
 
 
 def _bound(key: str, end: str) -> Threshold:
-    def write(_site: RuleSite, _check: Check, tier: Tier) -> Plain:
-        assert isinstance(tier.predicate, Within)
-        return library("invalidValues", {key: number(Decimal(getattr(tier.predicate, end)))}) | NO_ROW
-
-    return write
+    return lambda _site, _check, tier: (
+        library("invalidValues", {key: number(Decimal(getattr(tier.predicate, end)))}) | NO_ROW
+    )
 
 
 def _allowed(site: RuleSite, check: Check, _tier: Tier) -> Plain:
@@ -455,7 +452,7 @@ def _bounds(interval: Interval) -> tuple[Decimal, Decimal]:
     return interval.low or Decimal(0), interval.high or Decimal(0)
 
 
-def _written(write: Threshold, *, together: bool) -> Write:
+def _written(write: Threshold, *, together: bool = True) -> Write:
     """The writer of a kind of rule; `together` for one quality rule of all fields."""
 
     def rules(site: RuleSite) -> Quality:
@@ -483,14 +480,14 @@ def _written(write: Threshold, *, together: bool) -> Write:
 
 
 THRESHOLDS: dict[str, Write] = {
-    "size": _written(_size, together=True),
-    "complete": _written(_complete, together=True),
+    "size": _written(_size),
+    "complete": _written(_complete),
     "distinct": _written(_distinct, together=False),
-    "min": _written(_bound("minimum", "low"), together=True),
-    "max": _written(_bound("maximum", "high"), together=True),
+    "min": _written(_bound("minimum", "low")),
+    "max": _written(_bound("maximum", "high")),
     "mean": _written(_aggregate("expect_column_mean_to_be_between"), together=False),
     "stdev": _written(_aggregate("expect_column_stdev_to_be_between"), together=False),
-    "allowedValues": _written(_allowed, together=True),
+    "allowedValues": _written(_allowed),
 }
 """The writer of each kind of rule of DCM."""
 

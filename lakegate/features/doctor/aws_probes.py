@@ -198,7 +198,10 @@ def _reaches(
     vpc = examined.ask("ec2", "describe_subnets", SubnetIds=sorted(subnets))["Subnets"][0]["VpcId"]
     here = [{"Name": "vpc-id", "Values": [vpc]}]
     tables = examined.ask("ec2", "describe_route_tables", Filters=here)["RouteTables"]
-    if any(_leads_out(route) for table in _of_subnets(tables, subnets) for route in table["Routes"]):
+    own = [table for table in tables if any(link.get("SubnetId") in subnets for link in table["Associations"])]
+    # a subnet without a table of its own uses the main table of its VPC
+    own = own or [table for table in tables if any(link.get("Main") for link in table["Associations"])]
+    if any(_leads_out(route) for table in own for route in table["Routes"]):
         return
     endpoints = examined.ask("ec2", "describe_vpc_endpoints", Filters=here)["VpcEndpoints"]
     present = {
@@ -207,12 +210,6 @@ def _reaches(
     absent = [each for each in services if each not in present]
     if absent:
         yield CAUSES["endpoint-missing"].found(who=who, vpc=vpc, services=", ".join(absent))
-
-
-def _of_subnets(tables: list[dict[str, Any]], subnets: list[str]) -> list[dict[str, Any]]:
-    """The route tables of subnets; a subnet without one of its own uses the main table of its VPC."""
-    own = [table for table in tables if any(each.get("SubnetId") in subnets for each in table["Associations"])]
-    return own or [table for table in tables if any(each.get("Main") for each in table["Associations"])]
 
 
 def _leads_out(route: dict[str, Any]) -> bool:

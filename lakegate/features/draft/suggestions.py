@@ -466,7 +466,17 @@ def primary_key(profile: Profile) -> tuple[str, ...]:
     by_name = {each.name: each for each in profile.columns}
     singles = [name for name in profile.unique if may_be_key(name, by_name[name].meaning)]
     if singles:
-        return (min(singles, key=lambda name: _rank(by_name[name], singles.index(name))),)
+        # names of keys first, then short values, then the order of the file
+        return (
+            min(
+                singles,
+                key=lambda name: (
+                    not sounds_like_key(name),
+                    min(by_name[name].values.longest, 40) // 10,
+                    singles.index(name),
+                ),
+            ),
+        )
     return profile.pairs[0] if profile.pairs else ()
 
 
@@ -490,8 +500,3 @@ def others(profile: Profile, key: tuple[str, ...]) -> tuple[str, ...]:
     """Columns beside the primary key that are unique and are named as keys."""
     known = profile.unique if profile.rows >= ENOUGH_VALUES else ()
     return tuple(name for name in known if name not in key and sounds_like_key(name))
-
-
-def _rank(column: ProfiledColumn, position: int) -> tuple[bool, int, int]:
-    """Names of keys first, then short values, then the order of the file."""
-    return not sounds_like_key(column.name), min(column.values.longest, 40) // 10, position
