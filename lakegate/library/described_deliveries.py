@@ -14,7 +14,6 @@ from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
-    TERMINAL,
     ApprovalAnswer,
     FailureCause,
     Pin,
@@ -23,14 +22,14 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
 )
-from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, judged
+from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, judged, places_of
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm
 from lakegate.gate.lake_layout import uri_of
 from lakegate.gate.ledger.blocks import Block
-from lakegate.gate.ports import Address, every_version
+from lakegate.gate.ports import every_version
 from lakegate.report.delivery_report import Report
 from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import counts_of
@@ -247,7 +246,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         failed_attempts=tuple(select_fields(DeliveryAttempt, each, attempt=each.number) for each in row.failed),
         counts=counted and counted.checks,
         reasons=tuple(_reason(dependencies, each, first) for each in decision.reasons) if decision else (),
-        where=_places(dependencies, delivery, state),
+        where=places_of(dependencies, delivery),
         report=delivery.row and uri_of(dependencies.places.lake, row),
         seconds=_seconds(pin, block) if pin and block else None,
         problem=problem,
@@ -286,20 +285,6 @@ def _seconds(pin: Pin, block: Block) -> float:
     """From intake to completion."""
     began, ended = map(datetime.fromisoformat, (pin.judging_time, block.system_time))
     return round((ended - began).total_seconds(), 3)
-
-
-def _places(dependencies: Dependencies, delivery: Delivery, state: State | None) -> tuple[str, ...]:
-    """The place of the data now: published or quarantined objects, else the landed ones."""
-    row, lake = delivery.row, dependencies.places.lake
-    if delivery.block is not None:
-        return tuple(f"s3://{lake}/{each.key}" for each in delivery.block.objects)
-    if state is State.GONE:
-        return ()
-    if row and state in TERMINAL and row.pin is not None:
-        share = "accepted" if state is State.PUBLISHED else "quarantine"
-        return (f"s3://{lake}/{lake_layout.destination_key(share, row.pin, row.id, '')}",)
-    landed = Address(dependencies.places.landing, delivery.key)
-    return tuple(f"s3://{each.bucket}/{each.key}" for each in (row.source if row else landed,))
 
 
 def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> Sections:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -217,17 +217,8 @@ def _page(outcome: str) -> str:
 
 
 def _name(each: Explanation) -> str:
-    match each:
-        case CodeExplanation():
-            return each.code
-        case RuleExplanation():
-            return each.rule
-        case OutcomeExplanation():
-            return each.outcome
-        case SettingExplanation():
-            return each.setting
-        case TermExplanation():
-            return each.term
+    """Its first field."""
+    return str(getattr(each, fields(each)[0].name))
 
 
 def _kind(rule: str) -> str:

@@ -150,6 +150,21 @@ def delivery_of(row: Workload, block: Block | None = None) -> Delivery:
     return Delivery(row.id, landed.key, (row.parts or landed).size, _latest(row, block), row, block)
 
 
+def places_of(dependencies: Dependencies, delivery: Delivery) -> tuple[str, ...]:
+    """The place of the data now: the objects of its block, else their folder; landing for what is not finished."""
+    row, lake = delivery.row, dependencies.places.lake
+    if delivery.block is not None:
+        return tuple(f"s3://{lake}/{each.key}" for each in delivery.block.objects)
+    if row is None:
+        return (f"s3://{dependencies.places.landing}/{delivery.key}",)
+    if row.state is State.GONE:
+        return ()
+    if row.state not in TERMINAL or row.pin is None:
+        return (f"s3://{row.source.bucket}/{row.source.key}",)
+    share = "accepted" if row.state is State.PUBLISHED else "quarantine"
+    return (f"s3://{lake}/{lake_layout.destination_key(share, row.pin, row.id, '')}",)
+
+
 def delivery_of_announcement(announced: AnnouncedWorkload) -> Delivery:
     """An announced one, which has no landing key as long as nothing is there."""
     return Delivery(announced.id, "", 0, announced.at, announced=announced)

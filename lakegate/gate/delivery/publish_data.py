@@ -9,6 +9,7 @@ from typing import Final
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
 from lakegate.base.extension_points import registered
+from lakegate.base.json_codec import select_fields
 from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import addressed
@@ -211,7 +212,7 @@ def publish(turn: DeliveryTurn, to: State, _observed: Observation) -> Steps[Work
             if turn.row.parts is None or to is State.PUBLISHED:
                 raise
             continue  # of a refused delivery: its producer deleted this part
-        objects.append(LedgerObject(there.key, there.version, there.size, there.checksum))
+        objects.append(select_fields(LedgerObject, there))
     if not objects:
         raise OutcomeChanged(Outcome.VANISHED)
     return (yield from _commit(turn, to, result, tuple(sorted(objects, key=lambda each: each.key))))

@@ -13,13 +13,11 @@ from typing import Final
 from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.decide_verdict import report_of
-from lakegate.gate.delivery.delivery_row import TERMINAL, Decision
-from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of
-from lakegate.gate.delivery.protocol import State
+from lakegate.gate.delivery.delivery_row import Decision
+from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, places_of
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
-from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ledger.ledger_store import FinishedDelivery
 from lakegate.plan.billed_cost import BilledCost
 from lakegate.report.delivery_report import MAX_DELIVERIES, PastDelivery, render, render_unmeasured
@@ -89,18 +87,7 @@ def _facts(turn: DeliveryTurn, delivery: Delivery, latest: Sequence[FinishedDeli
         yield "Completed", f"{_time(at)}, after {max((at - began).total_seconds(), 0):.1f} s"
     if row.cost is not None:
         yield "Cost", _cost(row.cost)
-    yield "The data is at", _place(turn, delivery.block)
-
-
-def _place(turn: DeliveryTurn, block: Block | None) -> str:
-    """The objects of its block, else their folder; landing for what is not finished."""
-    lake, row = turn.gate.places.lake, turn.row
-    if block is not None:
-        return ", ".join(f"s3://{lake}/{stored.key}" for stored in block.objects)
-    if row.state not in TERMINAL:
-        return f"s3://{row.source.bucket}/{row.source.key}"
-    share = "accepted" if row.state is State.PUBLISHED else "quarantine"
-    return f"s3://{lake}/{lake_layout.destination_key(share, turn.pin, row.id, '')}"
+    yield "The data is at", ", ".join(places_of(turn.gate, delivery))
 
 
 def _cost(cost: BilledCost) -> str:

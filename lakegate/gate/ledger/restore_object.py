@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from lakegate.base.errors import InputError, NotFound
+from lakegate.base.json_codec import encode, select_fields
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import LedgerObject, deliveries, event_id
 from lakegate.gate.ledger.commit import append
+from lakegate.gate.ledger.record_contents import RestorationContent
 from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
 from lakegate.gate.ports import ObjectVersion
 
@@ -63,12 +65,7 @@ def record_restored(dependencies: Dependencies, lost: LostObject, version: str) 
     stated, new = lost.stated, _at(dependencies, lost.stated.key, version)
     if new is None or new.size != stated.size:
         raise InputError(f"version {version} of {stated.key} is not what was sent: repeat the command")
-    content = {
-        "workload": lost.workload,
-        "key": stated.key,
-        "lost": {"version": stated.version, "size": stated.size, "checksum": stated.checksum},
-        "left": {"version": new.version, "size": new.size, "checksum": new.checksum},
-    }
+    content = encode(select_fields(RestorationContent, lost, key=stated.key, lost=stated, left=new))
     event = event_id(RESTORED, lost.chain, stated.key, stated.version)
     yield from append(dependencies, RESTORED, lost.chain, content, event)
     yield from readers_manifest.update(dependencies, lost.chain)

@@ -121,9 +121,7 @@ def _left(described: Mapping[str, Any], record: Record, before: Left | None, rep
     if before is not None:
         rows = None if rows is None or before.rows is None else rows + before.rows
         versions |= before.before
-    stored = (
-        LedgerObject(described["key"], current["version"], current["size"], current["checksum"]) if current else None
-    )
+    stored = LedgerObject(described["key"], **current) if current else None
     return Left(
         record.height, record.system_time, rows, stored, frozenset(versions - {stored.version if stored else ""})
     )

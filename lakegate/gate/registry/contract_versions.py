@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
-from lakegate.base.json_codec import select_fields
+from lakegate.base.json_codec import encode, select_fields
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release
 from lakegate.gate.datasets.dataset_lines import Ending
@@ -16,6 +16,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import contract_chain
 from lakegate.gate.ledger.commit import record_at_head
+from lakegate.gate.ledger.record_contents import PlanOfDataset, PublicationContent
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT
 from lakegate.gate.registry.registry_rows import NumberedVersion, Proposal, Publication, RegistrySnapshot, SeenParent
@@ -236,15 +237,12 @@ def published_by(proposal: Proposal | None = None) -> Act:
     """The act of publishing; the record names the approver as its actor, and who proposed."""
 
     def content(publication: Publication) -> Mapping[str, Any]:
-        return {
-            "version": publication.version,
-            "status": publication.status,
-            "document": publication.document,
-            "plans": [{"dataset": dataset, "plan": plan} for dataset, plan in publication.plans],
-            "unmeasured_rules": publication.unmeasured_rules,
-            "proposed_by": proposal.proposer if proposal else None,
-            **({"inherited_from": publication.inherited_from} if publication.inherited_from else {}),
-        }
+        plans = tuple(PlanOfDataset(*each) for each in publication.plans)
+        proposer = proposal and proposal.proposer
+        written: Mapping[str, Any] = encode(
+            select_fields(PublicationContent, publication, plans=plans, proposed_by=proposer)
+        )
+        return written
 
     return Act("publication", content, proposal)
 
