@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.base.extension_points import loaded, names
+from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.gate.datasets.dataset_lines import (
     DatasetDeadlines,
@@ -212,6 +213,16 @@ class Dependencies:
         except (NotFound, AccessDenied):
             return None
         return archived_row(workload, body)
+
+    @property
+    def now(self) -> datetime:
+        """The time, aware, UTC."""
+        return self.clock.now()
+
+    @property
+    def moment(self) -> str:
+        """The time, as rows and records have it."""
+        return moment(self.now)
 
     def in_lake(self, key: str, version: str | None = None) -> Address:
         """The address of an object of the lake."""

@@ -133,16 +133,14 @@ def message(
         rejected_rows=counts.rejected_rows if counts else None,
         checks=counts.checks if counts else None,
         cost=workload.cost,
-        seconds=_since(pin.judging_time, dependencies.clock.now()) if pin else None,
+        seconds=_since(pin.judging_time, dependencies.now) if pin else None,
         cause=workload.failed[-1].cause if workload.state is State.FAILED else None,
         subscribers=subscribers,
         report=uri_of(dependencies.places.lake, workload),
         waiver=workload.waiver if workload.state is State.PUBLISHED else None,
     )
     kind = workload.state.lower()
-    return Message(
-        message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.clock.now()
-    )
+    return Message(message_id(workload), workload.id, kind, json.dumps(encode(body), sort_keys=True), dependencies.now)
 
 
 def message_id(workload: Workload) -> str:

@@ -61,7 +61,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
     """
     tasks: tuple[ScheduledTask[Any], ...] = (lifecycle.TASK, *registered("scheduled tasks"))
     swept = Swept(metrics=tuple(metric for task in tasks for metric in task.metrics))
-    due = deque(dependencies.agenda.due(dependencies.clock.now(), DUE_PER_SWEEP))
+    due = deque(dependencies.agenda.due(dependencies.now, DUE_PER_SWEEP))
     rows = [(task, deque(due_rows(dependencies, task))) for task in tasks]
     resumed: list[Workload] = []
     doubtful: list[tuple[int, str]] = []
@@ -126,7 +126,7 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
     What cannot be read is passed over, because nobody knows when it can be.
     """
     pause = dependencies.pauses.pause_of(line)
-    if pause is not None and pause.is_long(dependencies.clock.now()):
+    if pause is not None and pause.is_long(dependencies.now):
         swept.paused_long.add(line)
     if pause is None or pause.resumed is None:
         return False

@@ -256,7 +256,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         publish_at=row.deadline if state is State.SCHEDULED else None,
         replayed_by=again and again.id,
         waiver=waiver
-        and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.clock.now().isoformat())),
+        and select_fields(WaiverOfDelivery, waiver, expired=waiver.has_expired(dependencies.now.isoformat())),
         duplicate_of=first and select_fields(OriginOfContent, first, workload=first.id),
         standing=standing(row) if delivery.row else STANDING[state],
         judged=candidate and (candidate.verdict, candidate.reasons),
@@ -295,7 +295,7 @@ def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) ->
 
 def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -> DeliveryStatus:
     """An announcement that nothing has landed for; with the reasons, if its summary was refused."""
-    expired = announced.has_expired(dependencies.clock.now())
+    expired = announced.has_expired(dependencies.now)
     return select_fields(
         DeliveryStatus,
         None,

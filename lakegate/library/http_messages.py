@@ -498,7 +498,7 @@ def representation(
     Raises Alarm where the result is not the one that was decided on.
     """
     if not isinstance(row, Workload):
-        body = announced_body(row, document_id(dependencies, row.contract, row.version), dependencies.clock.now())
+        body = announced_body(row, document_id(dependencies, row.contract, row.version), dependencies.now)
         if body["result"] == {"result": "OK", "info": None}:
             return body
         errors = list(row.refusals) or [EXPIRED]

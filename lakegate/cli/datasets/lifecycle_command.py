@@ -139,7 +139,7 @@ def _confirmed(
 
 
 def _now(dependencies: Dependencies) -> str:
-    return timestamps.moment(dependencies.clock.now())
+    return dependencies.moment
 
 
 def _utc(at: str) -> str:

@@ -118,7 +118,7 @@ def report(
     if page is not None:
         usable("--html", page, (".html",), ())
     chain = dataset_named(dependencies, dataset)
-    found = line_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
+    found = line_report(dependencies, chain, dependencies.now - timedelta(days=days))
     if page is not None:
         write_text("--html", page, render_line(found))
     return CommandResult(_line_report(found), _in_words(found, days, page))
@@ -214,7 +214,7 @@ def refusals_report(
     Example: lakegate observe report orders --days 30
     """
     chain = dataset_named(dependencies, dataset)
-    found = observe_report(dependencies, chain, dependencies.clock.now() - timedelta(days=days))
+    found = observe_report(dependencies, chain, dependencies.now - timedelta(days=days))
     return CommandResult(
         RefusalsReport(
             chain,

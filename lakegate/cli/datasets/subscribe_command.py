@@ -9,7 +9,6 @@ from typing import Annotated
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, gate_command
@@ -82,11 +81,10 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     kinds = [kind.strip() for each in on or () for kind in each.split(",")]
     given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
     after = dependencies.run(change(dependencies, name, "", partial(subscribed, **given)))  # type: ignore[arg-type]
-    now = moment(dependencies.clock.now())
-    status = after.status_at(now)
+    status = after.status_at(dependencies.moment)
     if status is LineStatus.DEPRECATED:
         terminal.note(f"lakegate: warning: {warning(after, status)}")
-    return _outcome(after, now)
+    return _outcome(dependencies, after)
 
 
 @gate_command
@@ -106,8 +104,7 @@ def unsubscribe(
     name = dataset_of_contract(dependencies, dataset)
     steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
     after = dependencies.run(steps)
-    now = moment(dependencies.clock.now())
-    return _outcome(after, now)
+    return _outcome(dependencies, after)
 
 
 @gate_command
@@ -121,8 +118,7 @@ def subscribers(
     """
     found = dependencies.lines.get(dataset_of_contract(dependencies, dataset))
     found = replace(found, parents=still_weaker(dependencies, found))
-    now = moment(dependencies.clock.now())
-    return _outcome(found, now)
+    return _outcome(dependencies, found)
 
 
 @gate_command
@@ -144,13 +140,12 @@ def acknowledge(
     contract, schema_object, _ = parts_of(dataset_of_contract(dependencies, dataset))
     name = full_dataset_name(contract, schema_object, major(number))
     after = dependencies.run(acknowledge_version(dependencies, name, number, team))
-    now = moment(dependencies.clock.now())
-    return _outcome(after, now)
+    return _outcome(dependencies, after)
 
 
-def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[SubscribedDataset]:
-    more = {"subscribers": tuple(dataset.subscriptions), "notice": dataset.notice, "parents": tuple(dataset.parents)}
-    result = select_fields(SubscribedDataset, lifecycle_of(dataset, now), **more)
+def _outcome(dependencies: Dependencies, dataset: dataset_lines.Line) -> CommandResult[SubscribedDataset]:
+    lifecycle = lifecycle_of(dataset, dependencies.moment)
+    result = select_fields(SubscribedDataset, lifecycle, dataset, subscribers=dataset.subscriptions)
     return CommandResult(result, _in_words(result))
 
 

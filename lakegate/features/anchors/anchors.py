@@ -440,7 +440,7 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
     Raises Alarm where the newest document is no anchor, and where the stack has not the key that signed it.
     """
     done = AnchorPass()
-    began = dependencies.clock.now().date()
+    began = dependencies.now.date()
     today = began.isoformat()
     known: dict[str, AnchoredHead | None] = {}
     of_day = ""
@@ -506,7 +506,7 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     names: set[str] = set()
     for versions in _published(dependencies):
         names |= lines_of(versions) | {contract_chain(each.contract) for each in versions}
-    now = dependencies.clock.now().date()
+    now = dependencies.now.date()
     names |= {f"{lake_layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
     if stored and day_of(stored[-1].key) == day:
         stored = _newest(dependencies, date.fromisoformat(day) - timedelta(days=1))

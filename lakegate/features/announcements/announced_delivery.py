@@ -288,7 +288,7 @@ def announce(
     route = _route(dependencies, wanted, version)
     plan = dependencies.plan_at(route.plan, identity)
     terms = terms_of(plan)
-    now = dependencies.clock.now()
+    now = dependencies.now
     line = dependencies.lines.get(route.line)
     status = strictest(route.status, line.status_at(moment(now)))
     if refused := refusal(status, known=True, observed=terms.observed):

@@ -106,7 +106,7 @@ def _upload(dependencies: Dependencies, made: Announcement) -> dict[str, object]
     from lakegate.features.announcements.announced_delivery import headers, uploads  # noqa: PLC0415 - likewise
 
     place: dict[str, object] = {"bucket": dependencies.places.landing, "key": made.key}
-    seconds = int((instant_of(made.until) - dependencies.clock.now()).total_seconds())
+    seconds = int((instant_of(made.until) - dependencies.now).total_seconds())
     if made.size is None or seconds < 1:
         return place
     url = uploads(dependencies).url(made.key, made.size, made.sha256, seconds)

@@ -368,7 +368,7 @@ def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasure
         if row is not None and row.state in TERMINAL:
             return None
         until = stored_objects.kept_until(dependencies, block, each.key, erasures)
-        if until is not None and dependencies.clock.now() >= until:
+        if until is not None and dependencies.now >= until:
             return None
         raise InputError(f"{each.key} is not there any more: lakegate verify {block.chain} --objects") from None
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode, select_fields
 from lakegate.base.text import shown
-from lakegate.base.timestamps import beginning_of, moment
+from lakegate.base.timestamps import beginning_of
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
@@ -183,7 +183,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         raise HttpProblem(400, "invalid-parameter", detail)
     if dependencies.places.needs_approval:
         raise InputError("on this stack a contract is retired with rights in the account (lakegate deprecate)")
-    ending, now = Ending(reason, replacement), moment(dependencies.clock.now())
+    ending, now = Ending(reason, replacement), dependencies.moment
     lines = sorted({each.full_name(dataset) for each in seen.standing for dataset in each.datasets})
     before = [dependencies.lines.get(each) for each in lines]
     changes = [(each, ended(each, now, ending)) for each in before]
@@ -200,7 +200,7 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         dependencies.run(change(dependencies, each.name, _act(each, now), partial(ended, ending=ending)))
         for each in before
     ]
-    found = [encode(lifecycle_of(each, moment(dependencies.clock.now()))) for each in after]
+    found = [encode(lifecycle_of(each, dependencies.moment)) for each in after]
     return HttpResponse(200, {"id": name, "lines": found})
 
 
@@ -236,7 +236,7 @@ def _day(dependencies: Dependencies, request: HttpRequest) -> str:
     """The day from which contracts inherit from the version; empty for now. Raises HttpProblem for a text that is no day."""
     written = request.query.get("from")
     try:
-        return "" if written is None else beginning_of(written, dependencies.clock.now())
+        return "" if written is None else beginning_of(written, dependencies.now)
     except InputError as error:
         raise HttpProblem(400, "invalid-parameter", f"`from`: {error}.") from None
 

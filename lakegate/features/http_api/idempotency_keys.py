@@ -72,7 +72,7 @@ def known_again(dependencies: Dependencies, request: HttpRequest) -> HttpRequest
         raise HttpProblem(400, "invalid-parameter", detail)
     own = _digest(request.caller, key)
     asked = KeptRequest(_fingerprint(request), fresh)
-    kept = RequestKeys(dependencies.table).keep(own, asked, dependencies.clock.now() + KEPT)
+    kept = RequestKeys(dependencies.table).keep(own, asked, dependencies.now + KEPT)
     if kept.fingerprint != asked.fingerprint:
         detail = "Another request was sent with this `Idempotency-Key`: use a new one."
         raise HttpProblem(422, "key-reused", detail)

@@ -32,7 +32,7 @@ def page_of_registry(dependencies: Dependencies, request: HttpRequest) -> tuple[
     if not page.after:
         return page, None
     following = secrets.token_hex(32)
-    until = dependencies.clock.now() + KEPT
+    until = dependencies.now + KEPT
     row = Row(_key(following), {"place": page.after, "expires": math.ceil(until.timestamp())})
     dependencies.table.write(Put(row, RowAbsent(), "cursor"))
     return page, following

@@ -124,7 +124,7 @@ def _summary(
 ) -> dict[str, object]:
     """A delivery in DCM's representation, without its result; without its row, what its block has. `ids`: of the versions."""
     if (announced := delivery.announced) is not None:
-        return announced_body(announced, ids.get(announced.version, contract), dependencies.clock.now())
+        return announced_body(announced, ids.get(announced.version, contract), dependencies.now)
     row, block = delivery.row, delivery.block
     if row is not None:
         state, verdict = row.state, row.decision.verdict if row.decision else None

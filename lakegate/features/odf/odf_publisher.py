@@ -96,7 +96,7 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
     Raises InputError for a dataset without slices, a time before the watermark or after now, and while a delivery is committed.
     """
     wanted = moment(at)
-    if at > dependencies.clock.now():
+    if at > dependencies.now:
         raise InputError(f"{wanted} is to come: a watermark never moves back, so a mistake could not be corrected")
     for _ in range(TRIES):
         found = turns(dependencies).next_slice(line)

@@ -76,7 +76,7 @@ def propose_withdrawal(dependencies: Dependencies, contract: str, version: str) 
 
 
 def _proposed(dependencies: Dependencies, publication: Publication, proposer: str, base: int) -> Steps[Proposal]:
-    now = dependencies.clock.now()
+    now = dependencies.now
     proposal = Proposal(publication, proposer, now.isoformat(), (now + PROPOSAL_LIFETIME).isoformat(), base)
     before = dependencies.registry.proposal(publication.contract, publication.version)
     if before is not None and _is_same(before, proposal) and not before.is_expired(now):
@@ -150,7 +150,7 @@ def _refuse_unusable(dependencies: Dependencies, proposal: Proposal, what: str, 
     reason = not_apart(proposal.proposer, dependencies.identity.caller())
     if reason is not None:
         raise InputError(f"{proposal.proposer} has proposed {what}{reason}: another person has to approve it")
-    if proposal.is_expired(dependencies.clock.now()):
+    if proposal.is_expired(dependencies.now):
         raise InputError(f"the proposal expired at {proposal.expires_at}: {again} again")
 
 
@@ -207,7 +207,7 @@ def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposa
     contract, _, version = name.rpartition("@")
     found = dependencies.registry.proposal(contract, version)
     if found is None:
-        is_published = any(each.version == version for each in dependencies.registry.contract(contract).versions)
+        is_published = version in dependencies.registry.contract(contract).by_number
         also = ": that version is published" if is_published else ""
         raise InputError(f"no proposal of {shown(name)} waits for approval{also} (`lakegate proposals`)")
     if digest is not None and (not digest or not found.digest.startswith(digest)):

@@ -27,7 +27,7 @@ def proposals(
     Example: lakegate proposals
     """
     found = sorted(dependencies.registry.proposals(), key=lambda each: each.proposed_at)
-    now = dependencies.clock.now()
+    now = dependencies.now
     listed = ProposedVersions(tuple(proposed_version(each, now) for each in found))
     rows = (
         (

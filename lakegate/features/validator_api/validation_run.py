@@ -387,7 +387,7 @@ def observed(dependencies: Dependencies, validation: Validation) -> Observed:
     try:
         body = dependencies.objects.read(where)
     except NotFound:
-        is_over = dependencies.clock.now() >= instant_of(validation.deadline)
+        is_over = dependencies.now >= instant_of(validation.deadline)
         return Observed("no-answer") if is_over else Observed()
     try:
         result = Result.from_bytes(body)
@@ -410,7 +410,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[None]:
     Nothing for the run of something else, for an earlier run, and where its deadline is past.
     """
     for _ in range(TRIES if lost == ATTEMPT else 0):
-        known, now = validations(dependencies).running(run), dependencies.clock.now()
+        known, now = validations(dependencies).running(run), dependencies.now
         if known is None or now >= instant_of(known.deadline):
             return
         with suppress(ConditionFailed):  # who starts it has written it since
@@ -426,14 +426,14 @@ def identity_of(caller: str, name: str) -> str:
 
 def _is_expired(dependencies: Dependencies, validation: Validation) -> bool:
     """Whether a validation is over, also where the table still has its row."""
-    return dependencies.clock.now() >= instant_of(validation.expires)
+    return dependencies.now >= instant_of(validation.expires)
 
 
 def _prepared(
     dependencies: Dependencies, wanted: WantedValidation, identity: str, asked: str, token: str
 ) -> Steps[Validation]:
     """The validation with its plan and request written: objects that nobody reads unless its run is started."""
-    job, now = dependencies.places.job, dependencies.clock.now()
+    job, now = dependencies.places.job, dependencies.now
     if not job.judge:
         raise InputError(SWITCHED_OFF)
     data = data_at(dependencies, wanted.path, wanted.allows)
@@ -481,7 +481,7 @@ def _request(dependencies: Dependencies, run: str, plan: Plan, data: ValidatedDa
 
 def _continued(dependencies: Dependencies, known: Validation) -> Steps[Validation]:
     """Start what an interrupted request left unstarted; nothing where it was started, or somebody is at it."""
-    now = dependencies.clock.now()
+    now = dependencies.now
     if not known.lease or now < instant_of(known.lease):
         return known
     taken = replace(known, lease=moment(now + STARTING))
@@ -497,7 +497,7 @@ def _started(dependencies: Dependencies, leased: Validation) -> Steps[Validation
     try:
         yield from perform(Effect.START_JOB, dependencies.jobs.start, json.loads(leased.request))
     except LakegateError as refused:
-        yield from _marked(dependencies, leased, moment(dependencies.clock.now()))
+        yield from _marked(dependencies, leased, dependencies.moment)
         if isinstance(refused, NotFound):
             raise InputError(SWITCHED_OFF) from None
         raise

@@ -86,7 +86,7 @@ def waive(dependencies: Dependencies, workload: str, wanted: WantedWaiver) -> St
 def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetime) -> None:
     if not (reason and is_one_line(reason)):
         raise InputError(f"the reason of a waiver is one line of at most {LONGEST_REASON} characters")
-    now = dependencies.clock.now()
+    now = dependencies.now
     if not now < end <= now + MAX_WAIVER:
         raise InputError(f"a waiver expires after now, and within {MAX_WAIVER.days} days")
     if row.state is not State.QUARANTINED or row.decision is None:

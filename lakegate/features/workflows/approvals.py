@@ -53,9 +53,7 @@ def answered(
     row = named_row(dependencies, workload)
     if row.state is State.AWAITING or (row.state is State.SCHEDULED and declined is not None and withdraws):
         _check_time(dependencies, row)
-        given = ApprovalAnswer(
-            dependencies.identity.caller(), declined is None, declined or "", moment(dependencies.clock.now())
-        )
+        given = ApprovalAnswer(dependencies.identity.caller(), declined is None, declined or "", dependencies.moment)
         yield from _record(dependencies, row, given)
         with suppress(ConcurrentUpdate):
             turn = DeliveryTurn(dependencies, row)
@@ -68,7 +66,7 @@ def answered(
 
 def _check_time(dependencies: Dependencies, row: Workload) -> None:
     assert row.deadline is not None
-    if dependencies.clock.now() >= row.deadline:
+    if dependencies.now >= row.deadline:
         if row.state is State.SCHEDULED:
             raise InputError(f"its date was {moment(row.deadline)}: the delivery is being published")
         raise InputError(f"the time for an answer was over at {moment(row.deadline)}: the delivery will be rejected")

@@ -105,7 +105,7 @@ def called_back(dependencies: Dependencies, workload: str, token: str, declined:
     kept = callbacks(dependencies).get(_digest(token))
     if kept is None or not hmac.compare_digest(kept.workload.encode(), workload.encode(errors="replace")):
         raise UnknownToken
-    if dependencies.clock.now() >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:
+    if dependencies.now >= kept.until or dependencies.workloads.get(workload).attempt != kept.attempt:
         raise UnknownToken
     by = replace(dependencies, identity=CallbackCaller(kept.channel))
     return (yield from answered(by, workload, declined, withdraws=False))

@@ -171,7 +171,7 @@ def _is_unlisted(dependencies: Dependencies, chain: str, height: int, top: int) 
 def _should_be_listed(dependencies: Dependencies, block: AnyBlock) -> bool:
     if isinstance(block, Record):
         is_shown = block.kind in {"lifecycle", DONE, RESTORED, *names("manifest marks")}
-        return is_shown and datetime.fromisoformat(block.system_time) + SETTLED < dependencies.clock.now()
+        return is_shown and datetime.fromisoformat(block.system_time) + SETTLED < dependencies.now
     if block.kind is not BlockKind.PUBLISHED:
         return False
     row = readable_row(dependencies, block.workload)

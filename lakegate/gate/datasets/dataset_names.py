@@ -28,7 +28,7 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
 
     Chains of contracts, which hold no deliveries, are not among them; they are found by their whole name.
     """
-    today = dependencies.clock.now().date()
+    today = dependencies.now.date()
     days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
     return (*published_lines(dependencies), *(f"{lake_layout.UNROUTED}/{day}" for day in days))
 

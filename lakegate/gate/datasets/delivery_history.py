@@ -94,7 +94,7 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Data
     plan = _latest_plan(dependencies, entries, blocks)
     checks = [each for each in plan.checks if each.skip is None] if plan else []
     limits = [each.accept.interval.high for each in checks if each.metric is Metric.YOUNGEST]
-    now, current = dependencies.clock.now(), dependencies.deadlines.get(chain)
+    now, current = dependencies.now, dependencies.deadlines.get(chain)
     ended = {each.name: instant_of(current.end_of(each)) for each in current.deadlines}
     found = history_of(
         chain,

@@ -23,7 +23,7 @@ def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
     """
     if not is_one_line(reason):
         raise InputError(f"the reason of a pause is one line of at most {LONGEST_REASON} characters")
-    wanted = Pause(line, dependencies.clock.now(), dependencies.identity.caller(), reason)
+    wanted = Pause(line, dependencies.now, dependencies.identity.caller(), reason)
     with suppress(ConditionFailed):
         yield from perform(Effect.PAUSE, dependencies.pauses.begin, wanted)
     return dependencies.pauses.pause_of(line) or wanted
@@ -32,5 +32,5 @@ def pause(dependencies: Dependencies, line: str, reason: str) -> Steps[Pause]:
 def resume(dependencies: Dependencies, line: str) -> Steps[Pause | None]:
     """Let the next sweep judge what is held. Idempotent. Returns the pause with what is still held; None: there is none."""
     with suppress(ConditionFailed):
-        yield from perform(Effect.RESUME, dependencies.pauses.resume, line, dependencies.clock.now())
+        yield from perform(Effect.RESUME, dependencies.pauses.resume, line, dependencies.now)
     return dependencies.pauses.pause_of(line)

@@ -301,7 +301,7 @@ def _announced(
     rows: AnnouncedWorkloads | None = dependencies.rows("announcements")
     if rows is None:
         return [], ""
-    listed, others = rows.latest(contract, dependencies.clock.now(), limit, until)
+    listed, others = rows.latest(contract, dependencies.now, limit, until)
     return [each for each in listed if readable_row(dependencies, each.id) is None], others
 
 

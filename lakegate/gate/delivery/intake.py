@@ -36,7 +36,7 @@ def intake(dependencies: Dependencies, bucket: str, key: str, version: str = "",
         is_deleted = is_deleted and each.version != version
         yield from admit(dependencies, each)
     if is_deleted:
-        now = dependencies.clock.now()
+        now = dependencies.now
         deleted = ObjectVersion(bucket, key, version, "", size, "", now, current=False)
         yield from admit(dependencies, deleted, is_deleted=True)
 
@@ -97,7 +97,7 @@ def _quiet(secret: str, number: int) -> str:
 
 def _is_overdue(dependencies: Dependencies, version: ObjectVersion, terms: Terms) -> bool:
     """Whether a part has waited long enough for its delivery, and none is under way that may take it."""
-    if dependencies.clock.now() < version.modified + terms.parts_within:
+    if dependencies.now < version.modified + terms.parts_within:
         return False
     return not is_unfinished(dependencies, version.bucket, folder_of(version.key), terms.delivery)
 
@@ -124,7 +124,7 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     name = _quiet(begun, number)
     identity = workload_id(version.bucket, folder, name)
     source = SourceObject(version.bucket, folder, name)
-    due = dependencies.clock.now() + terms.quiet
+    due = dependencies.now + terms.quiet
     fresh = Workload(identity, source, State.RECEIVED, due, completed_by=DeliveryUnit.QUIET.value)
     try:
         yield from perform(Effect.CLAIM, dependencies.workloads.create, fresh)
@@ -153,5 +153,5 @@ def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) ->
 
 def _received(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Workload:
     source = SourceObject.of(version)
-    due = dependencies.clock.now() + dependencies.timing.lease
+    due = dependencies.now + dependencies.timing.lease
     return Workload(identity, source, State.RECEIVED, due, tries=1)  # who claims it takes it

@@ -73,6 +73,6 @@ def _due(row: Workload) -> datetime:
 
 
 def _wait(dependencies: Dependencies, until: datetime) -> Steps[None]:
-    pause = (until - dependencies.clock.now()).total_seconds()
+    pause = (until - dependencies.now).total_seconds()
     if pause > 0:
         yield from perform(Effect.WAIT, dependencies.clock.sleep, pause)

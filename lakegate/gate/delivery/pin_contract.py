@@ -41,7 +41,7 @@ def route_of(turn: DeliveryTurn) -> Route | None:
 
 def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, modified: str = "") -> Pin:
     """The pin of the delivery. The status of the dataset is the one at the evaluation time, however late it is used."""
-    now = dependencies.clock.now()
+    now = dependencies.now
     if route is None:
         unrouted, judging_time = f"{lake_layout.UNROUTED}/{ingest_date}", now.isoformat()
         return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)

@@ -121,7 +121,7 @@ def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: 
     """A batch for those members of another that have no result. It is full with the last of them, whatever their size."""
     files = sum(not _has_result(dependencies, before.id, each) for each in members)
     total = sum(each.size for each in before.members)
-    return Batch(identity, max(files, 1), total + 1, dependencies.clock.now() + dependencies.timing.lease)
+    return Batch(identity, max(files, 1), total + 1, dependencies.now + dependencies.timing.lease)
 
 
 def _has_result(dependencies: Dependencies, batch: str, member: Member) -> bool:

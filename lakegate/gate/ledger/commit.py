@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from lakegate.base.errors import ConditionFailed, TransactionConflict
-from lakegate.base.timestamps import moment
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import Head, Record, event_id
@@ -33,7 +32,7 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
     """
     head = head or dependencies.ledger.head(chain)
     event = event or event_id(kind, chain, head.digest)
-    now, actor = moment(dependencies.clock.now()), actor or dependencies.identity.caller()
+    now, actor = dependencies.moment, actor or dependencies.identity.caller()
     return Record(kind, head.height + 1, head.digest, now, chain, actor, event, content)
 
 

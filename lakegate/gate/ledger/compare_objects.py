@@ -166,7 +166,7 @@ def _damage(
 ) -> Damage | None:
     if wanted is None:
         return Damage.RESTORED if current else None
-    overdue = dependencies.clock.now() - kept_until if kept_until else timedelta(-1)
+    overdue = dependencies.now - kept_until if kept_until else timedelta(-1)
     if current is None and overdue >= timedelta():
         return None if _was_replayed(dependencies, block) else Damage.EXPIRED
     is_current = current is not None and current.version == wanted.version

@@ -10,7 +10,6 @@ from typing import Final
 
 from lakegate.base.errors import AccessDenied, ContractError, InputError, Problem
 from lakegate.base.text import printable
-from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.gate.datasets.dataset_lines import Line, ParentNotice
@@ -76,7 +75,7 @@ def parents_of(
     contract, _ = identity(text)
 
     def find(parent: str, line: int) -> ParentDocument | None:
-        now = moment(dependencies.clock.now())
+        now = dependencies.moment
         found = parent_in_force(dependencies.registry.contract(parent), line, now) if is_usable(parent) else None
         return None if found is None or not found.is_open_to(contract, own) else document_of(dependencies, found)
 
@@ -202,7 +201,7 @@ def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Ite
 
 def _announced(dependencies: Dependencies, contract: str, line: int) -> Iterator[Publication]:
     """The releases of a major number that are inherited from a day to come, and are the highest on that day."""
-    above, now = dependencies.registry.contract(contract), moment(dependencies.clock.now())
+    above, now = dependencies.registry.contract(contract), dependencies.moment
     for day in sorted({each.inherited_from for each in above.versions if each.inherited_from > now}):
         found = parent_in_force(above, line, day)
         if found is not None and found.inherited_from == day:
@@ -216,10 +215,10 @@ def children_to_notify(
 
     Others are not shown: they are of owners of their own.
     """
-    if any(each.version == compiled.version for each in seen.versions):
+    if compiled.version in seen.by_number:
         return ()
     own = (each for each in seen.children if are_named(compiled.own, each))
-    at = compiled.inherited_from or moment(dependencies.clock.now())
+    at = compiled.inherited_from or dependencies.moment
     return tuple(broken_children(dependencies, seen, compiled, at, own))
 
 
@@ -232,7 +231,7 @@ def announce(dependencies: Dependencies, compiled: CompiledContract, published: 
     seen = dependencies.registry.contract(compiled.contract)
     ordered = sorted(seen.children, key=lambda each: not are_named(compiled.own, each))
     children = takewhile(lambda _: dependencies.remaining() > NEEDED, ordered)
-    at = published.inherited_from or moment(dependencies.clock.now())
+    at = published.inherited_from or dependencies.moment
     for child in broken_children(dependencies, seen, compiled, at, children):
         notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_REASON])
         for line in child.lines:

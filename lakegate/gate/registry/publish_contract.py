@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem
 from lakegate.base.extension_points import loaded, names
 from lakegate.base.text import counted, limited_hints, listed, shown
-from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import (
     NOTICE_DAYS,
     Contract,
@@ -260,7 +259,7 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
 
 def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
     """After a version was published that is no draft: drafts of its datasets are put in force."""
-    now = moment(dependencies.clock.now())
+    now = dependencies.moment
     for dataset in () if compiled.draft else compiled.plans:
         line = dependencies.lines.get(compiled.full_name(dataset))
         if line.notice is None and line.status_at(now) is LineStatus.DRAFT:
@@ -269,7 +268,7 @@ def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
 
 def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> bool:
     """Whether all datasets of a draft are new, or drafts themselves."""
-    number, now = compiled.major, moment(dependencies.clock.now())
+    number, now = compiled.major, dependencies.moment
     begun = (each for each in compiled.plans if versions_of(seen, each, number))
     lines = (dependencies.lines.get(compiled.full_name(each)) for each in begun)
     return all(line.status_at(now) is LineStatus.DRAFT for line in lines)
@@ -277,14 +276,14 @@ def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Com
 
 def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
     """The datasets of a version that are drafts now."""
-    now = moment(dependencies.clock.now())
+    now = dependencies.moment
     names = (published.full_name(dataset) for dataset, _plan in published.plans)
     return [line for line in map(dependencies.lines.get, names) if line.status_at(now) is LineStatus.DRAFT]
 
 
 def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
     """The command `reactivate`: of a draft, the subscribers of the dataset before have their notice period."""
-    now = moment(dependencies.clock.now())
+    now = dependencies.moment
     line = dependencies.lines.get(name)
     if line.notice is not None or line.status_at(now) is not LineStatus.DRAFT:
         return (yield from change(dependencies, name, "reactivate", reactivate))
@@ -314,7 +313,7 @@ def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publi
 
 def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> Line | None:
     """The dataset of the highest lower major number that has subscribers and is not retired."""
-    now = moment(dependencies.clock.now())
+    now = dependencies.moment
     contract, dataset, number = parts_of(name)
     lower = {each.major for each in seen.versions if each.major < number and dataset in dict(each.plans)}
     lines = (dependencies.lines.get(full_dataset_name(contract, dataset, each)) for each in sorted(lower, reverse=True))
@@ -420,7 +419,7 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
     open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
     closing = (each for each in publication.routes if each.status == RETIRED)
     return PlannedChange(
-        is_new=compiled.version not in {each.version for each in snapshot.versions},
+        is_new=compiled.version not in snapshot.by_number,
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
         is_done=snapshot.has(publication),
         comparison=comparison,
@@ -478,14 +477,14 @@ def write_with_lines(
 
 def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> VersionComparison | None:
     """The changes of a new version. Raises InputError as `publish`; a version that is published already is not refused."""
-    known = {each.version: each.status for each in seen.versions}
-    if known.get(compiled.version) == WITHDRAWN:
+    known = seen.by_number.get(compiled.version)
+    if known and known.status == WITHDRAWN:
         raise InputError(f"{compiled.contract} {compiled.version} was withdrawn: give the document a higher number")
-    if compiled.version in known:
+    if known:
         return None
     if seen.revision == 0:
         _refuse_lost(dependencies, seen, compiled)
-    now = moment(dependencies.clock.now())
+    now = dependencies.moment
     if compiled.inherited_from and compiled.inherited_from <= now:
         raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
     if compiled.needs:
@@ -496,11 +495,10 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
 
 def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
     """Raise InputError where the registry has lost a lower version of the line: the new one could not be compared with it."""
-    known = {each.version for each in seen.versions}
     line, place = compiled.major, compiled.precedence
     for each in dependencies.ledger.blocks(contract_chain(compiled.contract)):
         version = str(each.content["version"]) if isinstance(each, Record) and each.kind == "publication" else ""
-        if version and version not in known and major(version) == line and precedence(version) < place:
+        if version and version not in seen.by_number and major(version) == line and precedence(version) < place:
             text = f"the registry has lost {compiled.contract} {version}, which was published before {compiled.version}"
             raise InputError(f"{text}: publish that document again first")
 

@@ -164,6 +164,11 @@ class RegistrySnapshot:
         """The versions that were not withdrawn."""
         return tuple(each for each in self.versions if each.status != WITHDRAWN)
 
+    @property
+    def by_number(self) -> dict[str, Publication]:
+        """The versions of one contract, by their numbers."""
+        return {each.version: each for each in self.versions}
+
     def has(self, publication: Publication) -> bool:
         """Whether writing the publication would change nothing."""
         version = replace(publication, routes=(), retired=())

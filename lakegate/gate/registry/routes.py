@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
 from lakegate.base.text import shown
-from lakegate.base.timestamps import moment
 from lakegate.contract.semantic_versions import precedence
 from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
 from lakegate.gate.dependencies import Dependencies, Places
@@ -44,7 +43,7 @@ def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route
 
 
 def _read(dependencies: Dependencies, lines: set[str]) -> Statuses:
-    names, now = sorted(lines), moment(dependencies.clock.now())
+    names, now = sorted(lines), dependencies.moment
     with ThreadPoolExecutor(READERS) as readers:
         return {line.name: line.status_at(now) for line in readers.map(dependencies.lines.get, names)}
 
@@ -122,7 +121,7 @@ def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> 
     line = (publication.contract, publication.major)
     first = leading(snapshot, *line)
     routes = [each for each in snapshot.routes if (each.contract, each.major) == line]
-    known = {each.version for each in snapshot.versions}
+    known = snapshot.by_number
     current = [*([first.version] if first else []), *(each.version for each in routes if each.version not in known)]
     if any(precedence(each) > publication.precedence for each in current):
         return publication
@@ -130,7 +129,7 @@ def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> 
 
 
 def _as_scheduled(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
-    before = next((each for each in snapshot.versions if each.version == publication.version), None)
+    before = snapshot.by_number.get(publication.version)
     if before is None or before.inherited_from == publication.inherited_from:
         return publication
     if publication.inherited_from:
@@ -180,7 +179,7 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
     publication = leading(seen, contract, line)
     if publication is None:
         raise InputError(f"no version {line}.x of the contract {contract} is published")
-    lost = {each.version for each in seen.routes if each.major == line} - {each.version for each in seen.versions}
+    lost = {each.version for each in seen.routes if each.major == line} - seen.by_number.keys()
     if lost:
         raise InputError(_lost(contract, min(lost)))
     wanted = routed(Route(landing, prefix, contract, dataset, line, "", "", ""), publication)
@@ -212,7 +211,7 @@ def remove_route(dependencies: Dependencies, prefix: str, contract: str | None =
         raise InputError(f"{prefix} has no route")
 
     def decide(seen: RegistrySnapshot) -> Publication:
-        publication = next((each for each in seen.versions if each.version == there.version), None)
+        publication = seen.by_number.get(there.version)
         if publication is None:
             raise InputError(_lost(there.contract, there.version))
         return replace(publication, retired=(prefix,))

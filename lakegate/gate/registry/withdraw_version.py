@@ -42,7 +42,7 @@ class Withdrawal:
 
 def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contract: str, version: str) -> Withdrawal:
     """Read only. Raises InputError where the version is not published, not the current one, the first one, or relied on."""
-    found = next((each for each in seen.versions if each.version == version), None)
+    found = seen.by_number.get(version)
     if found is None:
         raise InputError(f"{contract} has no version {version}: `lakegate contracts` lists those that are published")
     line = major(version)
