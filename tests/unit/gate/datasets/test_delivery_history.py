@@ -11,7 +11,7 @@ from lakegate.contract.contract_model import Severity
 from lakegate.contract.delivery_policy import Mode, OnReject, Policy
 from lakegate.gate.datasets.delivery_history import Refusals, chosen, history, observe_report
 from lakegate.gate.delivery.advance import advance
-from lakegate.gate.delivery.delivery_row import Enforced
+from lakegate.gate.delivery.delivery_row import EnforcedVerdict
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import run
@@ -38,12 +38,12 @@ def delivered(env: Environment, *bodies: bytes) -> None:
 @pytest.mark.parametrize(
     ("unit", "enforced", "reported"),
     [
-        (OnReject.FILE, Enforced("rejected", 8), Refusals(2, 1, 8)),
-        (OnReject.ROWS, Enforced("accepted_with_warnings", 1), Refusals(2, 0, 1)),
+        (OnReject.FILE, EnforcedVerdict("rejected", 8), Refusals(2, 1, 8)),
+        (OnReject.ROWS, EnforcedVerdict("accepted_with_warnings", 1), Refusals(2, 0, 1)),
     ],
 )
 def test_an_observed_delivery_is_judged_as_if_it_were_enforced(
-    unit: OnReject, enforced: Enforced, reported: Refusals
+    unit: OnReject, enforced: EnforcedVerdict, reported: Refusals
 ) -> None:
     """The record has both verdicts: what was decided, and what enforcement of the same plan would have decided."""
     env = Environment()
@@ -52,7 +52,7 @@ def test_an_observed_delivery_is_judged_as_if_it_were_enforced(
     split, good = history(env.dependencies, LINE).entries
     total = observe_report(env.dependencies, LINE, env.memory.clock.now() - timedelta(days=1)).total
 
-    assert (good.enforced, split.enforced) == (Enforced("accepted", 0), enforced)
+    assert (good.enforced, split.enforced) == (EnforcedVerdict("accepted", 0), enforced)
     assert {each.kind for each in (good, split)} == {"published"}
     assert total == reported
 
