@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, Final, Literal, NamedTuple
 from lakegate.admission.file_signatures import BOM, UnreadableError, settled
 from lakegate.admission.header import HEAD
 from lakegate.base.errors import InputError, LakegateError, NotFound
-from lakegate.base.json_codec import select_fields
 from lakegate.contract.contract_model import Severity, Shape
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.file_formats import Format
@@ -28,7 +27,7 @@ from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent
 from lakegate.gate.datasets.dataset_names import published_lines
-from lakegate.gate.datasets.lifecycle import addressed, report
+from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -345,12 +344,9 @@ def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
     pairs = sorted((each.difference, each.field or "") for each in found.fields)
     what = json.dumps([found.contract_version, pairs])
     identity = hashlib.sha256(what.encode()).hexdigest()[:16]
-    body = select_fields(
-        DriftEvent,
-        found,
-        drifted=len(found.drifted),
-        newest_height=found.drifted[0].height,
-        fields=found.fields[:MAX_FIELDS],
-        subscribers=addressed(dependencies.lines.get(found.line), "drift"),
-    )
-    return (yield from report(dependencies, "drift", found.line, identity, body))
+    about = {
+        "drifted": len(found.drifted),
+        "newest_height": found.drifted[0].height,
+        "fields": found.fields[:MAX_FIELDS],
+    }
+    return (yield from report(dependencies, "drift", found.line, identity, DriftEvent, found, **about))

@@ -31,7 +31,6 @@ from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, Sou
 from lakegate.features.pull.pull_task import (
     AGAIN,
     LEASE,
-    MAX_BYTES,
     MAX_FAILURES,
     MAX_NAME,
     RETRIED,
@@ -234,8 +233,7 @@ def _filled(
     work: Work, row: NamedObject, plan: PullPlan, opened: OpenedSource, sizes: tuple[int, ...]
 ) -> Steps[NamedObject]:
     """Write the parts that are missing. Returns the row as it is then."""
-    limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
-    if (opened.size or 0) > limit:
+    if (opened.size or 0) > plan.limit:
         raise PortError("too-large")
     if not row.upload:
         key = _key_of(plan.prefix or "", row)
@@ -251,7 +249,7 @@ def _filled(
         if len(body) < work.part:
             break
         has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
-    verify_size(opened, size, limit)
+    verify_size(opened, size, plan.limit)
     return row
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple, Protocol
 from lakegate.aws.clients import port_errors
 from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
-from lakegate.base.json_codec import EXTENSIONS, NotEmpty, select_fields
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore, RowT
-from lakegate.gate.datasets.lifecycle import addressed, report
+from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
@@ -183,11 +183,6 @@ def _modified(source: SourceIdentity) -> str:
         return f"{parsedate_to_datetime(source.modified).astimezone(UTC):%Y%m%dT%H%M%SZ-}"
     except (ValueError, TypeError, OverflowError):
         return ""
-
-
-def has_lasted(fetch: SourceFetch, now: datetime) -> float:
-    """Seconds since a fetch began."""
-    return (now - instant_of(fetch.began)).total_seconds()
 
 
 class LandedPart(NamedTuple):
@@ -402,7 +397,8 @@ class PullPlan(NamedTuple):
     """Its digest."""
     prefix: str | None
     """Of the first route of the dataset by name; None if no key delivers to it."""
-    max_bytes: int | None
+    limit: int
+    """Bytes of a source."""
     is_paused: bool
 
 
@@ -421,7 +417,7 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
         version=version.version,
         plan=digest,
         prefix=next(iter(routes), None),
-        max_bytes=policy.max_bytes,
+        limit=min(MAX_BYTES, policy.max_bytes or MAX_BYTES),
         is_paused=dependencies.pauses.pause_of(line) is not None,
     )
 
@@ -491,15 +487,8 @@ def report_end(
     """
     if PullOutcome.FAILED not in {end.outcome, before and before.outcome}:
         return
-    body = select_fields(
-        PullEvent,
-        end,
-        line=row.line,
-        contract_version=row.version,
-        next=following(row.schedule, end.at),
-        subscribers=addressed(dependencies.lines.get(row.line), "pull"),
-    )
-    yield from report(dependencies, "pull", row.line, f"{pull}:{end.outcome.lower()}", body)
+    about = {"contract_version": row.version, "next": following(row.schedule, end.at)}
+    yield from report(dependencies, "pull", row.line, f"{pull}:{end.outcome.lower()}", PullEvent, end, **about)
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
@@ -532,7 +521,7 @@ def policy_of(dependencies: Dependencies, line: str, digest: str) -> Policy:
 
 LEASE: Final = timedelta(minutes=20)
 """Longer than a function can run, so that a lease outlives its tick."""
-MAX_SECONDS: Final = 6 * 3600
+MAX_TIME: Final = timedelta(hours=6)
 """From the beginning of a fetch to its end, over all ticks."""
 MAX_FAILURES: Final = 3
 """Attempts that failed; then the pull ends as FAILED."""
@@ -542,23 +531,20 @@ RETRIED: Final = (Unanswered, Throttled, SourceChanged)
 """Failures that are followed by another attempt."""
 
 
-def _nothing(_work: Work, _turn: Turn) -> Steps[None]:
-    yield from ()
-
-
 def tick(
     dependencies: Dependencies,
     transfer: Transfer,
     landing: LandingParts,
     part: int = PART,
-    also: Callable[[Work, Turn], Steps[None]] = _nothing,
+    also: Callable[[Work, Turn], Steps[None]] | None = None,
 ) -> Steps[Turn]:
     """Plan what contracts say is pulled, and pull what is due; then `also`. `ends` of the turn are PullEnds."""
     work, turn = Work(dependencies, transfer, landing, part), Turn()
     task = replace(TASK, step=lambda _, row, now: _pull(work, row, now))
     yield from discover(dependencies, turn, task)
     yield from run_due(dependencies, turn, task)
-    yield from also(work, turn)
+    if also is not None:
+        yield from also(work, turn)
     turn.failures += dependencies.taken_out()
     return turn
 
@@ -650,7 +636,7 @@ def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[int | None]:
     fetch, there = row.fetch, landed(work, row.fetch)
     if there is not None:
         return there
-    if fetch is not None and has_lasted(fetch, work.dependencies.clock.now()) > MAX_SECONDS:
+    if fetch is not None and work.dependencies.clock.now() - instant_of(fetch.began) > MAX_TIME:
         raise PortError("too-slow")
     sizes = () if fetch is None else arrived(work, fetch)
     if fetch is not None and sizes and sum(sizes) == fetch.size:
@@ -663,13 +649,12 @@ def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[int | None]:
     with work.transfer.open(plan.contract, plan.pull, row.seen, begun, sum(sizes)) as opened:
         if opened is None:
             return None
-        limit = min(MAX_BYTES, plan.max_bytes or MAX_BYTES)
-        if (opened.size or 0) > limit:
+        if (opened.size or 0) > plan.limit:
             raise PortError("too-large")
         if begun is None:
             fetch = _begun(work, row, plan.prefix, opened)
             row = yield from write(work, TASK, replace(row, fetch=fetch))
-        return (yield from to_landing(work, row, opened, sizes, limit))
+        return (yield from to_landing(work, row, opened, sizes, plan.limit))
 
 
 def _begun(work: Work, row: PullState, prefix: str, opened: OpenedSource) -> SourceFetch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
@@ -19,7 +19,7 @@ from lakegate.base.errors import (
     Throttled,
     TransactionConflict,
 )
-from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted, select_fields
+from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted
 from lakegate.base.text import listed
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
@@ -29,7 +29,7 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
 from lakegate.gate.datasets.dataset_lines import DatasetRowStore
-from lakegate.gate.datasets.lifecycle import addressed, report
+from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.pin_contract import referred_datasets
@@ -310,7 +310,7 @@ def content_of(
         "height": run.height,
         "schedules": list(run.schedules),
         "rules": rules,
-        "broken": [{"rule": each.rule, "status": each.status, "rows": each.rows} for each in broken],
+        "broken": list(map(asdict, broken)),
         "stale": stale,
     }
 
@@ -449,18 +449,9 @@ class RevalidationEvent:
 def _report(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
 ) -> Steps[None]:
-    body = select_fields(
-        RevalidationEvent,
-        end,
-        line=row.line,
-        contract_version=row.version,
-        outcome=end.end,
-        next=min(filter(None, (following(each, end.at) for each in run.schedules)), default=None),
-        schedules=run.schedules,
-        **about,
-        subscribers=addressed(dependencies.lines.get(row.line), KIND),
-    )
-    yield from report(dependencies, KIND, row.line, run.id, body)
+    due = min(filter(None, (following(each, end.at) for each in run.schedules)), default="")
+    own = {"contract_version": row.version, "outcome": end.end, "next": due}
+    yield from report(dependencies, KIND, row.line, run.id, RevalidationEvent, end, run, **own, **about)
 
 
 # ---- An attempt ----

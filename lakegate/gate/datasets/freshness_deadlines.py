@@ -10,7 +10,7 @@ from lakegate.base.json_codec import Exact, NotEmpty, Permitted
 from lakegate.base.timestamps import Moment, instant_of, moment
 from lakegate.contract.service_levels import ServiceLevel
 from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline
-from lakegate.gate.datasets.lifecycle import addressed, report
+from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Steps
 from lakegate.gate.event_bodies import EventSubscriber
@@ -134,14 +134,16 @@ class LateEvent:
 
 def _report_missed(dependencies: Dependencies, dataset: DatasetDeadlines, deadline: Deadline) -> Steps[bool]:
     since = deadline.since or dataset.last
-    body = LateEvent(
-        line=dataset.line,
+    return report(
+        dependencies,
+        "late",
+        dataset.line,
+        f"{deadline.name}:{since}",
+        LateEvent,
+        deadline,
         contract_version=dataset.version,
         promise=deadline.name,
-        seconds=deadline.seconds,
-        last_accepted=dataset.last or None,
+        last_accepted=dataset.last,
         since=since,
         missed_at=dataset.end_of(deadline),
-        subscribers=addressed(dependencies.lines.get(dataset.line), "late"),
     )
-    return report(dependencies, "late", dataset.line, f"{deadline.name}:{since}", body)

@@ -354,9 +354,16 @@ def dataset_message(dependencies: Dependencies, kind: str, line: str, identity: 
     return Message(f"{line}:{kind}:{identity}", "", kind, text, dependencies.clock.now(), line)
 
 
-def report(dependencies: Dependencies, kind: str, line: str, identity: str, body: object) -> Steps[bool]:
-    """Put a message about a dataset into the outbox, unless it is there. Returns whether it is new."""
-    message = dataset_message(dependencies, kind, line, identity, body)
+def report(
+    dependencies: Dependencies, kind: str, line: str, identity: str, body: type, *sources: object, **more: object
+) -> Steps[bool]:
+    """Put a message about a dataset, to its subscribers, into the outbox, unless it is there. Returns whether it is new.
+
+    `body`: the type of its body, which is selected from the sources and `more`.
+    """
+    subscribers = addressed(dependencies.lines.get(line), kind)
+    selected: object = select_fields(body, *sources, line=line, subscribers=subscribers, **more)
+    message = dataset_message(dependencies, kind, line, identity, selected)
     return (yield from perform(Effect.REPORT, dependencies.outbox.add, message))
 
 
