@@ -263,7 +263,7 @@ class Dataset:
 def by_written_name(fields: Iterable[Field]) -> dict[str, Field]:
     """Some fields by the texts with which a document names them: their paths, and of columns also the plain names."""
     found = tuple(fields)
-    return {column_name(each.name): each for each in found} | {each.name: each for each in found}
+    return {column_name(entry.name): entry for entry in found} | {entry.name: entry for entry in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +363,8 @@ class Contract:
 def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset | None]:
     """The datasets of a document without the common one, and that one."""
     found = list(datasets)
-    common = next((each for each in found if each.name == COMMON), None)
-    return tuple(each for each in found if each is not common), common
+    common = next((dataset for dataset in found if dataset.name == COMMON), None)
+    return tuple(dataset for dataset in found if dataset is not common), common
 
 
 # ---- Labels of a contract ----
@@ -393,7 +393,7 @@ def _labels(contract: Contract) -> Iterator[tuple[str, str]]:
         yield name, _text(section.get("name") if isinstance(section, Mapping) else section)
     yield from ((PULL, dataset.name) for dataset in contract.datasets if dataset.policy.pull)
     scheduled = (dataset for dataset in contract.datasets if any(rule.schedule for rule in dataset.rules))
-    yield from ((REVALIDATED, each.name) for each in scheduled)
+    yield from ((REVALIDATED, dataset.name) for dataset in scheduled)
 
 
 def _text(value: object) -> str:

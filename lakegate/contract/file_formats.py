@@ -211,5 +211,5 @@ class Csv:
 
     def null_words(self, column: str) -> tuple[str, ...]:
         """The texts that mean null in a column."""
-        own = (each.words for each in self.null_values_by_column if each.column == column)
+        own = (value.words for value in self.null_values_by_column if value.column == column)
         return next(own, self.null_values)

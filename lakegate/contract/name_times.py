@@ -22,7 +22,7 @@ def pattern_of(written: str) -> re.Pattern[str] | None:
     """The pattern of a time in a name; None where the text is none. Its groups are named after the parts of the time."""
     parts = _PART.findall(written)
     own = [part for part in parts if part != "%"]
-    finer = [each in own for each in _FINER]
+    finer = [entry in own for entry in _FINER]
     if len(written) > LONGEST or not set("Ymd") <= set(own) <= set(_DIGITS) or len(set(own)) != len(own):
         return None
     if finer != sorted(finer, reverse=True):  # minutes without hours are no time

@@ -96,15 +96,15 @@ _OF_SEVERAL = re.compile(r"[\[<]|\b(?:v?array|multiset|setof|list|map|struct|row
 
 
 _ARRAYS = tuple(
-    re.compile(each, re.IGNORECASE | re.DOTALL)
-    for each in (r"(.+?)\s*\[\s*[0-9]*\s*\]", r"(.+?)\s+array", r"(?:array|list)\s*[<(](.+)[>)]")
+    re.compile(entry, re.IGNORECASE | re.DOTALL)
+    for entry in (r"(.+?)\s*\[\s*[0-9]*\s*\]", r"(.+?)\s+array", r"(?:array|list)\s*[<(](.+)[>)]")
 )
 
 
 def element_of(text: str | None) -> str | None:
     """The physical type of an array's elements: `int` of `int[]`, `int[3]`, `INT ARRAY`, `ARRAY<INT>`; None of other types."""
     found = (array.fullmatch((text or "").strip()) for array in _ARRAYS)
-    return next((each[1].strip() for each in found if each), None)
+    return next((item[1].strip() for item in found if item), None)
 
 
 def type_word(text: str | None) -> str:

@@ -26,7 +26,7 @@ def is_cron_part(part: str, least: int, most: int, *, quartz: bool) -> bool:
     found = PART.fullmatch(part)
     if found is None or (found["low"] == "?" and not quartz) or found["step"] == "0":
         return False
-    numbers = [_cron_number(each) for each in (found["low"], found["high"]) if each and each not in "*?"]
+    numbers = [_cron_number(side) for side in (found["low"], found["high"]) if side and side not in "*?"]
     return all(least <= number <= most for number in numbers) and numbers == sorted(numbers)
 
 
@@ -127,7 +127,7 @@ class Cron:
         for year in range(first.year, min(first.year + MAX_YEARS, LAST_YEAR + 1)):
             for month in range(1, 13) if year in self.years else ():
                 if month in self.months and (year, month) >= (first.year, first.month):
-                    days = (date(year, month, each) for each in range(1, calendar.monthrange(year, month)[1] + 1))
+                    days = (date(year, month, entry) for entry in range(1, calendar.monthrange(year, month)[1] + 1))
                     yield from (day for day in days if day >= first and self.is_day(day))
 
 
@@ -178,7 +178,7 @@ def of_cron(text: str) -> str:
         raise ScheduleError("write `*` as the day of month or as the day of week: not both can be followed")
     if weekday == "*":
         return f"cron({minute} {hour} {day} {month} ? *)"
-    days = sorted({each % WEEK + 1 for part in weekday.split(",") for each in _weekdays(part)})
+    days = sorted({number % WEEK + 1 for part in weekday.split(",") for number in _weekdays(part)})
     return f"cron({minute} {hour} ? {month} {','.join(map(str, days))} *)"
 
 
@@ -187,7 +187,7 @@ def _weekdays(part: str) -> Iterable[int]:
     found = _PART.fullmatch(part)
     if found is None:
         raise ScheduleError(f"{part!r} is no day of week")
-    low, high = (DAYS.index(each) if each in DAYS else each for each in (found["low"], found["high"]))
+    low, high = (DAYS.index(side) if side in DAYS else side for side in (found["low"], found["high"]))
     first = 0 if low == "*" else low
     last = WEEK - 1 if low == "*" or (found["step"] and high is None) else first if high is None else high
     if not (str(first).isdigit() and str(last).isdigit() and int(first) <= int(last) <= WEEK and found["step"] != "0"):

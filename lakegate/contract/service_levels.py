@@ -157,7 +157,7 @@ def service_levels_of(rules: Iterable[Rule]) -> tuple[ServiceLevel, ...]:
         seconds = _longest_period(times) if times else seconds
         if seconds is not None and _SHORTEST <= seconds <= _LONGEST:
             own = ServiceLevel(name, int(seconds), times)
-            found[name] = min(own, found.get(name, own), key=lambda each: each.seconds)
+            found[name] = min(own, found.get(name, own), key=lambda entry: entry.seconds)
     return tuple(found[name] for name in sorted(found))
 
 

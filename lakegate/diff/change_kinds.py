@@ -373,19 +373,19 @@ def paired(
     before, after = list(old), list(new)
     for key in keys:
         groups: dict[Hashable, list[Element]] = defaultdict(list)
-        for each in before:
-            groups[key(each)].append(each)
+        for entry in before:
+            groups[key(entry)].append(entry)
         groups.pop(None, None)
         used: set[int] = set()
         after_left: list[Element] = []
-        for each in after:
-            found = groups.get(key(each))
+        for item in after:
+            found = groups.get(key(item))
             if found:
-                pairs.append((found[0], each))
+                pairs.append((found[0], item))
                 used.add(id(found.pop(0)))
             else:
-                after_left.append(each)
-        before, after = [each for each in before if id(each) not in used], after_left
+                after_left.append(item)
+        before, after = [member for member in before if id(member) not in used], after_left
     return pairs, before, after
 
 
@@ -402,15 +402,15 @@ def _plain(value: object) -> object:
     """The value in the types of JSON."""
     match value:
         case Mapping():
-            return {key: _plain(each) for key, each in value.items()}
+            return {key: _plain(entry) for key, entry in value.items()}
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [_plain(entry) for entry in value]
         case Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
         case Enum():
             return value.value
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {key: each for key, each in asdict(value).items() if each}
+            return {key: entry for key, entry in asdict(value).items() if entry}
         case _:
             return value
 
@@ -419,9 +419,9 @@ def meaning(value: object) -> Hashable:
     """A value that is equal to another one of the same meaning: the order of keys and the spelling of numbers do not count."""
     match value:
         case Mapping():
-            return frozenset((key, meaning(each)) for key, each in value.items())
+            return frozenset((key, meaning(entry)) for key, entry in value.items())
         case list() | tuple():
-            return tuple(meaning(each) for each in value)
+            return tuple(meaning(entry) for entry in value)
         case bool() | None:
             return ("constant", value)
         case int() | Decimal():

@@ -102,7 +102,7 @@ def _without(*keys: str) -> Part:
     """A mapping without keys that are read; any other value is read as a whole."""
 
     def part(value: Plain, _owner: Mapping[str, Plain]) -> Plain:
-        return {key: each for key, each in value.items() if key not in keys} if isinstance(value, dict) else None
+        return {key: entry for key, entry in value.items() if key not in keys} if isinstance(value, dict) else None
 
     return part
 

@@ -34,8 +34,10 @@ def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
     for before, after in levels:
         yield from metadata.of_element("level", after.path, before.origin.path, after.origin.path)
     pairs, removed, added = _paired_datasets(old.contract, new.contract)
-    yield from (Change(each.name, "dataset-removed", each.name, None) for each in removed if not each.is_whole_document)
-    yield from (Change(each.name, "dataset-added", None, each.name) for each in added if not each.is_whole_document)
+    yield from (
+        Change(entry.name, "dataset-removed", entry.name, None) for entry in removed if not entry.is_whole_document
+    )
+    yield from (Change(entry.name, "dataset-added", None, entry.name) for entry in added if not entry.is_whole_document)
     for was, now in pairs:
         if was.name != now.name:
             yield Change(now.name, "dataset-renamed", was.name, now.name)
@@ -45,9 +47,9 @@ def _changes(old: ContractVersion, new: ContractVersion) -> Iterator[Change]:
 def _paired_datasets(old: Contract, new: Contract) -> tuple[Pairs[Dataset], list[Dataset], list[Dataset]]:
     """The datasets by stable id and name; the only other one of each version is renamed if most of its fields are the same."""
     by_id = unique(stable_id, old.datasets, new.datasets)
-    pairs, removed, added = paired(old.datasets, new.datasets, by_id, lambda each: each.name)
+    pairs, removed, added = paired(old.datasets, new.datasets, by_id, lambda dataset: dataset.name)
     if len(removed) == len(added) == 1:
-        before, after = ({field.name for field in each.fields} for each in (removed[0], added[0]))
+        before, after = ({field.name for field in side.fields} for side in (removed[0], added[0]))
         if 2 * len(before & after) > max(len(before), len(after)):
             return [*pairs, (removed[0], added[0])], [], []
     return pairs, removed, added
@@ -113,8 +115,8 @@ def _renamed_fields(
 
 def _placed(fields: tuple[Field, ...], field: Field) -> tuple[Field, ...]:
     """The fields with another one, inside the one whose path its own begins with."""
-    for place, each in enumerate(fields):
-        steps = steps_of(each.name) or ()
+    for place, entry in enumerate(fields):
+        steps = steps_of(entry.name) or ()
         if (steps_of(field.name) or ())[: len(steps)] == steps:
-            return (*fields[:place], replace(each, parts=_placed(each.parts, field)), *fields[place + 1 :])
+            return (*fields[:place], replace(entry, parts=_placed(entry.parts, field)), *fields[place + 1 :])
     return (*fields, field)

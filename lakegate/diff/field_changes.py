@@ -49,13 +49,13 @@ def typed_fields(dataset: Dataset) -> Typed:
     return frozenset(name for rule in dataset.rules if rule.kind == "type" for name in rule.fields)
 
 
-def type_of(each: Field, typed: Typed) -> str:
+def type_of(entry: Field, typed: Typed) -> str:
     """The type of a field's values in words of the model: `integer`, `record`, `date as text`."""
-    shape = shape_of(each)
+    shape = shape_of(entry)
     if shape is not Shape.VALUE:
         return str(shape.value)
-    word = each.type.value if each.scale == SCALE else f"{each.type.value}({PRECISION},{each.scale})"
-    return word if each.name in typed else f"{each.declared or 'anything'} as text"
+    word = entry.type.value if entry.scale == SCALE else f"{entry.type.value}({PRECISION},{entry.scale})"
+    return word if entry.name in typed else f"{entry.declared or 'anything'} as text"
 
 
 def pair_fields(old: Dataset, new: Dataset) -> FieldPairs:
@@ -83,14 +83,14 @@ class _Pairing:
         # a field is renamed if the type is the same, and the physical name, the description, or the place and description
         places = {id(field): place for fields in (old, new) for place, field in enumerate(fields)}
 
-        def signature(each: Field) -> tuple[Hashable, ...]:
-            return self._kind(each), tuple(map(_step, each.parts))
+        def signature(entry: Field) -> tuple[Hashable, ...]:
+            return self._kind(entry), tuple(map(_step, entry.parts))
 
-        def by_physical(each: Field) -> Hashable | None:
-            return each.physical and (signature(each), each.physical)
+        def by_physical(item: Field) -> Hashable | None:
+            return item.physical and (signature(item), item.physical)
 
-        def by_description(each: Field) -> Hashable | None:
-            return each.description and (signature(each), each.description)
+        def by_description(member: Field) -> Hashable | None:
+            return member.description and (signature(member), member.description)
 
         def by_place(each: Field) -> Hashable:
             return signature(each), each.description, places[id(each)]
@@ -109,45 +109,45 @@ class _Pairing:
         while moved := self._moved(before, after):
             old, new = moved
             self.found.moved.append(moved)
-            self.found.removed = [each for each in self.found.removed if each is not old]
-            self.found.added = [each for each in self.found.added if each is not new]
+            self.found.removed = [entry for entry in self.found.removed if entry is not old]
+            self.found.added = [entry for entry in self.found.added if entry is not new]
             self._add(old, new)
             inside = {id(part) for part in with_parts(moved)}
-            before = [each for each in before if id(each) not in inside]
-            after = [each for each in after if id(each) not in inside]
+            before = [entry for entry in before if id(entry) not in inside]
+            after = [entry for entry in after if id(entry) not in inside]
 
     def _add(self, before: Field, after: Field) -> None:
         self.found.same.append((before, after))
         self.pair(before.parts, after.parts)
 
     def _moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
-        def key(each: Field) -> Hashable | None:
-            step = _step(each)
-            return None if step == ELEMENTS else (step, self._kind(each), tuple(map(_step, each.parts)))
+        def key(entry: Field) -> Hashable | None:
+            step = _step(entry)
+            return None if step == ELEMENTS else (step, self._kind(entry), tuple(map(_step, entry.parts)))
 
-        pairs, _, _ = paired(before, after, *(unique(each, before, after) for each in (stable_id, key)))
+        pairs, _, _ = paired(before, after, *(unique(side, before, after) for side in (stable_id, key)))
         # the names in an order that does not depend on which version is the old one
         return min(
             pairs,
             key=lambda pair: (
-                sum(len(steps_of(each.name) or ()) for each in pair),
-                *sorted(each.name for each in pair),
+                sum(len(steps_of(item.name) or ()) for item in pair),
+                *sorted(member.name for member in pair),
             ),
             default=None,
         )
 
-    def _kind(self, each: Field) -> str:
-        return type_of(each, self.old_typed | self.new_typed)
+    def _kind(self, entry: Field) -> str:
+        return type_of(entry, self.old_typed | self.new_typed)
 
 
-def _step(each: Field) -> str:
+def _step(entry: Field) -> str:
     """The last step of a path."""
-    return step_to(each.name)
+    return step_to(entry.name)
 
 
-def stable_id(each: Field | Dataset) -> Hashable | None:
+def stable_id(entry: Field | Dataset) -> Hashable | None:
     """The id that an element keeps when its name changes."""
-    return each.stable_id
+    return entry.stable_id
 
 
 def unique(
@@ -156,8 +156,8 @@ def unique(
     """The key, or None if it is not that of exactly one element on each side."""
     counts = [Counter(map(key, side)) for side in sides]
 
-    def of_one(each: Element) -> Hashable | None:
-        found = key(each)
+    def of_one(element: Element) -> Hashable | None:
+        found = key(element)
         return found if all(count[found] == 1 for count in counts) else None
 
     return of_one
@@ -200,10 +200,10 @@ class Side:
 def compare_fields(old: Side, new: Side, pairs: FieldPairs, *, is_one_format: bool) -> Iterator[Change]:
     """The changes of the fields of a dataset, except their rules."""
     old_typed, new_typed = old.typed, new.typed
-    for each in pairs.removed:
-        yield Change(old.path(each), old.existence(each, "removed"), type_of(each, old_typed), None)
-    for each in pairs.added:
-        yield Change(new.path(each), new.existence(each, "added"), None, type_of(each, new_typed))
+    for entry in pairs.removed:
+        yield Change(old.path(entry), old.existence(entry, "removed"), type_of(entry, old_typed), None)
+    for item in pairs.added:
+        yield Change(new.path(item), new.existence(item, "added"), None, type_of(item, new_typed))
     for before, after in pairs.renamed:
         yield Change(new.path(after), "field-renamed", before.name, after.name)
     for before, after in pairs.moved:
@@ -229,14 +229,14 @@ def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_on
     if bool(old.personal) != bool(new.personal):
         kind = "personal-marked" if new.personal else "personal-unmarked"
         yield Change(path, kind, text_of(bool(old.personal)), text_of(bool(new.personal)))
-    examples = tuple([example.written for example in each.examples] for each in (old, new))
+    examples = tuple([example.written for example in side.examples] for side in (old, new))
     if examples[0] != examples[1]:
         yield Change(f"{path}.examples", "examples", *map(text_of, examples))
 
 
 def _classified(old: str | None, new: str | None) -> str:
     """The kind of a changed classification: any is higher than none."""
-    before, after = (LEVELS.get((each or "").strip().casefold()) for each in (old, new))
+    before, after = (LEVELS.get((side or "").strip().casefold()) for side in (old, new))
     if before is None or after is None:
         return "classification-changed" if old and new else f"classification-{'raised' if new else 'lowered'}"
     if before == after:
@@ -250,9 +250,9 @@ def _orders(old: Dataset, new: Dataset, pairs: FieldPairs) -> Iterator[Change]:
     levels = [(new.name, old.fields, new.fields)]
     levels += [(f"{new.name}.{after.name}", before.parts, after.parts) for before, after in pairs.same]
     for path, before, after in levels:
-        names = {each.name for each in after}
-        was = [paths[each.name] for each in before if paths.get(each.name) in names]
-        now = [each.name for each in after if each.name in was]
+        names = {entry.name for entry in after}
+        was = [paths[entry.name] for entry in before if paths.get(entry.name) in names]
+        now = [entry.name for entry in after if entry.name in was]
         if was != now:
             yield Change(path, "field-order", text_of(was), text_of(now))
     if _has_no_header(old) or _has_no_header(new):

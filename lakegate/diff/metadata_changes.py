@@ -59,7 +59,7 @@ class Metadata:
         """The changes of the remaining keys of an element, at its addresses in both documents."""
         before, after = self._old.rest(element, old), self._new.rest(element, new)
         if not self._is_one_format:
-            before, after = ({ALIASES.get(key, key): each for key, each in side.items()} for side in (before, after))
+            before, after = ({ALIASES.get(key, key): value for key, value in side.items()} for side in (before, after))
         keys = before.keys() | after.keys() if self._is_one_format else before.keys() & after.keys()
         for key in sorted(keys):
             kind = KINDS_OF_KEYS.get(key, "metadata")
@@ -103,7 +103,7 @@ def compare_settings(old: Dataset, new: Dataset) -> Iterator[Change]:
     sides = ((POLICY, old.policy, new.policy), (STORAGE, old.storage, new.storage), (CSV, old.csv, new.csv))
     for table, before, after in sides:
         for key, (name, _) in table.items():
-            was, now = (getattr(each, name) if name else None for each in (before, after))
+            was, now = (getattr(side, name) if name else None for side in (before, after))
             if was != now:
                 stem = "csv." if table is CSV else ""
                 yield Change(f"{new.name}.lakegate.{stem}{key}", _kind(key, was, now), text_of(was), text_of(now))

@@ -113,7 +113,7 @@ class Matched:
 def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
     """All requirements of the data of a dataset, also of nested fields that its file format does not measure."""
     readable = replace(dataset, storage=Storage(Format.JSONL))
-    others = (each for each in contract.datasets if each.name != dataset.name)
+    others = (entry for entry in contract.datasets if entry.name != dataset.name)
     return [
         Requirement(dataset.name, rule, check)
         for rule, checks in checks_by_rule(replace(contract, datasets=(readable, *others)), readable)
@@ -125,23 +125,29 @@ def requirements(contract: Contract, dataset: Dataset) -> list[Requirement]:
 def demanded_fields(found: list[Requirement], fields: Iterable[Field]) -> frozenset[str]:
     """Those of the fields without which a file may be rejected, as the judgement of such a file decides it."""
     names = {field.name: frozenset(part.name for part in with_parts((field,))) for field in fields}
-    return frozenset(name for name, absent in names.items() if any(demands(each.check, absent) for each in found))
+    return frozenset(
+        name for name, absent in names.items() if any(demands(requirement.check, absent) for requirement in found)
+    )
 
 
 def match(old: list[Requirement], new: list[Requirement], removed: Collection[str], added: Collection[str]) -> Matched:
     """Pair requirements by id, then by what they measure; those of removed and added fields alone are left out."""
     return Matched(
         *paired(
-            [each for each in old if not _is_only_of(each, removed)],
-            [each for each in new if not _is_only_of(each, added)],
-            lambda each: each.own_id and (each.own_id, each.suffix, measured(each)),
-            lambda each: (_essence(each), each.rule.kind),
+            [requirement for requirement in old if not _is_only_of(requirement, removed)],
+            [requirement for requirement in new if not _is_only_of(requirement, added)],
+            lambda requirement: requirement.own_id and (requirement.own_id, requirement.suffix, measured(requirement)),
+            lambda requirement: (_essence(requirement), requirement.rule.kind),
             _essence,
             measured,
-            lambda each: None if each.rule.kind == TEXT else (each.rule.kind, each.check.fields, each.check.metric),
-            lambda each: each.own_id and (each.own_id, each.suffix),
-            lambda each: each.own_id,
-            lambda each: PRIMARY_KEY if each.family == "key" else None,
+            lambda requirement: (
+                None
+                if requirement.rule.kind == TEXT
+                else (requirement.rule.kind, requirement.check.fields, requirement.check.metric)
+            ),
+            lambda requirement: requirement.own_id and (requirement.own_id, requirement.suffix),
+            lambda requirement: requirement.own_id,
+            lambda requirement: PRIMARY_KEY if requirement.family == "key" else None,
         )
     )
 
@@ -152,7 +158,7 @@ def compare_requirements(matched: Matched, old: list[Requirement], new: list[Req
         kind = _kind(was, now)
         if kind is not None:
             same_words = was.words == now.words
-            sides = (text_of(each.rule.arguments) if same_words else each.words for each in (was, now))
+            sides = (text_of(side.rule.arguments) if same_words else side.words for side in (was, now))
             yield Change(now.path, kind, *sides)
         elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
             yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
@@ -162,28 +168,28 @@ def compare_requirements(matched: Matched, old: list[Requirement], new: list[Req
             before, after = getattr(was.rule, name), getattr(now.rule, name)
             if before != after:
                 yield Change(f"{now.rule_path}.{name}", "rule-described", before, after)
-    for each in matched.removed:
-        yield from _alone(each, new, is_added=False)
-    for each in matched.added:
-        yield from _alone(each, old, is_added=True)
+    for entry in matched.removed:
+        yield from _alone(entry, new, is_added=False)
+    for item in matched.added:
+        yield from _alone(item, old, is_added=True)
 
 
-def _is_only_of(each: Requirement, fields: Collection[str]) -> bool:
-    return bool(each.check.fields) and all(name in fields for name in each.check.fields)
+def _is_only_of(requirement: Requirement, fields: Collection[str]) -> bool:
+    return bool(requirement.check.fields) and all(name in fields for name in requirement.check.fields)
 
 
-def _essence(each: Requirement) -> Hashable:
+def _essence(requirement: Requirement) -> Hashable:
     """The whole check, without its names; of a rule that is not measured, what is declared."""
-    if each.check.skip is not None:
-        return each.content
-    return measure(each.check), each.check.accept, each.check.tolerate, each.check.worst
+    if requirement.check.skip is not None:
+        return requirement.content
+    return measure(requirement.check), requirement.check.accept, requirement.check.tolerate, requirement.check.worst
 
 
-def measured(each: Requirement) -> Hashable | None:
+def measured(requirement: Requirement) -> Hashable | None:
     """The measure of the check, and the shape of its condition; None if it is not measured."""
-    if each.check.skip is not None:
+    if requirement.check.skip is not None:
         return None
-    return measure(each.check), _shape(each.check.accept.predicate)
+    return measure(requirement.check), _shape(requirement.check.accept.predicate)
 
 
 def _shape(predicate: Predicate | None) -> Hashable:
@@ -241,32 +247,34 @@ def _orders(was: Requirement, now: Requirement) -> tuple[Order, Order]:
     return Order.STRICTER if was_warning else Order.LOOSER, content
 
 
-def _alone(each: Requirement, others: list[Requirement], *, is_added: bool) -> Iterator[Change]:
+def _alone(requirement: Requirement, others: list[Requirement], *, is_added: bool) -> Iterator[Change]:
     """The change of a requirement that the other version does not have."""
-    before, after = (None, each.words) if is_added else (each.words, None)
-    is_repeated = each.check.skip is None and any(_covers(other, each) for other in others)
-    if not (is_repeated and each.is_presence and each.rule.kind == PRIMARY_KEY):
-        yield Change(each.path, _alone_kind(each, is_added=is_added, is_repeated=is_repeated), before, after)
+    before, after = (None, requirement.words) if is_added else (requirement.words, None)
+    is_repeated = requirement.check.skip is None and any(_covers(other, requirement) for other in others)
+    if not (is_repeated and requirement.is_presence and requirement.rule.kind == PRIMARY_KEY):
+        yield Change(
+            requirement.path, _alone_kind(requirement, is_added=is_added, is_repeated=is_repeated), before, after
+        )
 
 
-def _alone_kind(each: Requirement, *, is_added: bool, is_repeated: bool) -> str:
+def _alone_kind(requirement: Requirement, *, is_added: bool, is_repeated: bool) -> str:
     end = "added" if is_added else "removed"
-    if each.rule.kind == TEXT:
+    if requirement.rule.kind == TEXT:
         return f"note-{end}"
-    if rejecting(each.check) is None:
+    if rejecting(requirement.check) is None:
         return f"warning-{end}"
     if is_repeated:
         return "rule-repeated" if is_added else "rule-not-repeated"
-    if each.is_presence:
+    if requirement.is_presence:
         return "field-required" if is_added else "field-optional"
-    return f"{each.family}-{end}"
+    return f"{requirement.family}-{end}"
 
 
-def _covers(other: Requirement, each: Requirement) -> bool:
+def _covers(other: Requirement, requirement: Requirement) -> bool:
     """Whether another requirement rejects whatever this one rejects."""
-    if other.is_scheduled is not each.is_scheduled:
+    if other.is_scheduled is not requirement.is_scheduled:
         return False
-    return is_same_measure(each.check, other.check) and rejection(each.check, other.check) in {
+    return is_same_measure(requirement.check, other.check) and rejection(requirement.check, other.check) in {
         Order.SAME,
         Order.STRICTER,
     }

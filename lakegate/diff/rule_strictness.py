@@ -99,7 +99,7 @@ def _tiers(old: Check, before: Tier, new: Check, after: Tier) -> Order:
     predicates = of_predicates(before.predicate, after.predicate)
     # whether fewer is always at least as good
     fewer_is_better = (
-        all(not each.outside and (each.low is None or each.low <= 0) for each in (was, now))
+        all(not side.outside and (side.low is None or side.low <= 0) for side in (was, now))
         and old.metric is Metric.FAILING_ROWS
     )
     return both(numbers, predicates if fewer_is_better or predicates is Order.SAME else Order.OTHER)
@@ -181,8 +181,8 @@ def implies(first: Predicate, second: Predicate) -> bool:
 
 def _conditions(predicate: Predicate) -> Iterator[Predicate]:
     if isinstance(predicate, All):
-        for each in predicate.inner:
-            yield from _conditions(each)
+        for entry in predicate.inner:
+            yield from _conditions(entry)
     else:
         yield predicate
 

@@ -85,9 +85,9 @@ def pair_levels(
     return paired(
         service_levels(old),
         service_levels(new),
-        lambda each: (each.name, each.fields, each.value),
-        lambda each: (each.name, each.fields),
-        lambda each: each.name,
+        lambda level: (level.name, level.fields, level.value),
+        lambda level: (level.name, level.fields),
+        lambda level: level.name,
     )
 
 
@@ -99,8 +99,8 @@ def compare_levels(
         kind = _kind(old, new)
         if kind is not None:
             yield Change(new.path, kind, old.words, new.words)
-    yield from (Change(each.path, "service-level-removed", each.words, None) for each in removed)
-    yield from (Change(each.path, "service-level-added", None, each.words) for each in added)
+    yield from (Change(level.path, "service-level-removed", level.words, None) for level in removed)
+    yield from (Change(level.path, "service-level-added", None, level.words) for level in added)
 
 
 def _kind(old: DeclaredLevel, new: DeclaredLevel) -> str | None:

@@ -99,7 +99,7 @@ class Resolver:
         inner = Resolver(found.parents, chain)
         examined = examine(found.text, complete=inner.complete)
         contract = examined.contract
-        is_broken = not found.is_published or any(each.code in OF_PARENTS for each in examined.errors)
+        is_broken = not found.is_published or any(entry.code in OF_PARENTS for entry in examined.errors)
         if contract is None or (examined.errors and is_broken):
             first = f" {examined.errors[0].message}" if examined.errors else ""
             notes.error(BROKEN, place, f"{name} is not valid: correct it first.{first}")

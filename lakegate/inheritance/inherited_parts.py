@@ -59,7 +59,7 @@ def inherited_origin(parent: Contract, origin: Origin, child: Contract) -> Origi
 def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
     """The datasets of a parent whose requirements hold for a child's dataset: the common one, then that of its name."""
     found = (parent.common, parent.dataset(name) if name != COMMON else None)
-    return tuple(replace(each, name=name) for each in found if each is not None)
+    return tuple(replace(entry, name=name) for entry in found if entry is not None)
 
 
 def inherited(parent: Contract, child: Contract) -> Contract:
@@ -67,7 +67,7 @@ def inherited(parent: Contract, child: Contract) -> Contract:
     names = {dataset.name for dataset in child.all_datasets}
     missing = (_moved(parent, dataset, child) for dataset in parent.all_datasets if dataset.name not in names)
     own = [_with_templates(parent, child, dataset) for dataset in child.all_datasets]
-    merged = {each.name: each for each in (*own, *missing)}
+    merged = {entry.name: entry for entry in (*own, *missing)}
     common = merged.pop(COMMON, None)
     return replace(
         child,
@@ -125,9 +125,9 @@ def _moved_field(parent: Contract, field: Field, child: Contract) -> Field:
 def _merged_fields(inherited_fields: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
     """The own fields with what they leave open, then the fields that are missing."""
     given = {field.name: field for field in inherited_fields}
-    names = {each.name for each in own}
+    names = {field.name for field in own}
     missing = (field for field in inherited_fields if field.name not in names)
-    return (*(_filled(given[each.name], each) if each.name in given else each for each in own), *missing)
+    return (*(_filled(given[field.name], field) if field.name in given else field for field in own), *missing)
 
 
 def _filled(given: Field, own: Field) -> Field:
@@ -144,10 +144,10 @@ def _missing_rules(
     parent: Contract, template: Dataset, child: Contract, own: Dataset, known: Collection[str]
 ) -> Iterator[Rule]:
     """The rules of a template that the dataset has neither by id nor by what they measure."""
-    levels = {level_name(each) for each in own.rules if each.kind == SERVICE_LEVEL}
+    levels = {level_name(entry) for entry in own.rules if entry.kind == SERVICE_LEVEL}
     declared = requirements(child, own)
-    ids = {each.own_id for each in declared} - {None}
-    measures = {_measure(each) for each in declared}
+    ids = {entry.own_id for entry in declared} - {None}
+    measures = {_measure(entry) for entry in declared}
     needed = {id(requirement.rule): False for requirement in requirements(parent, template)}
     for requirement in requirements(parent, template):
         needed[id(requirement.rule)] |= requirement.own_id not in ids and _measure(requirement) not in measures
@@ -162,9 +162,9 @@ def _missing_rules(
             yield rule
 
 
-def _measure(each: Requirement) -> Hashable:
+def _measure(requirement: Requirement) -> Hashable:
     """The measure of a requirement, and the kind of its condition; of one that is not measured, its declaration."""
-    return each.content if each.check.skip is not None else measured(each)
+    return requirement.content if requirement.check.skip is not None else measured(requirement)
 
 
 # ---- Weaker than the parent ----
@@ -191,10 +191,10 @@ NEGATED = {"required": "required", "unique": "unique"}
 
 def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> Iterator[Problem]:
     """The places where a child, with all that it inherits, is weaker than its parent."""
-    own = (each for each in child.contract.all_datasets if source_of(child.contract, each.origin) is None)
+    own = (entry for entry in child.contract.all_datasets if source_of(child.contract, entry.origin) is None)
     child = replace(child, contract=replace(child.contract, datasets=tuple(own), common=None))
     places = _places(child)
-    for views in zip(*(_views(parent, each) for each in child.contract.datasets), strict=True):
+    for views in zip(*(_views(parent, entry) for entry in child.contract.datasets), strict=True):
         whole = replace(child.contract, datasets=tuple(views))
         for change in compare(ContractVersion(whole, document), child).changes:
             if change.kind in WEAKNESSES and not _is_stricter(change):
@@ -216,7 +216,7 @@ def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> 
 def _views(parent: Contract, dataset: Dataset) -> tuple[Dataset, Dataset]:
     """The parent's declarations for a dataset, in the common one and in that of its name; the dataset itself if none."""
     common, named = parent.common, parent.dataset(dataset.name)
-    return tuple(dataset if each is None else _view(each, dataset) for each in (common, named))  # type: ignore[return-value]  # of two
+    return tuple(dataset if side is None else _view(side, dataset) for side in (common, named))  # type: ignore[return-value]  # of two
 
 
 def _view(template: Dataset, dataset: Dataset) -> Dataset:
@@ -232,7 +232,7 @@ def _view(template: Dataset, dataset: Dataset) -> Dataset:
         )
         for part in ("policy", "csv", "storage")
     }
-    rules = tuple(rule for each in template.rules for rule in _level_views(each, dataset))
+    rules = tuple(rule for entry in template.rules for rule in _level_views(entry, dataset))
     notice_days = (template if "notice_days" in template.declared else dataset).notice_days
     return replace(dataset, fields=_without_ids(template.fields), rules=rules, notice_days=notice_days, **parts)
 
@@ -247,9 +247,9 @@ def _level_views(rule: Rule, dataset: Dataset) -> Iterator[Rule]:
     if rule.kind != SERVICE_LEVEL:
         yield rule
         return
-    for each in dataset.rules:
-        if each.kind == SERVICE_LEVEL and level_name(each) == level_name(rule):
-            yield replace(rule, fields=rule.fields or each.fields, origin=each.origin)
+    for entry in dataset.rules:
+        if entry.kind == SERVICE_LEVEL and level_name(entry) == level_name(rule):
+            yield replace(rule, fields=rule.fields or entry.fields, origin=entry.origin)
 
 
 def _is_stricter(change: Change) -> bool:
@@ -263,7 +263,7 @@ def _problem(parent: Contract, change: Change, places: dict[str, Origin], child:
     inherits = child.contract.inherits
     assert inherits is not None
     origin = places.get(change.path, inherits.origin)
-    before, after = (shown("none" if each is None else each) for each in (change.before, change.after))
+    before, after = (shown("none" if side is None else side) for side in (change.before, change.after))
     message = (
         f"{shown(change.path)} is weaker than in {shown(f'{parent.id}@{parent.version}')}: {before} there, {after} here."
         f" Make it at least as strict, or remove it to inherit it."

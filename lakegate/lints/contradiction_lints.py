@@ -52,9 +52,9 @@ def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Findi
         checks = _checks(contract, dataset)
         for rule, field in pairs(dataset):
             others = [
-                each
-                for each in checks.get(field.name, ())
-                if each.rule != rule.id and each.kind not in {"type", *LISTS}
+                entry
+                for entry in checks.get(field.name, ())
+                if entry.rule != rule.id and entry.kind not in {"type", *LISTS}
             ]
             for value in _listed(rule):
                 for broken in _broken(others, field, value):
@@ -105,7 +105,7 @@ def _rows(example: Place, known: Collection[str]) -> list[_Row]:
     if set(names).isdisjoint(known):
         return []
     filled = ({name: row[name] for name in names if row[name]} for row in rows)
-    return [_Row(each, each.keys(), names) for each in filled]
+    return [_Row(entry, entry.keys(), names) for entry in filled]
 
 
 def _row_of_record(entries: Mapping[str, Place]) -> _Row:
@@ -121,17 +121,17 @@ def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterabl
     columns = {field.name: name for name, field in fields.items()}
     for name, field in fields.items():
         broken = (row.values[name] for row in rows if name in row.values)
-        first = next((each for each in broken if any(_broken(checks.get(field.name, ()), field, each))), None)
+        first = next((entry for entry in broken if any(_broken(checks.get(field.name, ()), field, entry))), None)
         if first is not None:
             yield f"{shown(first)} breaks the field {shown(name)}"
     keys = [rule for rule in dataset.rules if rule.kind in {"required", "unique", "primaryKey"}]
     for rule in keys:
-        names = [columns[each] for each in rule.fields if each in columns]
+        names = [columns[entry] for entry in rule.fields if entry in columns]
         if rule.kind != "unique":
-            lacking = [each for each in names if any(each not in row.present for row in rows)]
-            yield from (f"the required field {shown(each)} has no value in a row" for each in lacking)
+            lacking = [entry for entry in names if any(entry not in row.present for row in rows)]
+            yield from (f"the required field {shown(entry)} has no value in a row" for entry in lacking)
         if rule.kind != "required" and len(names) == len(rule.fields):
-            found = [tuple(row.values[each] for each in names) for row in rows if set(names) <= row.values.keys()]
+            found = [tuple(row.values[entry] for entry in names) for row in rows if set(names) <= row.values.keys()]
             if len(set(found)) < len(found):
                 yield f"two rows have the same {' and '.join(map(shown, names))}, which is unique"
     is_open = dataset.policy.additional_fields is FieldTreatment.ALLOW and "additional_fields" in dataset.declared
@@ -172,7 +172,7 @@ def no_multiple_between(contract: Contract, _document: Document) -> Iterator[Fin
         for (name, kind), factor in ends.items():
             low, high = ends.get((name, "minimum")), ends.get((name, "maximum"))
             if kind == "multipleOf" and low is not None and high is not None and _skipped_over(low, high, factor):
-                rule = next(each for each in dataset.rules if each.kind == kind and name in each.fields)
+                rule = next(entry for entry in dataset.rules if entry.kind == kind and name in entry.fields)
                 yield rule.origin.path, f"No multiple of {factor:f} lies between {low:f} and {high:f}."
 
 

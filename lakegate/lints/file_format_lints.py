@@ -117,18 +117,18 @@ def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Fi
     for key, used in DELIVERY_TIMES.items():
         for place, datasets in settings_of(contract, document, key):
             if not used & {dataset.policy.delivery for dataset in datasets}:
-                wanted = listed(f"`delivery: {each.value}`" for each in sorted(used, key=lambda each: each.value))
+                wanted = listed(f"`delivery: {entry.value}`" for entry in sorted(used, key=lambda item: item.value))
                 yield place.path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
 
 
 def format_left_open(_contract: Contract, document: Document) -> Iterator[Finding]:
     """Formats that servers name agree on one that is read, or the extension names it."""
     servers = document.top["servers"]
-    named = [each for each in (*servers.items, *servers.entries.values()) if each["format"].present]
+    named = [entry for entry in (*servers.items, *servers.entries.values()) if entry["format"].present]
     extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
     if served(servers) is not Format.UNKNOWN or extensions:
         return
-    formats = list(dict.fromkeys(shown(each["format"].text) for each in named))
+    formats = list(dict.fromkeys(shown(entry["format"].text) for entry in named))
     problem = "is not read" if len(formats) == 1 else "differ or are not read"
     words = f"{' and '.join(formats)} {problem} here, so that every delivery is refused"
     yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."

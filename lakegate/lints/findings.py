@@ -90,7 +90,7 @@ def settings_of(contract: Contract, document: Document, *keys: str) -> Iterator[
 
     A dataset has a setting from its own extension, or else from that of the contract.
     """
-    places = [place for each in extensions_of(document) if (place := each.below(*keys)).present]
+    places = [place for extension in extensions_of(document) if (place := extension.below(*keys)).present]
     own = {
         place.path: tuple(dataset for dataset in contract.datasets if place.path.startswith(f"{dataset.origin.path}."))
         for place in places

@@ -73,7 +73,7 @@ def _notice(contract: Contract) -> int | None:
     """Days between announcement and sunset; None if one of the dates is unknown."""
     deprecation = contract.about.deprecation
     days = (
-        [_day(each) for each in (deprecation.announced, deprecation.sunset_date)]
+        [_day(side) for side in (deprecation.announced, deprecation.sunset_date)]
         if deprecation is not None
         else [None, None]
     )

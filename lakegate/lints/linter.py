@@ -61,9 +61,9 @@ def lint_report(judged: dict[str, Examined], unreadable: Unreadable = NOTHING) -
 
     missing = [reported(Problem(UNREADABLE, "$", None, why), name, named=True) for name, why in unreadable.items()]
     return LintReport(
-        not unreadable and all(each.valid for each in judged.values()),
-        (*missing, *(reported(problem, name) for name, each in judged.items() for problem in each.errors)),
-        tuple(reported(problem, name) for name, each in judged.items() for problem in each.warnings),
+        not unreadable and all(value.valid for value in judged.values()),
+        (*missing, *(reported(problem, name) for name, value in judged.items() for problem in value.errors)),
+        tuple(reported(problem, name) for name, value in judged.items() for problem in value.warnings),
     )
 
 
@@ -96,25 +96,25 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     blamed = {problem.path for problem in notes.errors}
     parts = frozenset(_refused_parts(document, notes.errors))
     unknown = [
-        each
-        for code, each in _found(contract, document)
-        if not _is_refused_rule(document.at(each.path), notes)
-        and not (LINTS[code].level is LintLevel.ERROR and each.path in blamed)
-        and not (code in NEVER_MEASURED and notes.blames(document.at(each.path)))
+        entry
+        for code, entry in _found(contract, document)
+        if not _is_refused_rule(document.at(entry.path), notes)
+        and not (LINTS[code].level is LintLevel.ERROR and entry.path in blamed)
+        and not (code in NEVER_MEASURED and notes.blames(document.at(entry.path)))
     ]
-    errors = [each for each in unknown if LINTS[each.code].level is LintLevel.ERROR]
+    errors = [entry for entry in unknown if LINTS[entry.code].level is LintLevel.ERROR]
     refused, named = _compiled(contract, document)
-    notes.warnings.extend(each for each in unknown if LINTS[each.code].level is LintLevel.WARNING)
+    notes.warnings.extend(entry for entry in unknown if LINTS[entry.code].level is LintLevel.WARNING)
     notes.errors.extend(_outside(parts, errors))
     notes.errors.extend(_outside(parts, _unblamed(notes.errors, refused)))
     never_measured = [warning for warning in notes.warnings if warning.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
     notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
     wrong, lacking = {problem.path for problem in notes.errors}, {part[:-1] for part in parts}
     notes.warnings[:] = [
-        each
-        for each in _outside(parts, notes.warnings)
-        if not (each.code in OF_ONE_VALUE and each.path in wrong)
-        and not (each.code in OF_WHAT_LACKS and steps_of(each.path) in lacking)
+        problem
+        for problem in _outside(parts, notes.warnings)
+        if not (problem.code in OF_ONE_VALUE and problem.path in wrong)
+        and not (problem.code in OF_WHAT_LACKS and steps_of(problem.path) in lacking)
     ]
 
 
@@ -134,7 +134,7 @@ def _outside(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> l
     """The problems that lie in none of some parts."""
     if not parts:
         return list(found)
-    steps = ((each, steps_of(each.path)) for each in found)
+    steps = ((problem, steps_of(problem.path)) for problem in found)
     return [step for step, own in steps if not any(own[:length] in parts for length in range(1, len(own) + 1))]
 
 
@@ -201,7 +201,7 @@ def _is_quiet(rule: Rule, check: Check) -> bool:
 def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
     """The reason why a rule is skipped: its own problem, or that of a check."""
     yield from compiled.unmeasured
-    explained = {each.message.rstrip(".") for each in compiled.unmeasured}
+    explained = {entry.message.rstrip(".") for entry in compiled.unmeasured}
     for check in compiled.checks:
         if check.skip is not None and check.skip not in explained and not _is_quiet(rule, check):
             message = f"The rule is named and not measured: {check.skip}{'' if check.skip.endswith('?') else '.'}"

@@ -55,10 +55,10 @@ class Span:
     def within(self, other: Span) -> Span:
         """The numbers that are in both."""
         low, low_open = max(
-            ((each.low, each.low_open) for each in (self, other) if each.low is not None), default=(None, False)
+            ((side.low, side.low_open) for side in (self, other) if side.low is not None), default=(None, False)
         )
         high, is_closed = min(
-            ((each.high, not each.high_open) for each in (self, other) if each.high is not None), default=(None, True)
+            ((side.high, not side.high_open) for side in (self, other) if side.high is not None), default=(None, True)
         )
         return Span(low, high, low_open, not is_closed)
 
@@ -86,7 +86,7 @@ def contradicting_thresholds(contract: Contract, _document: Document) -> Iterato
 
 def _measures(contract: Contract, dataset: Dataset, schedule: str) -> Measures:
     """The bounds of each measure, in the order of the rules; rules with a schedule of their own measure other data."""
-    own = replace(dataset, rules=tuple(each for each in dataset.rules if each.schedule == schedule))
+    own = replace(dataset, rules=tuple(entry for entry in dataset.rules if entry.schedule == schedule))
     found: Measures = {}
     with without_hints():
         compiled = list(checks_by_rule(contract, own))
@@ -108,10 +108,10 @@ def _bounds(check: Check, tier: Tier) -> Iterator[tuple[Hashable, Span]]:
         *(tier.predicate, check.query, check.header),
     )
     if check.unit in {Unit.SHARE, Unit.PART}:
-        low, high = (None if each is None else 1 - each for each in (span.high, span.low))
+        low, high = (None if side is None else 1 - side for side in (span.high, span.low))
         yield (key, "share"), Span(low, high, span.high_open, span.low_open)
     elif check.unit is Unit.PERCENT:
-        low, high = (None if each is None else each / 100 for each in (span.low, span.high))
+        low, high = (None if side is None else side / 100 for side in (span.low, span.high))
         yield (key, "share"), Span(low, high, span.low_open, span.high_open)
     else:
         is_count = check.metric.spec.number in COUNTS
@@ -160,7 +160,7 @@ class _Values:
 
 def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
     """Mean, quantiles, sum and deviation lie within what single values allow, and counts within the number of rows."""
-    bounds = [each for found in measures.values() for each in found]
+    bounds = [entry for found in measures.values() for entry in found]
     rows = Span(Fraction(0))
     counting: Check | None = None
     for bound in bounds:

@@ -133,19 +133,19 @@ def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A field with personal data, or with a name that suggests it, has a classification."""
     if contract.format.startswith("DCM"):
         return
-    for each in fields_of(contract):
-        sounds = each.personal is None and PERSONAL.search(each.own_name) is not None
-        if (each.personal or sounds) and not each.classification and not each.parts:
-            message = f"{shown(each.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
-            yield each.origin.path, message
+    for field in fields_of(contract):
+        sounds = field.personal is None and PERSONAL.search(field.own_name) is not None
+        if (field.personal or sounds) and not field.classification and not field.parts:
+            message = f"{shown(field.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
+            yield field.origin.path, message
 
 
 def personal_but_public(contract: Contract, document: Document) -> Iterator[Finding]:
     """Personal data is not public: samples of public fields show raw values."""
-    for each in fields_of(contract):
-        if each.personal and (each.classification or "").casefold() == PUBLIC:
-            place = document.at(each.origin.path)["classification"]
-            yield place.path, f"{shown(each.name)} is personal data: its values would be shown in samples."
+    for field in fields_of(contract):
+        if field.personal and (field.classification or "").casefold() == PUBLIC:
+            place = document.at(field.origin.path)["classification"]
+            yield place.path, f"{shown(field.name)} is personal data: its values would be shown in samples."
 
 
 # ---- What a contract or its parent requires ----

@@ -69,8 +69,8 @@ def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
         if isinstance(item, int) and around[-1:] != ["quality"]:
             ids.setdefault(tuple(around), []).append(place)
     for siblings in ids.values():
-        for each in _repeated_places(siblings):
-            yield each.path, f"The id {shown(each.written)} is taken by a neighbour: give each its own."
+        for entry in _repeated_places(siblings):
+            yield entry.path, f"The id {shown(entry.written)} is taken by a neighbour: give each its own."
 
 
 def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ NO_DATASET = "The contract has no dataset, so it covers no delivery"
 def no_id(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A contract has an id that is not blank: paths, versions and routes have it."""
     written = document.top["id"].text
-    if written is not None and not any(each.isprintable() and not each.isspace() for each in written):
+    if written is not None and not any(text.isprintable() and not text.isspace() for text in written):
         yield "$.id", "The id is blank: name the contract, all versions alike, for example `shop-orders`."
 
 
@@ -175,12 +175,12 @@ def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
     """A key, and every rule of DCM, names only fields that its dataset has."""
     for dataset in contract.datasets:
         names = {part.name: None for part in with_parts(dataset.fields)}
-        for rule in (each for each in dataset.rules if not names_by_arguments(each)):
+        for rule in (entry for entry in dataset.rules if not names_by_arguments(entry)):
             for index, name in enumerate(rule.fields):
                 if name not in names:
                     # the place of a rule's columns: each format has its own key
                     found = (f"{rule.origin.path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
-                    path = next((each for each in found if document.at(each).present), rule.origin.path)
+                    path = next((entry for entry in found if document.at(entry).present), rule.origin.path)
                     yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
 
 

@@ -78,7 +78,7 @@ def _is_many(node: Node) -> TypeGuard[Repeat]:
 def _blurred(body: Items) -> bool:
     """Whether a repeat in a body may match the characters that follow it."""
     inner = ((node.body, body[at + 1 :]) for at, node in enumerate(body) if _is_many(node))
-    return any(overlap(_first(each), _first(rest)) for each, rest in inner)
+    return any(overlap(_first(entry), _first(rest)) for entry, rest in inner)
 
 
 def _alike(body: Items) -> bool:
@@ -111,7 +111,7 @@ def _first(items: Items) -> Ranges:
         if isinstance(node, Chars):
             found += node.ranges
         elif not isinstance(node, Lookahead):
-            found += tuple(each for body in bodies(node) for each in _first(body))
+            found += tuple(entry for body in bodies(node) for entry in _first(body))
         if not _nullable(node):
             break
     return found
@@ -123,7 +123,7 @@ def _open_end(items: Items) -> Ranges:
     for node in reversed(items):
         if _is_many(node) or _nullable(node):
             found += _first((node,))
-        found += tuple(each for body in bodies(node) for each in _open_end(body))
+        found += tuple(entry for body in bodies(node) for entry in _open_end(body))
         if not _nullable(node):
             break
     return found

@@ -22,11 +22,11 @@ def examined_product(text: bytes, known: Collection[str], *, has_document: bool 
     absent = tuple(
         Problem(
             UNKNOWN_CONTRACT,
-            each.place.path,
-            each.place.mark.line,
-            f"The port {shown(each.port)} names the contract {shown(each.id)}, which is none of the linted documents.",
+            entry.place.path,
+            entry.place.mark.line,
+            f"The port {shown(entry.port)} names the contract {shown(entry.id)}, which is none of the linted documents.",
         )
-        for each in (*inputs, *outputs)
-        if each.id not in known
+        for entry in (*inputs, *outputs)
+        if entry.id not in known
     )
     return Examined(made.errors, (*made.warnings, *absent), made.lines if made.errors else (), made.contract)

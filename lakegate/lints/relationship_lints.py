@@ -34,12 +34,12 @@ def of_itself(contract: Contract, document: Document) -> Iterator[Finding]:
     """A field does not refer to itself: every row would satisfy that."""
     known = fields_by_path(contract)
     for dataset in contract.datasets:
-        for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
+        for rule in (entry for entry in dataset.rules if entry.kind == "foreignKey"):
             own = [dataset.field(name) for name in rule.fields]
             if (
                 own
                 and None not in own
-                and own == [_target(each, known, document) for each in str(rule.arguments.get("to", "")).split(",")]
+                and own == [_target(entry, known, document) for entry in str(rule.arguments.get("to", "")).split(",")]
             ):
                 yield rule.origin.path, "The reference leads back to its own field: name the field it should lead to."
 
@@ -61,7 +61,7 @@ def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
     """Both ends of a relationship have the same type: else no values are equal."""
     known = fields_by_path(contract)
     for dataset in contract.datasets:
-        for rule in (each for each in dataset.rules if each.kind == "foreignKey"):
+        for rule in (entry for entry in dataset.rules if entry.kind == "foreignKey"):
             targets = str(rule.arguments.get("to", "")).split(",")
             for name, text in zip(rule.fields, targets, strict=False):
                 own, target = dataset.field(name), _target(text, known, document)
@@ -73,7 +73,7 @@ def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
 def _targets(document: Document) -> Iterator[Place]:
     """Every text that refers to a field."""
     for place in document.named("relationships[]"):
-        yield from (each for each in (place["to"], *place["to"].items) if each.text)
+        yield from (item for item in (place["to"], *place["to"].items) if item.text)
     yield from (
         place for place in document.named("references") if place.text and place.steps[0] in {"models", "definitions"}
     )
@@ -97,7 +97,7 @@ def fields_by_path(contract: Contract) -> dict[str, Field]:
         for dataset in contract.datasets
         for field in dataset.fields
         for part in reversed(list(with_parts((field,))))
-        for text in {path_of(each for each in steps_of(part.name) or () if each != ELEMENTS), column_name(part.name)}
+        for text in {path_of(step for step in steps_of(part.name) or () if step != ELEMENTS), column_name(part.name)}
     }
 
 

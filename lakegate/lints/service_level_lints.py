@@ -54,7 +54,7 @@ def _elements(document: Document) -> Iterator[tuple[Place, str]]:
         document.top["slaDefaultElement"],
         *(item["element"] for item in document.top["slaProperties"].items),
     ):
-        yield from ((place, each.strip()) for each in (place.text or "").split(",") if each.strip())
+        yield from ((place, entry.strip()) for entry in (place.text or "").split(",") if entry.strip())
     yield from ((place, place.text) for place in document.named(*TIMESTAMPS) if place.text)
 
 

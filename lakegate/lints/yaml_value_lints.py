@@ -17,7 +17,7 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
     """Variables stand in documents of a version that knows them: in others they are plain text."""
     if contract.format.removeprefix("ODCS ") in WITH_VARIABLES:
         return
-    for place in (each for key, places in document.places.items() if key != "query" for each in places):
+    for place in (entry for key, places in document.places.items() if key != "query" for entry in places):
         found = VARIABLE.search(place.text or "")
         if found and found["name"] not in PLACEHOLDERS:
             yield place.path, f"{shown(found[0])} stays as it is: variables are replaced since ODCS 3.2."
@@ -48,10 +48,10 @@ def surprising(_contract: Contract, document: Document) -> Iterator[Finding]:
 
 def _scalars(node: Node, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Node]]:
     if isinstance(node.content, tuple):
-        for index, each in enumerate(node.content):
-            yield from _scalars(each, (*steps, index))
+        for index, entry in enumerate(node.content):
+            yield from _scalars(entry, (*steps, index))
     elif isinstance(node.content, dict):
-        for key, each in node.content.items():
-            yield from _scalars(each, (*steps, key))
+        for key, value in node.content.items():
+            yield from _scalars(value, (*steps, key))
     else:
         yield steps, node

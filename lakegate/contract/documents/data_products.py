@@ -120,7 +120,7 @@ def generated(text: bytes) -> bytes:
         metadata[key] if metadata[key].present else top[key] for key in ("version", "domain", "description")
     )
     purpose, owner = description.text or description["purpose"].text, metadata["owner"].text or top["team"]["name"].text
-    relied = [_present({"id": each.id, "version": each.version}) for each in named_contracts(text)[0]]
+    relied = [_present({"id": entry.id, "version": entry.version}) for entry in named_contracts(text)[0]]
     contract: dict[str, object] = {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",

@@ -103,8 +103,8 @@ def contract_id(written: str, version: str) -> str:
 def _other_id(top: Place) -> Iterator[Problem]:
     """The violation of an id that is not composed as in Appendix B; none where id, name or version are none themselves."""
     written, name, version = (top[key].text or "" for key in ("id", "name", "version"))
-    actors = (top[each]["name"].text for each in ("producer", "consumer"))
-    parts = [each.lower().replace(" ", "-").replace("_", "-") for each in (name, *actors) if each]
+    actors = (top[entry]["name"].text for entry in ("producer", "consumer"))
+    parts = [actor.lower().replace(" ", "-").replace("_", "-") for actor in (name, *actors) if actor]
     composed = "-".join([*parts, version])
     if written and version and NAME.fullmatch(name) and written != composed:
         message = f"it composes the id of name, producer, consumer and version, {shown(composed)}."

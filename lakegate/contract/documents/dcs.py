@@ -86,7 +86,7 @@ def read_field(
 ) -> tuple[Field, list[Rule]]:
     """A field with all its rules, including those of nested fields."""
     notes = definitions.notes
-    inner = [read_field(each, name, definitions, ordinals) for name, each in _inner(layers, path, definitions)]
+    inner = [read_field(entry, name, definitions, ordinals) for name, entry in _inner(layers, path, definitions)]
     nested = [rule for _, rules in inner for rule in rules]
     # the logical type of the values; a number with a precision or a scale is a decimal
     logical = TYPES.get(layers["type"].text or "")
@@ -107,7 +107,7 @@ def read_field(
         origin=layers.own.origin,
         personal=layers["pii"].flag,
         declared=layers["type"].text,
-        parts=tuple(each for each, _ in inner),
+        parts=tuple(entry for entry, _ in inner),
         examples=examples(layers["examples"], layers["example"]),
         sources=tuple(_sources(layers["lineage"]["inputFields"])),
         scale=_scale(layers) if logical is LogicalType.DECIMAL else SCALE,
@@ -329,8 +329,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     datasets = [_dataset(name, place, definitions, older) for name, place in top["models"].entries.items()]
     for definition in definitions.top["definitions"].entries.values():
         is_used = any(
-            each == definition.path or each.startswith((f"{definition.path}.", f"{definition.path}["))
-            for each in definitions.used
+            entry == definition.path or entry.startswith((f"{definition.path}.", f"{definition.path}["))
+            for entry in definitions.used
         )
         if not is_used and not is_aliased(definition, definitions.document):
             definitions.notes.warning("unused-definition", definition, "No field refers to this definition.")

@@ -43,66 +43,66 @@ class DeclaredType:
         return self == DeclaredType(is_rule=self.is_rule)
 
 
-def declared_type(each: Field, requirements: ExpressedRequirements) -> DeclaredType:
+def declared_type(field: Field, requirements: ExpressedRequirements) -> DeclaredType:
     """What a field declares by its physical type, and by its rules."""
-    if shape_of(each) is not Shape.VALUE:
+    if shape_of(field) is not Shape.VALUE:
         return DeclaredType()
-    match each.type:
+    match field.type:
         case LogicalType.DECIMAL:
-            return DeclaredType(digits=_digits(each))
+            return DeclaredType(digits=_digits(field))
         case LogicalType.TIMESTAMP:
-            by_rules = {bool(rule.arguments.get("value")) for rule in requirements.named(each.name, OFFSET)}
-            by_rules |= {True for _ in requirements.named(each.name, TIMEZONE)}
-            zone = next(iter(by_rules)) if len(by_rules) == 1 else zone_of(each.physical_type)
+            by_rules = {bool(rule.arguments.get("value")) for rule in requirements.named(field.name, OFFSET)}
+            by_rules |= {True for _ in requirements.named(field.name, TIMEZONE)}
+            zone = next(iter(by_rules)) if len(by_rules) == 1 else zone_of(field.physical_type)
             return DeclaredType(zone=zone, is_rule=bool(by_rules))
         case LogicalType.INTEGER:
-            by_rule = next((bits for bits in (16, 32) if _is_bounded(each, requirements, bits)), None)
-            by_word = None if requirements.has_wide_integers else _BITS.get(type_word(each.physical_type))
+            by_rule = next((bits for bits in (16, 32) if _is_bounded(field, requirements, bits)), None)
+            by_word = None if requirements.has_wide_integers else _BITS.get(type_word(field.physical_type))
             bits = by_rule or by_word
             return DeclaredType(bits=bits, is_rule=by_rule is not None)
         case LogicalType.STRING:
-            rules = [rule.arguments.get("value") for rule in requirements.named(each.name, "maxLength")]
+            rules = [rule.arguments.get("value") for rule in requirements.named(field.name, "maxLength")]
             lengths = [int(one) for one in rules if isinstance(one, Decimal) and one == one.to_integral_value()]
-            length = min(lengths, default=None) or length_of(each.physical_type)
+            length = min(lengths, default=None) or length_of(field.physical_type)
             return DeclaredType(length=length, is_rule=bool(lengths))
         case _:
             return DeclaredType()
 
 
-def _digits(each: Field) -> tuple[int, int] | None:
-    digits = digits_of(each.physical_type)
+def _digits(field: Field) -> tuple[int, int] | None:
+    digits = digits_of(field.physical_type)
     return digits if digits and 0 < digits[0] <= PRECISION and digits[1] <= digits[0] else None
 
 
-def _is_bounded(each: Field, requirements: ExpressedRequirements, bits: int) -> bool:
+def _is_bounded(field: Field, requirements: ExpressedRequirements, bits: int) -> bool:
     """Whether rules bound a whole number to so many bits."""
     low, high = RANGES[f"i{bits}"]
     return all(
-        any(rule.arguments == {"value": bound, "exclusive": False} for rule in requirements.named(each.name, kind))
+        any(rule.arguments == {"value": bound, "exclusive": False} for rule in requirements.named(field.name, kind))
         for kind, bound in (("minimum", low), ("maximum", high))
     )
 
 
-def express(each: Field, found: DeclaredType, requirements: ExpressedRequirements) -> None:
+def express(field: Field, found: DeclaredType, requirements: ExpressedRequirements) -> None:
     """The rules that a type of exactly these values expresses: bounds of its digits or bits, and its length."""
     if found.digits is not None:
         high, step = digit_bounds(*found.digits)
-        _express_bounds(each, requirements, high.copy_negate(), high)
-        requirements.express(each.name, "multipleOf", value=step)
+        _express_bounds(field, requirements, high.copy_negate(), high)
+        requirements.express(field.name, "multipleOf", value=step)
     elif found.bits is not None:
-        _express_bounds(each, requirements, *RANGES[f"i{found.bits}"])
+        _express_bounds(field, requirements, *RANGES[f"i{found.bits}"])
     elif found.length is not None:
-        requirements.express(each.name, "maxLength", value=Decimal(found.length))
+        requirements.express(field.name, "maxLength", value=Decimal(found.length))
 
 
-def _express_bounds(each: Field, requirements: ExpressedRequirements, low: Decimal, high: Decimal) -> None:
-    requirements.express(each.name, "minimum", value=low, exclusive=False)
-    requirements.express(each.name, "maximum", value=high, exclusive=False)
+def _express_bounds(field: Field, requirements: ExpressedRequirements, low: Decimal, high: Decimal) -> None:
+    requirements.express(field.name, "minimum", value=low, exclusive=False)
+    requirements.express(field.name, "maximum", value=high, exclusive=False)
 
 
-def is_usual(each: Field, found: DeclaredType) -> bool:
+def is_usual(field: Field, found: DeclaredType) -> bool:
     """Whether a decimal declares the digits that those of the gate have."""
-    return found.digits == (PRECISION, each.scale)
+    return found.digits == (PRECISION, field.scale)
 
 
 def unexpressed(fields: tuple[Field, ...], requirements: ExpressedRequirements, words: str) -> Iterator[str]:
@@ -114,7 +114,7 @@ def unexpressed(fields: tuple[Field, ...], requirements: ExpressedRequirements, 
         yield from unexpressed(field.parts, requirements, words)
 
 
-def lost_type(each: Field, written: str) -> str:
+def lost_type(field: Field, written: str) -> str:
     """The words for a declared type that a target has not."""
-    declared = each.physical_type or each.declared or each.type.value
-    return f"{each.name} ({shown(re.sub(' +', ' ', declared))}: written as {written})"
+    declared = field.physical_type or field.declared or field.type.value
+    return f"{field.name} ({shown(re.sub(' +', ' ', declared))}: written as {written})"

@@ -91,7 +91,7 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
     kind = document.top["kind"].text or KIND
     found = _format_of(document.top)
     if found is None or KIND.casefold() not in kind.casefold().replace(" ", ""):
-        keys = [each.key for each in FORMATS]
+        keys = [entry.key for entry in FORMATS]
         near = next((key for key in document.top.entries if found is None and did_you_mean(key, keys)), None)
         place, hint = (document.top, "") if near is None else (document.top[near], did_you_mean(near, keys))
         words = f"This is not a contract: it must be of the kind `{KIND}` and declare {_known()}."
@@ -108,7 +108,7 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
 
 
 def _format_of(top: Place) -> DocumentFormat | None:
-    return next((each for each in FORMATS if top[each.key].present), None)
+    return next((entry for entry in FORMATS if top[entry.key].present), None)
 
 
 def identity(top: Place) -> tuple[str, str]:
@@ -120,4 +120,4 @@ def identity(top: Place) -> tuple[str, str]:
 
 
 def _known() -> str:
-    return " or ".join(f"`{each.key}` ({each.name} {', '.join(each.versions)})" for each in FORMATS)
+    return " or ".join(f"`{entry.key}` ({entry.name} {', '.join(entry.versions)})" for entry in FORMATS)

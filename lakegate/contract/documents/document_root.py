@@ -74,7 +74,7 @@ def served(servers: Place) -> Format | None:
 
 def delimiter_of(servers: Place) -> str | None:
     """The delimiter that all servers of CSV declare; None if two differ, or one declares none of a single character."""
-    places = [each for each in (*servers.items, *servers.entries.values()) if _format(each) is Format.CSV]
+    places = [entry for entry in (*servers.items, *servers.entries.values()) if _format(entry) is Format.CSV]
     named = {_CHARACTERS.get(word.lower(), word) for place in places if (word := place["delimiter"].text)}
     (only,) = named if len(named) == 1 else ("",)
     return only if len(only) == 1 and only.isprintable() | (only == "\t") else None
@@ -84,5 +84,5 @@ def _format(server: Place) -> Format:
     word = (server["format"].text or "").strip().lower()
     if word == Format.JSON.value:
         return _JSON.get((server["delimiter"].text or "").strip().lower(), Format.ANY_JSON)
-    found = (each for each, spec in FORMATS.items() if word in {each.value, *spec.aliases})
+    found = (key for key, spec in FORMATS.items() if word in {key.value, *spec.aliases})
     return next(found, Format.UNKNOWN)

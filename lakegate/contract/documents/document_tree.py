@@ -298,9 +298,9 @@ def examples(*lists: Place) -> tuple[Example, ...]:
     """The scalars of lists of examples, with their places. Lists and mappings are left out."""
     found = (item for place in lists for item in (place.items or [place]))
     return tuple(
-        Example(each.written if each.scalar is not None else None, each.origin)
-        for each in found
-        if each.node is not None and not isinstance(each.node.content, tuple | Mapping)
+        Example(item.written if item.scalar is not None else None, item.origin)
+        for item in found
+        if item.node is not None and not isinstance(item.node.content, tuple | Mapping)
     )
 
 

@@ -78,7 +78,7 @@ def one_of(enum: type[Enum], *hidden: Enum) -> Parser:
     """A value of an enumeration, but the hidden ones."""
 
     def parse(place: Place) -> Enum:
-        known = [str(each.value) for each in enum if each not in hidden]
+        known = [str(entry.value) for entry in enum if entry not in hidden]
         if place.text not in known:
             raise InvalidValueError(f"one of {listed(known)}")
         return enum(place.text)
@@ -158,7 +158,7 @@ def texts_by_column(place: Place) -> tuple[NullWords, ...]:
         found.append(NullWords(name, items))
     if not found:
         raise InvalidValueError('a list of texts for each column: `{COLUMN: ["NA"]}`')
-    return tuple(sorted(found, key=lambda each: each.column))
+    return tuple(sorted(found, key=lambda item: item.column))
 
 
 def one_character_of(*known: str) -> Parser:

@@ -84,9 +84,9 @@ class ImportedSchema:
         chosen = tuple(self._nameable(tuple(fields)))
         if not chosen:
             raise InputError(f"{self.name} has no column that a contract can describe")
-        known = {name for each in chosen for name in _paths(each)}
+        known = {name for entry in chosen for name in _paths(entry)}
         rules = tuple(rule for rule in self.rules if set(rule.fields) <= known)
-        has_parts = any(each.parts for each in chosen)
+        has_parts = any(entry.parts for entry in chosen)
         form = Format.JSONL if self.storage is Format.CSV and has_parts else self.storage
         return Dataset(
             dataset_name(self.name),
@@ -119,16 +119,20 @@ class ImportedSchema:
 def contract_of(name: str, datasets: Iterable[Dataset], lost: Iterable[str]) -> tuple[Contract, tuple[str, ...]]:
     """A draft with the datasets, and what is not in it; of datasets with one name the first."""
     given = tuple(datasets)
-    found = {each.name: each for each in reversed(given)}
-    twice = [f"{each.name}: left out: another table has this name" for each in given if found[each.name] is not each]
-    chosen = tuple(each for each in given if found[each.name] is each)
+    found = {dataset.name: dataset for dataset in reversed(given)}
+    twice = [
+        f"{dataset.name}: left out: another table has this name"
+        for dataset in given
+        if found[dataset.name] is not dataset
+    ]
+    chosen = tuple(dataset for dataset in given if found[dataset.name] is dataset)
     contract = Contract(dataset_name(name).replace("_", "-"), FIRST_VERSION, "schema", chosen, name=name, status=DRAFT)
     return contract, tuple(dict.fromkeys([*lost, *twice]))
 
 
-def _paths(each: Field) -> Iterable[str]:
-    yield each.name
-    for part in each.parts:
+def _paths(entry: Field) -> Iterable[str]:
+    yield entry.name
+    for part in entry.parts:
         yield from _paths(part)
 
 
@@ -202,7 +206,7 @@ class ExpressedRequirements:
             if rule.fields == (path,) and _is_list(rule):
                 self._expressed.add(rule.id)
                 found = rule.arguments["values" if rule.kind == "enum" else "validValues"]
-                return tuple(each for each in found if each is not None)  # type: ignore[attr-defined] # readers make tuples
+                return tuple(argument for argument in found if argument is not None)  # type: ignore[attr-defined] # readers make tuples
         return None
 
     def references(self, path: str) -> Iterator[tuple[str, str]]:
@@ -226,7 +230,7 @@ def unread_csv(dataset: Dataset, null_words: int) -> tuple[str, ...]:
     if dataset.storage.format is not Format.CSV:
         return ()
     separators = {"decimalSeparator": csv.decimal_separator != ".", "thousandsSeparator": bool(csv.thousands_separator)}
-    own = {each.column for each in csv.null_values_by_column}
+    own = {value.column for value in csv.null_values_by_column}
     found = ["csv.nullValues"] if len(csv.null_values) > null_words else []
     for column in dataset.fields:
         if column.type.numeric:

@@ -74,9 +74,9 @@ def identified(top: Place, family: Family) -> dict[str, Any]:
 def written_texts(table: Iterable[TextKey], record: object, family: Family) -> dict[str, Any]:
     """The keys of an element with the texts of a record of the model, in the order of the table."""
     found: dict[str, Any] = {}
-    for each in table:
-        owner, _, own = each.of(family).rpartition(".")
-        text = getattr(record, each.attribute)
+    for entry in table:
+        owner, _, own = entry.of(family).rpartition(".")
+        text = getattr(record, entry.attribute)
         if own and text is not None:
             (found.setdefault(owner, {}) if owner else found)[own] = text
     return found
@@ -84,12 +84,12 @@ def written_texts(table: Iterable[TextKey], record: object, family: Family) -> d
 
 def keys_of(table: Iterable[TextKey], family: Family) -> set[str]:
     """The keys of an element that are texts of the model as a whole."""
-    return {key for each in table if (key := each.of(family)) and "." not in key}
+    return {key for entry in table if (key := entry.of(family)) and "." not in key}
 
 
 def parts_of(table: Iterable[TextKey], family: Family, key: str) -> set[str]:
     """The keys of a mapping in an element that are texts of the model."""
-    return {each.of(family).partition(".")[2] for each in table if each.of(family).startswith(f"{key}.")}
+    return {entry.of(family).partition(".")[2] for entry in table if entry.of(family).startswith(f"{key}.")}
 
 
 NATIVE = (
@@ -102,7 +102,7 @@ NATIVE = (
 def native(config: Place) -> dict[str, str]:
     """The types of an element in other systems: of a mapping (DCS) or of custom properties (ODCS)."""
     properties = ((item["property"].text or "", item["value"]) for item in config.items)
-    return {key: each.text for key, each in (*config.entries.items(), *properties) if key in NATIVE and each.text}
+    return {key: entry.text for key, entry in (*config.entries.items(), *properties) if key in NATIVE and entry.text}
 
 
 # ---- Constraints of values ----
@@ -157,8 +157,8 @@ DOES_NOT_APPLY = "does-not-apply"
 OFFSET = "offset"
 """The kind of rules about whether moments are written with an offset from UTC."""
 CONSTRAINTS = {
-    each.key: each
-    for each in (
+    item.key: item
+    for item in (
         ConstraintKey("minLength", TEXTS),
         ConstraintKey("maxLength", TEXTS),
         ConstraintKey(PATTERN, TEXTS, argument=PATTERN),
@@ -189,6 +189,6 @@ ODCS_TYPES: dict[LogicalType, tuple[str, str | None]] = {
     LogicalType.BINARY: ("string", "binary"),
 }
 """The logical type of ODCS for each type; where ODCS has none, the physical type that distinguishes it."""
-ODCS_NAMES = {word: each for each, (word, physical) in ODCS_TYPES.items() if physical is None}
+ODCS_NAMES = {word: member for member, (word, physical) in ODCS_TYPES.items() if physical is None}
 ODCS_SHAPES = {Shape.RECORD: "object", Shape.LIST: "array", Shape.MAP: "map"}
 """The logical type of ODCS for each shape of nested values."""

@@ -57,13 +57,13 @@ def qualified(top: Place, text: str) -> str:
     if not names:
         return ""
     table, *path = names
-    return f"{table}.{path_of(f'.{each}' for each in path)}" if path else table
+    return f"{table}.{path_of(f'.{entry}' for entry in path)}" if path else table
 
 
 def by_names(top: Place, to: str) -> str:
     """The targets of a reference, each by names; unresolved or external targets stay as written."""
     return ",".join(
-        (qualified(top, each) or each) if "/" in each and "://" not in each else each for each in to.split(",")
+        (qualified(top, entry) or entry) if "/" in entry and "://" not in entry else entry for entry in to.split(",")
     )
 
 
@@ -236,8 +236,8 @@ def _primary_key(properties: list[Property], ordinals: Counter[str]) -> Iterator
     """One rule for the whole key, its fields ordered by `primaryKeyPosition`; fields without a position are last."""
     key = sorted(
         (property_ for property_ in properties if property_.key_position is not None),
-        key=lambda each: each.key_position or 0,
+        key=lambda entry: entry.key_position or 0,
     )
     if key:
-        names = tuple(each.field.name for each in key)
+        names = tuple(entry.field.name for entry in key)
         yield Rule(rule_id(ordinals, ",".join(names), "primaryKey"), "primaryKey", key[0].key_origin, names)

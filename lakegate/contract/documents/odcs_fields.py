@@ -157,7 +157,7 @@ def _field(place: Place, path: FieldPath, dates: Dates) -> Field:
         personal=_personal(place),
         declared=place["logicalType"].text or ("array" if _element(place) else place["physicalType"].text),
         parts=(
-            *(_field(each, inner, dates) for inner, each in _inner(place, path)),
+            *(_field(entry, inner, dates) for inner, entry in _inner(place, path)),
             *_elements(_element(place), path, place["physicalType"].origin),
         ),
         examples=examples(place["examples"]),
@@ -245,8 +245,8 @@ def _rules(place: Place, path: FieldPath, dates: Dates, ordinals: Counter[str], 
     if place["logicalType"].text in NESTED:
         yield Rule(rule_id(ordinals, path, NESTED_KIND), NESTED_KIND, place["logicalType"].origin, (path,))
     yield from _rules_of_elements(_element(place), path, place["physicalType"].origin, ordinals)
-    for inner, each in _inner(place, path):
-        yield from _rules(each, inner, dates, ordinals, notes)
+    for inner, entry in _inner(place, path):
+        yield from _rules(entry, inner, dates, ordinals, notes)
     _warn(place, logical, dates, notes)
 
 

@@ -204,7 +204,7 @@ def implementation_of(engine: str, place: Place) -> dict[str, object]:
 def _foreign_arguments(place: Place) -> Mapping[str, object]:
     """The arguments: beside the check's name, and in Great Expectations also below `kwargs`."""
     beside = {key: entry for key, entry in place.entries.items() if key not in (*NOT_ARGUMENTS, "kwargs")}
-    return {key: exact(each) for key, each in {**beside, **place["kwargs"].entries}.items()}
+    return {key: exact(value) for key, value in {**beside, **place["kwargs"].entries}.items()}
 
 
 def _kind(place: Place) -> str:
@@ -233,9 +233,9 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
         engine, parts = place["engine"].text or "", implementations(place["implementation"])
         unread: dict[str, object] = {"engine": engine, "call": ""}
         beside = {key: exact(place[key]) for key in operators(place)}
-        for each in [implementation_of(engine, part) for part in parts] or [unread]:
-            args = each.get("args")
-            yield {**each, "args": beside | (args if isinstance(args, dict) else {})}, None
+        for member in [implementation_of(engine, part) for part in parts] or [unread]:
+            args = member.get("args")
+            yield {**member, "args": beside | (args if isinstance(args, dict) else {})}, None
     elif kind == "sql":
         comparisons = {SPELLINGS[key]: exact(place[key]) for key in operators(place)}
         dialect = {"dialect": place["dialect"].text} if place["dialect"].text else {}
@@ -245,9 +245,9 @@ def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, ob
         arguments = {key: exact(entry) for key, entry in place["arguments"].entries.items() if key != "properties"}
         lists = {key: place["arguments"][key] if key in arguments else place[key] for key in LISTS}
         arguments = arguments | {
-            key: tuple(None if item.scalar is None else item.written for item in each.items)
-            for key, each in lists.items()
-            if each.present
+            key: tuple(None if item.scalar is None else item.written for item in entry.items)
+            for key, entry in lists.items()
+            if entry.present
         }
         spelled = operators(place) if kind != "text" else []
         yield from ((arguments, _comparison(place, key, notes)) for key in spelled)

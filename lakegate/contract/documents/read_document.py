@@ -79,9 +79,9 @@ def sized(node: Node, inner: Sequence[Node]) -> Node:
     """The node with the size, the depth and the characters of what is in it."""
     return replace(
         node,
-        size=1 + sum(each.size for each in inner),
-        depth=1 + max((each.depth for each in inner), default=0),
-        characters=sum(each.characters for each in inner),
+        size=1 + sum(entry.size for entry in inner),
+        depth=1 + max((entry.depth for entry in inner), default=0),
+        characters=sum(entry.characters for entry in inner),
     )
 
 
@@ -147,7 +147,7 @@ class Composer:
         raise ContractError(tuple(self.problems))
 
     def _note(self, code: str, message: str, mark: Mark, *steps: Step) -> None:
-        path = address((*(each.step for each in self.stack), *steps))
+        path = address((*(entry.step for entry in self.stack), *steps))
         self.problems.append(Problem(code, path, mark.line, message, mark.column))
         if len(self.problems) == MAX_PROBLEMS:
             raise ContractError(tuple(self.problems))
@@ -291,7 +291,7 @@ def _refuse_comments(text: str) -> None:
     """ContractError for a document of JSON with comments, which YAML would read as keys and values."""
     if not text.lstrip().startswith(("{", "[", "//", "/*")) or ("//" not in text and "/*" not in text):
         return
-    found = next((each for each in _COMMENTS.finditer(text) if each["comment"]), None)
+    found = next((entry for entry in _COMMENTS.finditer(text) if entry["comment"]), None)
     if found is not None:
         line = text.count("\n", 0, found.start("comment")) + 1
         words = "JSON has no comments: remove them, or write YAML, whose comments begin with `#`"

@@ -141,7 +141,7 @@ class UsedDefinitions:
 
     def entry(self, file: str) -> str:
         """A file with its digest and definitions, in the form of JSON."""
-        named = [f"{_quoted(name)}: {_written(each, file)}" for name, each in sorted(self.found[file].items())]
+        named = [f"{_quoted(name)}: {_written(value, file)}" for name, value in sorted(self.found[file].items())]
         digest = f'"sha256": "{self.digests[file]}", ' if file in self.digests else ""
         return f'{_quoted(file)}: {{{digest}"{DEFINITIONS}": {{{", ".join(named)}}}}}'
 
@@ -214,7 +214,7 @@ def embedded(document: Document) -> Document:
                 names[OutsideReference(file, name).text], nodes[key] = POINTER + key, entry.node
             else:
                 unread[OutsideReference(file, name).text] = entry.text or "it is no definition"
-    mark = next((each.mark for each in document.named(REFERENCE) if _is_among(each, names)), files.mark)
+    mark = next((item.mark for item in document.named(REFERENCE) if _is_among(item, names)), files.mark)
     kept = {key: _renamed(node, names) for key, node in content.items() if key != FILES}
     inner = own.node if own.node is not None else Node(mark, {}, {})
     if isinstance(inner.content, dict):
@@ -264,13 +264,13 @@ def _joined(document: Document, bundle: UsedDefinitions) -> bytes:
 
 def _references(node: Node) -> Iterator[str]:
     if isinstance(node.content, tuple):
-        for each in node.content:
-            yield from _references(each)
+        for entry in node.content:
+            yield from _references(entry)
     elif isinstance(node.content, Mapping):
-        for key, each in node.content.items():
-            if key == REFERENCE and isinstance(each.content, str):
-                yield each.content
-            yield from _references(each)
+        for key, value in node.content.items():
+            if key == REFERENCE and isinstance(value.content, str):
+                yield value.content
+            yield from _references(value)
 
 
 def _absolute(file: str, text: str) -> str:
@@ -281,12 +281,12 @@ def _absolute(file: str, text: str) -> str:
     return file + text if text.startswith("#") else text
 
 
-def _written(each: Node | str, file: str) -> str:
+def _written(node: Node | str, file: str) -> str:
     """A definition in the form of JSON; numbers as the file has them, references as the document would write them."""
-    content = each if isinstance(each, str) else each.content
+    content = node if isinstance(node, str) else node.content
     if isinstance(content, str):
         return _quoted(content)
-    assert isinstance(each, Node)
+    assert isinstance(node, Node)
     if isinstance(content, tuple):
         return f"[{', '.join(_written(item, file) for item in content)}]"
     if isinstance(content, dict):
@@ -300,7 +300,7 @@ def _written(each: Node | str, file: str) -> str:
             for key, part in content.items()
         )
         return f"{{{', '.join(parts)}}}"
-    return json.dumps(content) if content is None or isinstance(content, bool) else each.written
+    return json.dumps(content) if content is None or isinstance(content, bool) else node.written
 
 
 def _quoted(text: str) -> str:
@@ -312,10 +312,10 @@ def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> 
     """The node with the references to these names; all of it at a mark, if one is given."""
     node = node if mark is None else replace(node, mark=mark)
     if isinstance(node.content, tuple):
-        return replace(node, content=tuple(_renamed(each, names, mark) for each in node.content))
+        return replace(node, content=tuple(_renamed(entry, names, mark) for entry in node.content))
     if not isinstance(node.content, dict):
         return node
-    parts = {key: _renamed(each, names, mark) for key, each in node.content.items()}
+    parts = {key: _renamed(value, names, mark) for key, value in node.content.items()}
     reference = parts.get(REFERENCE)
     found = (
         outside_reference(reference.content) if reference is not None and isinstance(reference.content, str) else None

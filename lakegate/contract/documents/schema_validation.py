@@ -124,8 +124,8 @@ def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> I
         part = schema.get(keyword, ())
         if isinstance(part, str):
             yield from _named(resolve_reference(root, part), root, keywords)
-        for each in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
-            yield from _named(each, root, keywords)
+        for entry in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
+            yield from _named(entry, root, keywords)
 
 
 def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:  # noqa: ANN401 -- JSON
@@ -141,7 +141,7 @@ def _type(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
         yield "wrong-type", _at(error), NO_VALUE
         return
     wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-    kinds = [str(each) for each in wanted if each != "null"] or ["null"]
+    kinds = [str(entry) for entry in wanted if entry != "null"] or ["null"]
     words = " or ".join(WITH_ARTICLES.get(kind, kind) for kind in kinds)
     scalar = not isinstance(error.instance, str | list | dict)
     fix = ": put it in quotes" if scalar and "string" in wanted else ""
@@ -158,14 +158,14 @@ def _enum(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
     if error.instance is None:
         yield "wrong-type", _at(error), NO_VALUE
         return
-    known = [str(each) for each in (error.validator_value if error.validator == "enum" else [error.validator_value])]
+    known = [str(entry) for entry in (error.validator_value if error.validator == "enum" else [error.validator_value])]
     hint = _type_hint(str(error.instance), known) or did_you_mean(str(error.instance), known)
     yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
 
 
 def _type_hint(word: str, known: list[str]) -> str:
     """A hint for a type name of databases or programming languages: the name that the format uses."""
-    found = next((each for each in TYPE_WORDS.get(word.strip().lower(), ()) if each in known), None)
+    found = next((entry for entry in TYPE_WORDS.get(word.strip().lower(), ()) if entry in known), None)
     exact = " For exact numbers add `physicalType: decimal(18,2)`." if found == "number" and word in EXACT else ""
     return f" Did you mean `{found}`?{exact}" if found else ""
 
@@ -187,12 +187,12 @@ def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Messa
     if not error.context:
         yield from _exclusive_keys(error, root)
         return
-    missing = {key for each in error.context if each.validator == "required" for key in each.validator_value}
-    deepest = max(len(each.path) for each in error.context)
+    missing = {key for entry in error.context if entry.validator == "required" for key in entry.validator_value}
+    deepest = max(len(entry.path) for entry in error.context)
     if missing and not deepest:
         yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
         return
-    of_kind = [number for number, each in enumerate(error.validator_value) if _is_of_kind(error.instance, each, root)]
+    of_kind = [number for number, entry in enumerate(error.validator_value) if _is_of_kind(error.instance, entry, root)]
     if not of_kind:
         wanted = list(dict.fromkeys(_words(error.validator_value, root)))
         yield (
@@ -204,11 +204,11 @@ def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Messa
         wanted = list(dict.fromkeys(_forms([error.validator_value[number] for number in of_kind], root)))
         yield "wrong-form", _at(error), f"{shown(error.instance)} must be {_either(wanted)}."
     else:
-        found = [each for each in error.context if len(of_kind) > 1 or each.schema_path[0] == of_kind[0]]
-        deepest = max(len(each.path) for each in found)
-        for each in found:
-            if deepest == len(each.path):
-                yield from messages(each, root)
+        found = [entry for entry in error.context if len(of_kind) > 1 or entry.schema_path[0] == of_kind[0]]
+        deepest = max(len(entry.path) for entry in found)
+        for item in found:
+            if deepest == len(item.path):
+                yield from messages(item, root)
 
 
 def _choices_of(schema: Any, root: Mapping[str, Any]) -> list[Any]:  # noqa: ANN401 -- JSON
@@ -225,7 +225,7 @@ def _choices_of(schema: Any, root: Mapping[str, Any]) -> list[Any]:  # noqa: ANN
 
 def _is_of_kind(instance: object, schema: Any, root: Mapping[str, Any]) -> bool:  # noqa: ANN401 -- JSON
     """Whether a value has the type of a schema, or of one of its alternatives; true where none is declared."""
-    kinds = {str(kind) for each in _choices_of(schema, root) for kind in _kinds(each)}
+    kinds = {str(kind) for choice in _choices_of(schema, root) for kind in _kinds(choice)}
     is_number = isinstance(instance, int | float | Decimal) and not isinstance(instance, bool)
     return (
         not kinds
@@ -376,11 +376,12 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
     blamed = {steps[:-1] for code, steps, _ in found if code != NOT_FITTING} | {steps for _, steps, _ in found}
     mistyped = {steps for code, steps, _ in found if code == WRONG_TYPE}
     kept = dict.fromkeys(
-        each
-        for each in found
-        if each[0] == WRONG_TYPE or (each[1] not in mistyped and (each[0] != NOT_FITTING or each[1][:-1] not in blamed))
+        message
+        for message in found
+        if message[0] == WRONG_TYPE
+        or (message[1] not in mistyped and (message[0] != NOT_FITTING or message[1][:-1] not in blamed))
     )
-    problems = [_located(document, *each) for each in kept]
+    problems = [_located(document, *message) for message in kept]
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 

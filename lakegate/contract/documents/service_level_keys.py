@@ -40,7 +40,7 @@ def element_rules(levels: Place, default: Place, dataset: str, known: Collection
     """
     for ordinal, place in enumerate(levels.items, start=1):
         written = (place["element"].text or default.text or "").split(",")
-        elements = [qualified_element(each.strip(), known) for each in written]
+        elements = [qualified_element(entry.strip(), known) for entry in written]
         tables = {in_dataset(element, known)[0] for element in elements}
         if dataset in tables or tables.isdisjoint(known):
             name = level_of(place["property"].text or "")

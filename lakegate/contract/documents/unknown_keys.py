@@ -54,7 +54,7 @@ def advised(problems: Iterable[Problem], document: Document) -> Iterator[Problem
     """The problems of a schema with advice; problems with one cause are merged."""
     causes = (problem for problem in problems if not _follows_from_operator(document, problem))
     merged = merge_by_owner(
-        causes, lambda each: _older_rule(document, each), lambda rule: _metric_of(rule["rule"].written)
+        causes, lambda cause: _older_rule(document, cause), lambda rule: _metric_of(rule["rule"].written)
     )
     return (_mended(document, problem) for problem in merged)
 
@@ -135,7 +135,7 @@ def _of_operator(rule: Place, key: str) -> str:
 
 def _of_metric(key: str) -> str:
     """Advice for an argument of a metric that stands beside it, by its name or a usual other word."""
-    known = {each.casefold(): each for each in ARGUMENTS}
+    known = {entry.casefold(): entry for entry in ARGUMENTS}
     argument = known.get(key.casefold()) or known.get(OTHER_WORDS.get(key.casefold(), "").casefold())
     if argument is None:
         return ""
@@ -283,8 +283,8 @@ class _Forms:
             yield from self._parts(resolve_reference(self.root, schema["$ref"]))
         yield schema
         for keyword in ALTERNATIVES:
-            for each in schema.get(keyword, ()):
-                yield from self._parts(each)
+            for entry in schema.get(keyword, ()):
+                yield from self._parts(entry)
         for keyword in CONDITIONS:
             if keyword in schema:
                 yield from self._parts(schema[keyword])
@@ -302,5 +302,5 @@ def _below(
         below = form.known.get(key, form.others) if key not in FREE else ()
         if below:
             yield from _below(entry, below, forms)
-    for each in place.items if form.items else ():
-        yield from _below(each, form.items, forms)
+    for item in place.items if form.items else ():
+        yield from _below(item, form.items, forms)

@@ -94,7 +94,7 @@ def scalar(value: Scalar) -> str:
 
 def comment(text: str) -> str:
     """A comment on one line: what does not print is escaped."""
-    shown = "".join(each if each.isprintable() else _escaped(each) for each in text)
+    shown = "".join(entry if entry.isprintable() else _escaped(entry) for entry in text)
     return f"# {shown if len(shown) <= LONGEST_NOTE else shown[:LONGEST_NOTE] + '…'}"
 
 
@@ -126,16 +126,16 @@ def _lines(node: Mapping | Items, depth: int) -> Iterator[str]:
             yield f"{indent}- {_inline(item)}"
 
 
-def _entry(each: YamlEntry | Remark) -> Iterator[str]:
-    if isinstance(each, Remark):
-        yield comment(each.text)
+def _entry(entry: YamlEntry | Remark) -> Iterator[str]:
+    if isinstance(entry, Remark):
+        yield comment(entry.text)
         return
-    note = f"  {comment(each.note)}" if each.note else ""
-    if isinstance(each.value, Mapping | Items) and not _is_empty(each.value):
-        yield f"{scalar(each.key)}:{note}"
-        yield from _lines(each.value, 1)
+    note = f"  {comment(entry.note)}" if entry.note else ""
+    if isinstance(entry.value, Mapping | Items) and not _is_empty(entry.value):
+        yield f"{scalar(entry.key)}:{note}"
+        yield from _lines(entry.value, 1)
     else:
-        yield f"{scalar(each.key)}: {_inline(each.value)}{note}"
+        yield f"{scalar(entry.key)}: {_inline(entry.value)}{note}"
 
 
 def _is_empty(value: Mapping | Items) -> bool:

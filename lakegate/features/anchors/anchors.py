@@ -108,7 +108,7 @@ class Anchor:
     @property
     def signed_text(self) -> bytes:
         """The signed text."""
-        unsigned = canonical_json({name: each for name, each in encode(self).items() if name != "signatures"})
+        unsigned = canonical_json({name: value for name, value in encode(self).items() if name != "signatures"})
         return PREFIX + sha256(unsigned).encode()
 
 
@@ -152,7 +152,7 @@ def with_signature(anchor: Anchor, signatures: Iterable[AnchorSignature]) -> Anc
 
 def _is_whole(anchor: Anchor) -> bool:
     """Whether days exist, heads are sorted, and keys are good."""
-    keys = [(each.key, base64.b64decode(each.public_key)) for each in anchor.signatures]
+    keys = [(signature.key, base64.b64decode(signature.public_key)) for signature in anchor.signatures]
     return (
         _is_day(anchor.date)
         and (anchor.previous is None or day_of(anchor.previous.key) is not None)
@@ -308,39 +308,41 @@ class Anchors:
         key = anchor.key
         if not anchor.signatures and self.keys:
             self._fault(AnchorFlaw.UNSIGNED_ANCHOR, key, "it has no signature, and an earlier one has")
-        for each in anchor.signatures:
-            if not self.verifies(base64.b64decode(each.public_key), base64.b64decode(each.value), anchor.signed_text):
-                self._fault(AnchorFlaw.ANCHOR_SIGNATURE, key, f"it is not what the key {each.key[:SHORT]} signed")
+        for signature in anchor.signatures:
+            if not self.verifies(
+                base64.b64decode(signature.public_key), base64.b64decode(signature.value), anchor.signed_text
+            ):
+                self._fault(AnchorFlaw.ANCHOR_SIGNATURE, key, f"it is not what the key {signature.key[:SHORT]} signed")
                 return
-        names = {each.key for each in anchor.signatures}
+        names = {item.key for item in anchor.signatures}
         if self.given in names or self._trusted & names or (self.given is None and not self._trusted):
             self._trusted |= names
         elif self._trusted and names:
-            listed = ", ".join(sorted(each[:SHORT] for each in names))
+            listed = ", ".join(sorted(name[:SHORT] for name in names))
             self._fault(AnchorFlaw.UNKNOWN_KEY, key, f"signed by {listed}, to which no key before it leads")
-        for each in anchor.signatures:
-            self.keys[each.key] = self.keys.get(each.key, 0) + 1
+        for entry in anchor.signatures:
+            self.keys[entry.key] = self.keys.get(entry.key, 0) + 1
 
     def _learn(self, anchor: Anchor) -> None:
         if self.days[-1:] != [anchor.date]:
             self.days.append(anchor.date)
             self._today, self._parts = set(), 0
         self._parts += 1
-        for each in anchor.heads:
-            self._today.add(each.chain)
-            if self.only in {None, each.chain}:
-                kept = self.heads.setdefault(each.chain, [])
+        for head in anchor.heads:
+            self._today.add(head.chain)
+            if self.only in {None, head.chain}:
+                kept = self.heads.setdefault(head.chain, [])
                 newest = kept[-1] if kept else None
-                if newest is not None and each.height < newest.height:
+                if newest is not None and head.height < newest.height:
                     reason = (
-                        f"its head was block {newest.height} on {newest.day}, and block {each.height} on {anchor.date}"
+                        f"its head was block {newest.height} on {newest.day}, and block {head.height} on {anchor.date}"
                     )
-                    self._fault(AnchorFlaw.TRUNCATED, each.chain, reason)
-                elif newest is not None and each.height == newest.height and each.digest != newest.digest:
-                    reason = f"block {each.height} of {newest.day} is another one on {anchor.date}"
-                    self._fault(AnchorFlaw.REWRITTEN, each.chain, reason)
-                if newest is None or (each.height, each.digest) != newest[:2]:
-                    kept.append(Anchored(each.height, each.digest, anchor.date))
+                    self._fault(AnchorFlaw.TRUNCATED, head.chain, reason)
+                elif newest is not None and head.height == newest.height and head.digest != newest.digest:
+                    reason = f"block {head.height} of {newest.day} is another one on {anchor.date}"
+                    self._fault(AnchorFlaw.REWRITTEN, head.chain, reason)
+                if newest is None or (head.height, head.digest) != newest[:2]:
+                    kept.append(Anchored(head.height, head.digest, anchor.date))
         self.is_finished = anchor.is_last
         if anchor.is_last and self._parts == anchor.part + 1:
             for chain in sorted(self.heads.keys() - self._today - self._gone):
@@ -356,7 +358,7 @@ class Anchors:
 def _continues(before: Anchor, anchor: Anchor) -> bool:
     """Whether a document is the next part of an anchor, or the first one of a later day."""
     if anchor.date == before.date:
-        tops = [each.heads[place].chain for each, place in ((before, -1), (anchor, 0)) if each.heads]
+        tops = [entry.heads[place].chain for entry, place in ((before, -1), (anchor, 0)) if entry.heads]
         is_sorted = tops == sorted(set(tops))
         return not before.is_last and anchor.part == before.part + 1 and is_sorted
     return before.is_last and anchor.part == 0
@@ -369,7 +371,7 @@ def contradictions(
     if height < 0:
         yield AnchorFault(AnchorFlaw.MISSING_CHAIN, chain, f"the anchor of {anchored[-1].day} names it")
         return
-    wrong = [each for each in anchored if each.height <= height and digests.get(each.height) != each.digest]
+    wrong = [entry for entry in anchored if entry.height <= height and digests.get(entry.height) != entry.digest]
     if wrong:
         first = min(wrong)
         why = f"block {first.height} is not the one that the anchor of {first.day} names"
@@ -482,15 +484,17 @@ def _newest(dependencies: Dependencies, last: date) -> list[ObjectVersion]:
     for ago in range(NEAR):
         if found := _documents(dependencies, f"{FOLDER}{last - timedelta(days=ago)}/"):
             return found
-    earlier = [each for each in _documents(dependencies, FOLDER) if (day_of(each.key) or "") <= last.isoformat()]
-    return [each for each in earlier if day_of(each.key) == day_of(earlier[-1].key)]
+    earlier = [
+        document for document in _documents(dependencies, FOLDER) if (day_of(document.key) or "") <= last.isoformat()
+    ]
+    return [document for document in earlier if day_of(document.key) == day_of(earlier[-1].key)]
 
 
 def _documents(dependencies: Dependencies, prefix: str) -> list[ObjectVersion]:
     """The first version of each document below a prefix, sorted by key; what is put over it is ignored."""
     listed = every_version(dependencies.objects, _store(dependencies).bucket, prefix)
-    found = {each.key: each for each in listed}  # the newest version of a key comes first
-    return [each for key, each in sorted(found.items()) if day_of(key)]
+    found = {version.key: version for version in listed}  # the newest version of a key comes first
+    return [value for key, value in sorted(found.items()) if day_of(key)]
 
 
 def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:
@@ -505,14 +509,14 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     """Every chain that may have a block, sorted: what is published, and what the anchor before this day names, with its head."""
     names: set[str] = set()
     for versions in _published(dependencies):
-        names |= lines_of(versions) | {contract_chain(each.contract) for each in versions}
+        names |= lines_of(versions) | {contract_chain(entry.contract) for entry in versions}
     now = dependencies.now.date()
     names |= {f"{lake_layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
     if stored and day_of(stored[-1].key) == day:
         stored = _newest(dependencies, date.fromisoformat(day) - timedelta(days=1))
     before: dict[str, AnchoredHead] = {}
-    for each in stored:
-        before |= {head.chain: head for head in _read(dependencies, each).anchor.heads}
+    for version in stored:
+        before |= {head.chain: head for head in _read(dependencies, version).anchor.heads}
     return {name: before.get(name) for name in sorted(names | before.keys())}
 
 
@@ -520,7 +524,7 @@ def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
     """The versions of contracts and workflows, a page of the registry at a time."""
     for prefix in ("", "_"):
         for page in dependencies.registry.pages(prefix):
-            yield [version for each in page.contracts for version in each.versions]
+            yield [version for contract in page.contracts for version in contract.versions]
 
 
 def _next(
@@ -536,7 +540,7 @@ def _next(
         found = zip(chains, dependencies.ledger.heads(chains), strict=True)
         now = {chain: AnchoredHead(chain, *head) for chain, head in found}
         heads += [head for head in now.values() if head.height >= 0]
-        moved = [then for chain, then in ((each, known[each]) for each in chains) if then and now[chain] != then]
+        moved = [then for chain, then in ((name, known[name]) for name in chains) if then and now[chain] != then]
         there = dependencies.ledger.digests([(then.chain, then.height) for then in moved])
         wrong += [
             then.chain

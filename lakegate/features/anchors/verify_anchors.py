@@ -41,7 +41,7 @@ def kept_anchors(there: DeployedStack, chain: str) -> list[str]:
     found: list[str] = []
     after = {"StartAfter": f"{chain}/"}
     while page := asked("s3", "list_objects_v2", Bucket=bucket, Prefix=f"{chain}/", **after).get("Contents"):
-        found += [each["Key"].removeprefix(f"{chain}/") for each in page]
+        found += [entry["Key"].removeprefix(f"{chain}/") for entry in page]
         after = {"StartAfter": page[-1]["Key"]}
     return found
 
@@ -67,7 +67,7 @@ def documents_in(folder: Path) -> StoredAnchors:
     """Those of a folder that a bucket of anchors was copied to. InputError where it is none."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give a copy of the bucket of anchors, s3://BUCKET, or `stack`")
-    keys = sorted(each.relative_to(folder).as_posix() for each in folder.glob(f"{FOLDER}**/*") if each.is_file())
+    keys = sorted(entry.relative_to(folder).as_posix() for entry in folder.glob(f"{FOLDER}**/*") if entry.is_file())
     return StoredAnchors((key, (folder / key).read_bytes()) for key in keys)
 
 
@@ -78,13 +78,13 @@ def documents_of(bucket: str, prefix: str = "") -> StoredAnchors:
     more: dict[str, str] = {}
     while True:
         page = asked("s3", "list_object_versions", Bucket=bucket, Prefix=f"{prefix}{FOLDER}", **more)
-        for each in page.get("Versions", ()):  # the newest one of a key comes first
-            versions.setdefault(each["Key"], []).append(each["VersionId"])
-        hidden |= {each["Key"] for each in page.get("DeleteMarkers", ())}
+        for version in page.get("Versions", ()):  # the newest one of a key comes first
+            versions.setdefault(version["Key"], []).append(version["VersionId"])
+        hidden |= {marker["Key"] for marker in page.get("DeleteMarkers", ())}
         if not page["IsTruncated"]:
             break
         more = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
-    over = [key for key, each in versions.items() if len(each) > 1]
+    over = [key for key, entry in versions.items() if len(entry) > 1]
     faults = [
         *(AnchorFault(AnchorFlaw.MISSING_ANCHOR, key.removeprefix(prefix), HIDDEN) for key in sorted(hidden)),
         *(AnchorFault(AnchorFlaw.ALTERED_ANCHOR, key.removeprefix(prefix), OVER) for key in sorted(over)),
@@ -141,7 +141,7 @@ class _Checked(NamedTuple):
             "chains": self.chains,
             "intact": not self.faults,
             "faults": [
-                {**each._asdict(), "where": each.where or None, "why": each.why or None} for each in self.faults
+                {**fault._asdict(), "where": fault.where or None, "why": fault.why or None} for fault in self.faults
             ],
         }
 
@@ -187,14 +187,14 @@ def _checked(place: str, line: str | None, options: AnchorOptions, there: Deploy
     if options.file is not None:
         assert chain is not None
         kept = anchors.heads.get(chain, [])
-        passed = Passed({each.height for each in kept})
+        passed = Passed({entry.height for entry in kept})
         faults = verified(options.file, chain, signatures_by(None), {}, passed)
         found += _of_chain(chain, anchors, passed, faults)
     elif dependencies is not None:
         with terminal.working("comparing chains") as progress:
-            for number, each in enumerate(chains):
+            for number, item in enumerate(chains):
                 progress(f"comparing chains: {number:,} of {len(chains):,}")
-                found += _compared(dependencies, each, anchors)
+                found += _compared(dependencies, item, anchors)
     return _Checked(anchors, len(chains), tuple(found), fetched)
 
 
@@ -211,7 +211,7 @@ def _stored(place: str, there: DeployedStack | None) -> StoredAnchors:
 
 
 def _compared(dependencies: Dependencies, chain: str, anchors: Anchors) -> Iterator[Fault]:
-    passed = Passed({each.height for each in anchors.heads[chain]})
+    passed = Passed({entry.height for entry in anchors.heads[chain]})
     head = dependencies.ledger.head(chain)
     faults = stored_faults(dependencies, chain, head, signatures_by(None), {}, passed=passed)
     yield from _of_chain(chain, anchors, passed, faults)
@@ -220,7 +220,7 @@ def _compared(dependencies: Dependencies, chain: str, anchors: Anchors) -> Itera
 def _of_chain(chain: str, anchors: Anchors, passed: Passed, faults: Iterable[ChainFault]) -> Iterator[Fault]:
     if kept := anchors.heads.get(chain):
         yield from map(_of_anchor, contradictions(chain, kept, passed.height, passed.digests))
-    yield from (Fault(each.what.value, chain, each.height, each.why) for each in faults)
+    yield from (Fault(fault.what.value, chain, fault.height, fault.why) for fault in faults)
 
 
 def _of_anchor(fault: AnchorFault) -> Fault:
@@ -236,9 +236,9 @@ def _late(anchors: Anchors) -> Iterator[Fault]:
 
 def _without(anchors: Anchors) -> list[str]:
     """Days between the first and the last one that have no anchor: the function did not run."""
-    days = [date.fromisoformat(each) for each in anchors.days]
+    days = [date.fromisoformat(day) for day in anchors.days]
     span = range((days[-1] - days[0]).days + 1) if days else ()
-    return sorted({(days[0] + timedelta(each)).isoformat() for each in span} - set(anchors.days))
+    return sorted({(days[0] + timedelta(entry)).isoformat() for entry in span} - set(anchors.days))
 
 
 def _in_words(checked: _Checked) -> Iterator[str]:
@@ -259,7 +259,7 @@ def _in_words(checked: _Checked) -> Iterator[str]:
         yield BY_ITSELF if anchors.keys else "They are not signed."
     if not number:
         yield f"{counted(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
-    for each in checked.faults[:MAX_SHOWN]:
-        at = each.where if each.height is None else f"{each.where}, block {each.height}"
-        yield f"{each.what}{f': {at}' if at else ''}{f': {each.why}' if each.why else ''}"
+    for fault in checked.faults[:MAX_SHOWN]:
+        at = fault.where if fault.height is None else f"{fault.where}, block {fault.height}"
+        yield f"{fault.what}{f': {at}' if at else ''}{f': {fault.why}' if fault.why else ''}"
     yield from terminal.more(number, MAX_SHOWN)

@@ -64,14 +64,14 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
             "declare `publishAs: parquet` in the `lakegate` extension, and convert again"
         )
     common = [f"{ATHENA.name(name)} {kind}" for name, kind in _SLICES.items()] if is_sliced else []
-    fields = [each for each in dataset.fields if form is not Format.PARQUET or each.type is not LogicalType.TIME]
+    fields = [field for field in dataset.fields if form is not Format.PARQUET or field.type is not LogicalType.TIME]
     requirements = ExpressedRequirements.in_contract(contract, dataset)
-    types = [ATHENA.text if form is Format.CSV else ATHENA.type(each, requirements) for each in fields]
-    described = [each for each in fields if each.description and len(each.description) <= LONGEST_COMMENT]
-    comments = {each.name: ATHENA.comment.format(ATHENA.literal(each.description or "")) for each in described}
-    own = (f"{ATHENA.name(each.own_name)} {kind}" for each, kind in zip(fields, types, strict=True))
-    columns = [*common, *(f"{text}{comments.get(each.name, '')}" for each, text in zip(fields, own, strict=True))]
-    silent = [f"{each.name} (its description)" for each in fields if each.description and each not in described]
+    types = [ATHENA.text if form is Format.CSV else ATHENA.type(field, requirements) for field in fields]
+    described = [field for field in fields if field.description and len(field.description) <= LONGEST_COMMENT]
+    comments = {field.name: ATHENA.comment.format(ATHENA.literal(field.description or "")) for field in described}
+    own = (f"{ATHENA.name(field.own_name)} {kind}" for field, kind in zip(fields, types, strict=True))
+    columns = [*common, *(f"{text}{comments.get(field.name, '')}" for field, text in zip(fields, own, strict=True))]
+    silent = [f"{field.name} (its description)" for field in fields if field.description and field not in described]
     place = _literal(f"s3://{BUCKET}/accepted/{full_dataset_name(contract.id, dataset.name, major(contract.version))}/")
     lines = [
         f"CREATE EXTERNAL TABLE {ATHENA.name(dataset.name)} (",
@@ -81,7 +81,9 @@ def athena(contract: Contract, dataset: Dataset) -> Converted:
         *(_csv_lines(dataset) if form is Format.CSV else []),
         f"LOCATION {place}",
     ]
-    left_out = [f"{each.name} (left out: Athena reads no time of day)" for each in dataset.fields if each not in fields]
+    left_out = [
+        f"{field.name} (left out: Athena reads no time of day)" for field in dataset.fields if field not in fields
+    ]
     unread = _unread(dataset) if form is Format.CSV else ()
     lost = () if form is Format.CSV else ATHENA.lost(fields, requirements)
     return Converted(

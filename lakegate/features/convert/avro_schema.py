@@ -74,69 +74,69 @@ class AvroWriter:
         stem = _named(re.sub(r"[^A-Za-z0-9_]+", "_", name) if parent else name)
         own = next(each for at in count(1) if (each := stem if at == 1 else f"{stem}_{at}") not in self.names)
         self.names.add(own)
-        return {"type": "record", "name": own, "fields": [self._member(each) for each in fields]}
+        return {"type": "record", "name": own, "fields": [self._member(entry) for entry in fields]}
 
-    def _member(self, each: Field) -> dict[str, Any]:
-        kind = self._with_null(each)
+    def _member(self, entry: Field) -> dict[str, Any]:
+        kind = self._with_null(entry)
         optional = {"default": None} if isinstance(kind, list) else {}
-        doc = {"doc": each.description} if each.description else {}
-        return {"name": _named(each.own_name), "type": kind, **optional, **doc}
+        doc = {"doc": entry.description} if entry.description else {}
+        return {"name": _named(entry.own_name), "type": kind, **optional, **doc}
 
-    def _with_null(self, each: Field) -> Any:  # noqa: ANN401 - JSON
-        kind = self._type(each)
-        return kind if self.requirements.has(each.name, "required") or kind == "null" else ["null", kind]
+    def _with_null(self, entry: Field) -> Any:  # noqa: ANN401 - JSON
+        kind = self._type(entry)
+        return kind if self.requirements.has(entry.name, "required") or kind == "null" else ["null", kind]
 
-    def _type(self, each: Field) -> Any:  # noqa: ANN401 - JSON
-        match shape_of(each):
-            case Shape.RECORD if each.parts:
-                return self.record(each.name, each.parts, each)
+    def _type(self, entry: Field) -> Any:  # noqa: ANN401 - JSON
+        match shape_of(entry):
+            case Shape.RECORD if entry.parts:
+                return self.record(entry.name, entry.parts, entry)
             case Shape.LIST:
-                return {"type": "array", "items": self._inner(each, "[]")}
+                return {"type": "array", "items": self._inner(entry, "[]")}
             case Shape.MAP:
-                return {"type": "map", "values": self._inner(each, ".value")}
+                return {"type": "map", "values": self._inner(entry, ".value")}
             case Shape.VALUE:
-                return self._own(each) or self._value(each)
+                return self._own(entry) or self._value(entry)
             case _:
-                self.lost.append(f"{each.name} (Avro has no values of any type: it is a text)")
+                self.lost.append(f"{entry.name} (Avro has no values of any type: it is a text)")
                 return "string"
 
-    def _inner(self, each: Field, suffix: str) -> Any:  # noqa: ANN401 - JSON
-        found = part(each, suffix)
+    def _inner(self, entry: Field, suffix: str) -> Any:  # noqa: ANN401 - JSON
+        found = part(entry, suffix)
         return ["null", "string"] if found is None else self._with_null(found)
 
-    def _own(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+    def _own(self, entry: Field) -> Any:  # noqa: ANN401 - JSON
         """The type that the contract names for Avro; None, and it is listed, where Avro has no such one."""
-        kind, logical = each.native.get("avroType"), each.native.get("avroLogicalType")
+        kind, logical = entry.native.get("avroType"), entry.native.get("avroLogicalType")
         if kind is None and logical is None:
             return None
         kind = kind or LOGICAL.get(logical or "", "")
         if kind not in PRIMITIVES or (logical is not None and LOGICAL.get(logical) != kind):
-            self.lost.append(f"{each.name} (avroType, avroLogicalType: Avro has no such type)")
+            self.lost.append(f"{entry.name} (avroType, avroLogicalType: Avro has no such type)")
             return None
         if logical is None:
             return kind
-        digits = self._digits(each) if logical == "decimal" else {}
+        digits = self._digits(entry) if logical == "decimal" else {}
         return {"type": kind, "logicalType": logical, **digits}
 
-    def _digits(self, each: Field) -> dict[str, int]:
+    def _digits(self, entry: Field) -> dict[str, int]:
         """Those that the field declares; else those of the gate."""
-        precision, scale = declared_type(each, self.requirements).digits or (PRECISION, each.scale)
+        precision, scale = declared_type(entry, self.requirements).digits or (PRECISION, entry.scale)
         return {"precision": precision, "scale": scale}
 
-    def _value(self, each: Field) -> Any:  # noqa: ANN401 - JSON
+    def _value(self, entry: Field) -> Any:  # noqa: ANN401 - JSON
         """The type of a value; moments of which the field says that they have no offset are local ones."""
-        found = declared_type(each, self.requirements)
+        found = declared_type(entry, self.requirements)
         if found.digits is not None or found.zone is not None or found.bits == INT_BITS:
-            express(each, found, self.requirements)
+            express(entry, found, self.requirements)
         elif not found.is_plain and not found.is_rule:
-            self.lost.append(lost_type(each, "int" if found.bits else "string"))
+            self.lost.append(lost_type(entry, "int" if found.bits else "string"))
         if found.bits is not None:
             return "int"
-        if each.type is LogicalType.DECIMAL:
-            return {"type": "bytes", "logicalType": "decimal", **self._digits(each)}
+        if entry.type is LogicalType.DECIMAL:
+            return {"type": "bytes", "logicalType": "decimal", **self._digits(entry)}
         if found.zone is False:
             return {"type": "long", "logicalType": "local-timestamp-micros"}
-        return TYPES[each.type]
+        return TYPES[entry.type]
 
 
 def _named(name: str) -> str:

@@ -127,8 +127,8 @@ WRITERS = {
     Target.JSON_SCHEMA: "lakegate.features.convert.json_schema:json_schema",
     Target.ATHENA: "lakegate.features.convert.athena_table:athena",
     **{
-        each: f"lakegate.features.convert.warehouse_tables:{each.value}"
-        for each in (
+        entry: f"lakegate.features.convert.warehouse_tables:{entry.value}"
+        for entry in (
             *(Target.DUCKDB, Target.POSTGRES, Target.SQLSERVER, Target.SNOWFLAKE),
             *(Target.REDSHIFT, Target.BIGQUERY, Target.DATABRICKS),
         )
@@ -190,7 +190,7 @@ def convert(  # noqa: PLR0913, PLR0917 - the options of the command
         found, chosen = _of_schema(origin, source, to, dataset, name, dialect)
     write_draft(output, found.text, as_json=as_json)
     if found.omitted and not as_json:
-        lines = "".join(f"\n  {escaped(each)}" for each in found.omitted)
+        lines = "".join(f"\n  {escaped(item)}" for item in found.omitted)
         sys.stderr.write(f"lakegate: {to.value} has no equivalent of {len(found.omitted)}:{lines}\n")
     is_printed = output == STANDARD_OUTPUT
     file, text = (None, found.text) if is_printed else (output, None)
@@ -250,7 +250,7 @@ def _written(to: Target, contract: Contract, dataset: str | None) -> tuple[Conve
 
 
 def _chosen(contract: Contract, name: str | None) -> Dataset:
-    names = ", ".join(each.name for each in contract.datasets)
+    names = ", ".join(dataset.name for dataset in contract.datasets)
     found = contract.datasets[0] if name is None and len(contract.datasets) == 1 else contract.dataset(name or "")
     if found is None:
         if not names:

@@ -17,9 +17,13 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     """
     examined = examine(document(text, name))
     if examined.contract is None or examined.errors:
-        raise InputError("; ".join(each.message for each in examined.errors))
-    made = {each.name for each in examined.contract.datasets}
-    lost = (f"{each.port}: it has the contract {each.id}" for each in named_contracts(text)[1] if each.port not in made)
+        raise InputError("; ".join(error.message for error in examined.errors))
+    made = {dataset.name for dataset in examined.contract.datasets}
+    lost = (
+        f"{contract.port}: it has the contract {contract.id}"
+        for contract in named_contracts(text)[1]
+        if contract.port not in made
+    )
     return examined.contract, tuple(lost)
 
 

@@ -41,9 +41,9 @@ def dbt(contract: Contract, dataset: Dataset) -> Converted:
     requirements = ExpressedRequirements.in_contract(contract, dataset)
     name = contract.name or contract.id
     key = (
-        requirements.key() if sum(len(each.fields) for each in dataset.rules if each.kind == "primaryKey") == 1 else ()
+        requirements.key() if sum(len(rule.fields) for rule in dataset.rules if rule.kind == "primaryKey") == 1 else ()
     )
-    columns = [yaml_writer.Mapping(list(_column(requirements, name, each, key))) for each in dataset.fields]
+    columns = [yaml_writer.Mapping(list(_column(requirements, name, field, key))) for field in dataset.fields]
     table = yaml_writer.Mapping([YamlEntry("name", text_of(dataset.name)), YamlEntry("columns", Items(columns))])
     source = yaml_writer.Mapping([YamlEntry("name", text_of(name)), YamlEntry("tables", Items([table]))])
     top = yaml_writer.Mapping([YamlEntry("version", 2), YamlEntry("sources", Items([source]))])
@@ -55,20 +55,22 @@ def text_of(text: str) -> str:
     return _TAG.sub(lambda found: f"{{{{ '{found[0]}' }}}}", text)
 
 
-def _column(requirements: ExpressedRequirements, source: str, each: Field, key: tuple[str, ...]) -> Iterator[YamlEntry]:
-    yield YamlEntry("name", text_of(each.own_name))
-    if each.description:
-        yield YamlEntry("description", text_of(each.description))
-    yield YamlEntry("data_type", text_of(DUCKDB.type(each, requirements)))
+def _column(
+    requirements: ExpressedRequirements, source: str, field: Field, key: tuple[str, ...]
+) -> Iterator[YamlEntry]:
+    yield YamlEntry("name", text_of(field.own_name))
+    if field.description:
+        yield YamlEntry("description", text_of(field.description))
+    yield YamlEntry("data_type", text_of(DUCKDB.type(field, requirements)))
     tests: list[Node] = []
-    if requirements.is_present(each.name):
+    if requirements.is_present(field.name):
         tests.append("not_null")
-    if requirements.has(each.name, "unique") or each.name in key:
+    if requirements.has(field.name, "unique") or field.name in key:
         tests.append("unique")
-    words = requirements.words(each.name)
+    words = requirements.words(field.name)
     if words:
         tests.append(_test("accepted_values", YamlEntry("values", Flow([text_of(word) for word in words]))))
-    for table, column in requirements.references(each.name) if PLAIN.fullmatch(source) else ():
+    for table, column in requirements.references(field.name) if PLAIN.fullmatch(source) else ():
         to = YamlEntry("to", f"source('{source}', '{table}')")
         tests.append(_test("relationships", to, YamlEntry("field", text_of(column))))
     if tests:
@@ -129,14 +131,15 @@ def declared_routes(manifest: bytes, stage: str, *, public: bool = False) -> tup
     """
     document = manifest_of(manifest)
     found = [
-        _declared(resource, each, declaration, stage)
+        _declared(resource, value, declaration, stage)
         for group in _GROUPS
-        for resource, each in _mapping(document.get(group), group).items()
-        for declaration in _declarations(each) or ([_by_convention(each, stage)] if public and is_public(each) else [])
+        for resource, value in _mapping(document.get(group), group).items()
+        for declaration in _declarations(value)
+        or ([_by_convention(value, stage)] if public and is_public(value) else [])
     ]
     if len(found) > MAX_ROUTES:
         raise InputError(f"the manifest declares {len(found):,} routes, more than {MAX_ROUTES:,}")
-    return tuple(_once(sorted(found, key=lambda each: each.resource)))
+    return tuple(_once(sorted(found, key=lambda entry: entry.resource)))
 
 
 def manifest_of(manifest: bytes) -> Mapping[str, Any]:
@@ -167,7 +170,7 @@ def _declarations(resource: object) -> list[object]:
     """The declaration of a resource: `config.meta` before `meta`, which dbt fills from it."""
     node = _mapping_or_empty(resource)
     metas = (_mapping_or_empty(node.get("config")).get("meta"), node.get("meta"))
-    return [each[KEY] for each in metas if isinstance(each, Mapping) and KEY in each][:1]
+    return [meta[KEY] for meta in metas if isinstance(meta, Mapping) and KEY in meta][:1]
 
 
 def is_public(resource: object) -> bool:
@@ -183,7 +186,7 @@ def _by_convention(model: object, stage: str) -> object:
     project, name, version = node.get("package_name"), node.get("name"), node.get("version")
     numbered = {"major": int(str(version))} if _NUMBER.fullmatch(str(version)) else {}
     folders = [*([] if stage == UNNAMED_STAGE else [stage]), project, f"{name}_v{version}" if numbered else name]
-    return {"contract": project, "dataset": name, "prefix": "".join(f"{each}/" for each in folders), **numbered}
+    return {"contract": project, "dataset": name, "prefix": "".join(f"{folder}/" for folder in folders), **numbered}
 
 
 def _declared(resource: str, node: Mapping[str, Any], declaration: object, stage: str) -> DeclaredRoute:
@@ -211,14 +214,14 @@ def _fault(declaration: object) -> str:
     if unknown := set(declaration) - _KEYS:
         return f"unknown keys: {listed(sorted(unknown))}"
     texts = [declaration.get("contract"), declaration.get("dataset", "x")]
-    if not all(isinstance(each, str) and each and each.isprintable() for each in texts):
+    if not all(isinstance(text, str) and text and text.isprintable() for text in texts):
         return "`contract` and `dataset` are printable texts, and `contract` is required"
     major = declaration.get("major", 1)
     if not isinstance(major, int) or isinstance(major, bool) or major < 0:
         return "`major` is a whole number from 0"
     prefix = declaration.get("prefix")
     prefixes = list(prefix.values()) if isinstance(prefix, Mapping) else [prefix]
-    if not prefixes or not all(isinstance(each, str) and each and each.isprintable() for each in prefixes):
+    if not prefixes or not all(isinstance(value, str) and value and value.isprintable() for value in prefixes):
         return "`prefix` is a printable text, or a mapping from stages to such texts"
     return ""
 
@@ -226,15 +229,15 @@ def _fault(declaration: object) -> str:
 def _once(routes: list[DeclaredRoute]) -> Iterator[DeclaredRoute]:
     """Refuse every route whose prefix two resources declare for different datasets."""
     owners: dict[str, set[tuple[object, ...]]] = {}
-    for each in routes:
-        target = (each.contract, each.dataset or each.name, each.major)
-        owners.setdefault(each.prefix, set()).add(target)
-    for each in routes:
-        if each.prefix and len(owners[each.prefix]) > 1:
-            fault = f"{shown(each.prefix)} is declared by several resources for different datasets"
-            yield DeclaredRoute(each.resource, each.name, fault=fault)
+    for route in routes:
+        target = (route.contract, route.dataset or route.name, route.major)
+        owners.setdefault(route.prefix, set()).add(target)
+    for entry in routes:
+        if entry.prefix and len(owners[entry.prefix]) > 1:
+            fault = f"{shown(entry.prefix)} is declared by several resources for different datasets"
+            yield DeclaredRoute(entry.resource, entry.name, fault=fault)
         else:
-            yield each
+            yield entry
 
 
 # ---- Contracts from a dbt project ----
@@ -265,21 +268,21 @@ def read_public(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tu
     project = _mapping_or_empty(manifest.get("metadata")).get("project_name")
     nodes = _mapping_or_empty(manifest.get("nodes"))
     kept = {
-        resource: each
-        for resource, each in nodes.items()
-        if is_public(each) or _mapping_or_empty(each).get("resource_type") == "test"
+        resource: node
+        for resource, node in nodes.items()
+        if is_public(node) or _mapping_or_empty(node).get("resource_type") == "test"
     }
     if not any(map(is_public, kept.values())):
         raise InputError("no model of the manifest is public: set `access: public`")
-    newest = {_versions(each): resource for resource, each in kept.items() if _is_latest(each)}
+    newest = {_versions(value): resource for resource, value in kept.items() if _is_latest(value)}
     older = [
         resource
-        for resource, each in kept.items()
-        if _versions(each) in newest and not _is_latest(each) and "version" in each
+        for resource, value in kept.items()
+        if _versions(value) in newest and not _is_latest(value) and "version" in value
     ]
-    latest = {resource: each for resource, each in kept.items() if resource not in older}
+    latest = {resource: value for resource, value in kept.items() if resource not in older}
     contract, lost = _contract({"nodes": latest}, name or str(project or "dbt"), dialect, is_named_by_alias=False)
-    return contract, (*(f"{each}: left out: a later version of the model is there" for each in older), *lost)
+    return contract, (*(f"{resource}: left out: a later version of the model is there" for resource in older), *lost)
 
 
 def _versions(node: Mapping[str, Any]) -> tuple[object, object]:
@@ -307,30 +310,30 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
 
 def _other_names(nodes: Iterable[tuple[str, Any]], *, is_by_alias: bool) -> Iterator[tuple[str, str]]:
     """Names by which references know the versions of models, each with that of the table."""
-    for _, each in nodes:
-        if isinstance(each, Mapping) and each.get("version") is not None:
-            name, own = each.get("name"), _table_name(each, is_by_alias=is_by_alias)
-            yield dataset_name(f"{name}_v{each['version']}"), own
-            if _is_latest(each):
+    for _, node in nodes:
+        if isinstance(node, Mapping) and node.get("version") is not None:
+            name, own = node.get("name"), _table_name(node, is_by_alias=is_by_alias)
+            yield dataset_name(f"{name}_v{node['version']}"), own
+            if _is_latest(node):
                 yield dataset_name(str(name)), own
 
 
 def _contract(
     manifest: Mapping[str, Any], name: str, dialect: str, *, is_named_by_alias: bool = True
 ) -> tuple[Contract, tuple[str, ...]]:
-    nodes = [each for group in ("nodes", "sources") for each in _mapping_or_empty(manifest.get(group)).items()]
+    nodes = [value for group in ("nodes", "sources") for value in _mapping_or_empty(manifest.get(group)).items()]
     tests: defaultdict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
-    for resource, each in nodes:
-        if isinstance(each, Mapping) and each.get("resource_type") == "test":
-            tests[str(each.get("attached_node"))].append((resource, each))
+    for resource, node in nodes:
+        if isinstance(node, Mapping) and node.get("resource_type") == "test":
+            tests[str(node.get("attached_node"))].append((resource, node))
     tables: list[tuple[str, ImportedSchema, list[Field]]] = []
     lost: list[str] = []
-    for resource, each in nodes:
-        if isinstance(each, Mapping) and each.get("resource_type") in RESOURCES:
-            columns = [one for one in _mapping_or_empty(each.get("columns")).values() if isinstance(one, Mapping)]
-            schema = ImportedSchema(_table_name(each, is_by_alias=is_named_by_alias))
+    for resource, entry in nodes:
+        if isinstance(entry, Mapping) and entry.get("resource_type") in RESOURCES:
+            columns = [one for one in _mapping_or_empty(entry.get("columns")).values() if isinstance(one, Mapping)]
+            schema = ImportedSchema(_table_name(entry, is_by_alias=is_named_by_alias))
             fields = list(_fields(schema, columns, dialect))
-            _table_constraints(schema, each)
+            _table_constraints(schema, entry)
             for test, one in tests[resource]:
                 _read_test(schema, test, one)
             if fields:
@@ -341,24 +344,24 @@ def _contract(
         raise InputError(
             "no resource of the manifest has columns with `data_type`: add them, or run `dbt docs generate`"
         )
-    targets = {dataset_name(schema.name): {each.own_name for each in fields} for _, schema, fields in tables}
+    targets = {dataset_name(schema.name): {field.own_name for field in fields} for _, schema, fields in tables}
     others = dict(_other_names(nodes, is_by_alias=is_named_by_alias))
     for resource, schema, _ in tables:
-        found = [_with_target(each, targets, others) for each in schema.rules]
-        schema.rules = [each for each in found if _is_found(schema, each, targets)]
+        found = [_with_target(rule, targets, others) for rule in schema.rules]
+        schema.rules = [item for item in found if _is_found(schema, item, targets)]
         lost += _lost(resource, schema)
     return contract_of(name, [schema.dataset(fields) for _, schema, fields in tables], lost)
 
 
 def _lost(resource: str, schema: ImportedSchema) -> list[str]:
-    return [f"{resource}.{each}" for each in schema.lost]
+    return [f"{resource}.{entry}" for entry in schema.lost]
 
 
 def _with_target(rule: Rule, targets: Mapping[str, set[str]], others: Mapping[str, str]) -> Rule:
     """A rule whose references lead to the resources by their names here, where they name a version of a model otherwise."""
     if rule.kind != "foreignKey":
         return rule
-    pairs = (each.partition(".") for each in str(rule.arguments["to"]).split(","))
+    pairs = (entry.partition(".") for entry in str(rule.arguments["to"]).split(","))
     named = [
         (table if table in targets else dataset_name(others.get(table, table)), column) for table, _, column in pairs
     ]
@@ -371,7 +374,7 @@ def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]
         return True
     to = str(rule.arguments["to"])
     is_known = all(
-        column in targets.get(table, ()) for table, _, column in (each.partition(".") for each in to.split(","))
+        column in targets.get(table, ()) for table, _, column in (entry.partition(".") for entry in to.split(","))
     )
     if not is_known:
         schema.lose(", ".join(rule.fields), f"a reference to {shown(to)}, which the manifest does not describe")
@@ -383,7 +386,7 @@ def _to(target: object, columns: Iterable[object]) -> str:
     version = _VERSION.search(str(target))
     words = _NAME.findall(_VERSION.sub("", str(target))) or [""]
     name = f"{words[-1]}_v{version[1]}" if version else words[-1]
-    return ",".join(f"{dataset_name(name)}.{each}" for each in columns)
+    return ",".join(f"{dataset_name(name)}.{column}" for column in columns)
 
 
 def _mapping_or_empty(value: object) -> Mapping[str, Any]:
@@ -391,7 +394,7 @@ def _mapping_or_empty(value: object) -> Mapping[str, Any]:
 
 
 def _items(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: str) -> Iterator[Field]:
@@ -406,14 +409,14 @@ def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: s
             schema.lose(name, f"left out: {what}")
             continue
         yield found
-        for each in _items(column.get("constraints")):
-            _constraint(schema, each, (name,))
+        for item in _items(column.get("constraints")):
+            _constraint(schema, item, (name,))
 
 
 def _table_constraints(schema: ImportedSchema, resource: Mapping[str, Any]) -> None:
-    for each in _items(resource.get("constraints")):
-        columns = each.get("columns")
-        _constraint(schema, each, tuple(map(str, columns)) if isinstance(columns, list) else ())
+    for item in _items(resource.get("constraints")):
+        columns = item.get("columns")
+        _constraint(schema, item, tuple(map(str, columns)) if isinstance(columns, list) else ())
 
 
 def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tuple[str, ...]) -> None:
@@ -443,10 +446,14 @@ def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -
     except UnreadConfigError as error:
         schema.lose(resource, f"the test has no equivalent: {error}")
         return
-    for each in wanted:
-        if (each.good != NO_ROW and kind != "required") or (kind == "foreignKey" and each.severity is Severity.WARN):
-            schema.lose(resource, f"the test has no equivalent: {each.written} with the severity {each.severity.value}")
-        elif not _add(schema, kind, column, given, each):
+    for failure in wanted:
+        if (failure.good != NO_ROW and kind != "required") or (
+            kind == "foreignKey" and failure.severity is Severity.WARN
+        ):
+            schema.lose(
+                resource, f"the test has no equivalent: {failure.written} with the severity {failure.severity.value}"
+            )
+        elif not _add(schema, kind, column, given, failure):
             schema.lose(resource, "the test has no equivalent")
 
 
@@ -460,7 +467,7 @@ def _add(schema: ImportedSchema, kind: str, column: str, given: Mapping[str, Any
         arguments = {"to": _to(given["to"], [given["field"]])}
     elif kind == "enum":
         if not isinstance(values, list) or not all(
-            isinstance(each, str | int) and not isinstance(each, bool) for each in values
+            isinstance(value, str | int) and not isinstance(value, bool) for value in values
         ):
             return False
         arguments = {"values": tuple(map(str, values))}

@@ -60,7 +60,9 @@ def allowed_failures(config: Mapping[str, object]) -> tuple[AllowedFailures, ...
     if calc and not _COUNT.fullmatch(str(calc).strip()):
         raise UnreadConfigError(f"`fail_calc: {shown(calc)[1:-1]}` is no count of failures")
     found = tuple(_allowed(config))
-    if config.get("limit") is not None and (str(config["limit"]) == "0" or any(each.good != NO_ROW for each in found)):
+    if config.get("limit") is not None and (
+        str(config["limit"]) == "0" or any(failures.good != NO_ROW for failures in found)
+    ):
         raise UnreadConfigError(f"`limit: {shown(config['limit'])[1:-1]}` bounds what is counted")
     return found
 
@@ -69,7 +71,7 @@ def _allowed(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
     severity = str(config.get("severity") or "error").lower()
     if severity not in {"error", "warn"}:
         raise UnreadConfigError(f"the severity {shown(severity)} is not one of dbt")
-    error, warning = (_read(config, *each) for each in (("error_if", Severity.FAIL), ("warn_if", Severity.WARN)))
+    error, warning = (_read(config, *entry) for entry in (("error_if", Severity.FAIL), ("warn_if", Severity.WARN)))
     if severity == "error":
         yield error
     # where no failure is good, a test that warns of failures says nothing more

@@ -106,10 +106,10 @@ class DcsWriter:
             "info": without_none(info),
             "tags": own.pop("tags", None),
             "links": self._links("the root", own),
-            "servers": {each["server"]: self._server(each) for each in own.pop("servers", ())} or None,
+            "servers": {server["server"]: self._server(server) for server in own.pop("servers", ())} or None,
             "terms": without_none(terms) or None,
             "deprecation": own.pop("deprecation", None),
-            "models": {each["name"]: self._model(each) for each in own.pop("schema", ())} or None,
+            "models": {entry["name"]: self._model(entry) for entry in own.pop("schema", ())} or None,
             "servicelevels": dict(self._levels(own.pop("slaProperties", ()))) or None,
             "config": properties or None,
         }
@@ -127,18 +127,18 @@ class DcsWriter:
     def _links(self, owner: str, element: Plain) -> Plain | None:
         """The definitions elsewhere by their types; of several with one type the first."""
         found: Plain = {}
-        for each in element.pop("authoritativeDefinitions", None) or ():
-            if each.get("type") in found or not each.get("url"):
-                self.lost.append(f"{owner}: another link {shown(str(each.get('type')))}")
+        for definition in element.pop("authoritativeDefinitions", None) or ():
+            if definition.get("type") in found or not definition.get("url"):
+                self.lost.append(f"{owner}: another link {shown(str(definition.get('type')))}")
             else:
-                found[str(each.get("type"))] = each["url"]
+                found[str(definition.get("type"))] = definition["url"]
         return found or None
 
     def _server(self, server: Plain) -> Plain:
-        own = {key: each for key, each in server.items() if key not in {"server", "customProperties", "id"}}
+        own = {key: value for key, value in server.items() if key not in {"server", "customProperties", "id"}}
         roles = [
-            {"name": each["role"], **_without(each, "role")} if "role" in each else each
-            for each in own.pop("roles", ())
+            {"name": role["role"], **_without(role, "role")} if "role" in role else role
+            for role in own.pop("roles", ())
         ]
         return own | _properties({**server}) | ({"roles": roles} if roles else {})
 
@@ -146,7 +146,9 @@ class DcsWriter:
         own, name = {**dataset}, dataset["name"]
         properties = _properties(own)
         fields = own.pop("properties", None) or ()
-        keys = sorted((each for each in fields if each.get("primaryKey")), key=lambda each: each["primaryKeyPosition"])
+        keys = sorted(
+            (entry for entry in fields if entry.get("primaryKey")), key=lambda entry: entry["primaryKeyPosition"]
+        )
         kind = own.pop("physicalType", None)
         if links := self._links(name, own):
             properties["links"] = links
@@ -156,8 +158,8 @@ class DcsWriter:
             "type": kind if kind in {"table", "view", "object"} else "table",
             "title": own.pop("businessName", None),
             "description": own.pop("description", None),
-            "fields": {each["name"]: self._field(each, f"{name}.{each['name']}") for each in fields},
-            "primaryKey": [each["name"] for each in keys] or None,
+            "fields": {entry["name"]: self._field(entry, f"{name}.{entry['name']}") for entry in fields},
+            "primaryKey": [key["name"] for key in keys] or None,
             "quality": self._quality(own.pop("quality", None)),
             "config": properties or None,
         }
@@ -180,13 +182,15 @@ class DcsWriter:
             "title": own.pop("businessName", None),
             "description": own.pop("description", None),
             **{key: own.pop(key, None) for key in ("required", "unique", "classification", "tags")},
-            "enum": [str(each["value"]) for each in own.pop("enum", None) or ()] or None,
+            "enum": [str(entry["value"]) for entry in own.pop("enum", None) or ()] or None,
             **{key: options.pop(key, None) for key in (*OF_DCS, "format")},
             "examples": own.pop("examples", None),
             PERSONAL: properties.pop(PERSONAL, None),
             "references": references[0]["to"] if references else None,
             "links": self._links(path, own),
-            "fields": {each["name"]: self._field(each, f"{path}.{each['name']}") for each in own.pop("properties", ())}
+            "fields": {
+                entry["name"]: self._field(entry, f"{path}.{entry['name']}") for entry in own.pop("properties", ())
+            }
             or None,
             "items": self._field(items, f"{path}[]") if (items := own.pop("items", None)) else None,
             **{
@@ -205,19 +209,19 @@ class DcsWriter:
     def _quality(self, rules: list[Plain] | None) -> list[Plain] | None:
         """Rules, each with its type; DCS has no severities, so that a rule that only warns is listed by the comparison."""
         found = []
-        for each in rules or ():
-            own = _without(each, "severity", "customProperties")
+        for rule in rules or ():
+            own = _without(rule, "severity", "customProperties")
             if own.get("type") == "text" and "description" not in own and "name" in own:
                 own["description"] = own.pop("name")
             kind = {"type": "library"} if "metric" in own and "type" not in own else {}
-            found.append({**kind, **own, **_properties({**each})})
+            found.append({**kind, **own, **_properties({**rule})})
         return found or None
 
     def _levels(self, levels: Any) -> Iterator[tuple[str, Plain]]:  # noqa: ANN401 - a list of a document
         """Service levels by name; of several with one name the first."""
         seen: set[str] = set()
-        for each in levels:
-            name, own = each["property"], _without(each, "property", "customProperties")
+        for level in levels:
+            name, own = level["property"], _without(level, "property", "customProperties")
             value, unit, elements = own.pop("value", None), own.pop("unit", None), own.pop("element", None)
             if name in seen:
                 self.lost.append(f"slaProperties: another {shown(name)}")
@@ -232,13 +236,13 @@ class DcsWriter:
                 main = "cron"
             paths = [part.strip() for part in elements.split(",")] if elements else []
             kept = dict(zip(fields, [part for part in paths if "." in part], strict=False))
-            yield name, {main: written_value, **kept, **own, **_properties({**each})}
+            yield name, {main: written_value, **kept, **own, **_properties({**level})}
 
 
 def _properties(element: Plain) -> Plain:
     """The custom properties of an element by name, which are taken out of it."""
     found = element.pop("customProperties", None) or ()
-    return {each["property"]: each.get("value") for each in found if "property" in each}
+    return {entry["property"]: entry.get("value") for entry in found if "property" in entry}
 
 
 def _type(own: Plain, options: Plain, zone: bool | None) -> Plain:  # noqa: FBT001 - of three values
@@ -274,7 +278,7 @@ def _is_said(physical: str | None, written: str | None, length: object) -> bool:
 
 
 def _without(mapping: Plain, *keys: str) -> Plain:
-    return {key: each for key, each in mapping.items() if key not in keys}
+    return {key: value for key, value in mapping.items() if key not in keys}
 
 
 def text_of(document: Plain) -> str:

@@ -21,10 +21,10 @@ _OWN_TYPE = re.compile(
 def _is_closed(parts: str) -> bool:
     """Whether the first bracket is closed by the last one, and all others in between."""
     opened: list[str] = []
-    for at, each in enumerate(parts):
-        if each in _BRACKETS:
-            opened.append(_BRACKETS[each])
-        elif each in _BRACKETS.values() and (opened.pop() != each or (not opened and at < len(parts) - 1)):
+    for at, entry in enumerate(parts):
+        if entry in _BRACKETS:
+            opened.append(_BRACKETS[entry])
+        elif entry in _BRACKETS.values() and (opened.pop() != entry or (not opened and at < len(parts) - 1)):
             return False
     return not opened
 
@@ -84,47 +84,47 @@ class DdlDialect:
 
     def undescribed(self, fields: Iterable[Field], *, is_part: bool = False) -> Iterator[str]:
         """The fields whose descriptions are not written: parts of others, and all where the system has none."""
-        for each in fields:
-            if each.description and (is_part or not (self.comment or self.has_comments)):
-                yield f"{each.name} (its description)"
-            yield from self.undescribed(each.parts, is_part=True)
+        for entry in fields:
+            if entry.description and (is_part or not (self.comment or self.has_comments)):
+                yield f"{entry.name} (its description)"
+            yield from self.undescribed(entry.parts, is_part=True)
 
-    def type(self, each: Field, requirements: ExpressedRequirements) -> str:
+    def type(self, entry: Field, requirements: ExpressedRequirements) -> str:
         """The type of a field with its parts; its own in this system, if the contract names one that can be read."""
-        return self.own_type(each) or self._type(each, requirements)
+        return self.own_type(entry) or self._type(entry, requirements)
 
-    def own_type(self, each: Field) -> str | None:
+    def own_type(self, entry: Field) -> str | None:
         """The type that the contract names for this system, if it has the form of a type: it is hostile text."""
-        text = each.native.get(self.native, "")
+        text = entry.native.get(self.native, "")
         found = _OWN_TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
         return text if found and _is_closed(found["parts"] or "") else None
 
     def lost(self, fields: Iterable[Field], requirements: ExpressedRequirements) -> Iterator[str]:
         """The types of this system that cannot be read, and the declared types that it does not have."""
-        for each in fields:
-            is_own = self.own_type(each) is not None
-            if self.native in each.native and not is_own:
-                yield f"{each.name} ({self.native}: it has not the form of a type)"
-            if not is_own and self._is_widened(each, declared_type(each, requirements)):
-                yield lost_type(each, self._type(each, requirements))
-            elif not is_own and self._has_parts(each):
-                yield from self.lost(each.parts, requirements)
+        for entry in fields:
+            is_own = self.own_type(entry) is not None
+            if self.native in entry.native and not is_own:
+                yield f"{entry.name} ({self.native}: it has not the form of a type)"
+            if not is_own and self._is_widened(entry, declared_type(entry, requirements)):
+                yield lost_type(entry, self._type(entry, requirements))
+            elif not is_own and self._has_parts(entry):
+                yield from self.lost(entry.parts, requirements)
 
-    def _is_widened(self, each: Field, found: DeclaredType) -> bool:
+    def _is_widened(self, entry: Field, found: DeclaredType) -> bool:
         """Whether a field's type has less than the field declares, and no rule says it."""
-        if shape_of(each) is not Shape.VALUE:
-            return shape_of(each) is Shape.ANY or (bool(each.parts) and not self._has_parts(each))
-        is_text = each.type is not LogicalType.STRING and self.types.get(each.type, self.text) == self.text
-        return is_text or not (found.is_plain or found.is_rule or is_usual(each, found) or self._is_exact(found))
+        if shape_of(entry) is not Shape.VALUE:
+            return shape_of(entry) is Shape.ANY or (bool(entry.parts) and not self._has_parts(entry))
+        is_text = entry.type is not LogicalType.STRING and self.types.get(entry.type, self.text) == self.text
+        return is_text or not (found.is_plain or found.is_rule or is_usual(entry, found) or self._is_exact(found))
 
-    def _has_parts(self, each: Field) -> bool:
+    def _has_parts(self, entry: Field) -> bool:
         """Whether a type of a field says what its parts are."""
-        return "{}" in self._template(each)
+        return "{}" in self._template(entry)
 
-    def _template(self, each: Field) -> str:
+    def _template(self, entry: Field) -> str:
         """The type of values with parts; empty for values whose parts are not described."""
         templates = {Shape.LIST: self.list_of, Shape.MAP: self.map_of}
-        return templates.get(shape_of(each), self.record_of if each.parts else "")
+        return templates.get(shape_of(entry), self.record_of if entry.parts else "")
 
     def _is_exact(self, found: DeclaredType) -> bool:
         """Whether a type has exactly the values that a field declares."""
@@ -136,29 +136,29 @@ class DdlDialect:
             or (self.sized and 0 < limit <= self.longest and self.bytes_each == 1)
         )
 
-    def _type(self, each: Field, requirements: ExpressedRequirements) -> str:
-        if shape_of(each) is not Shape.VALUE and not self._has_parts(each):
-            return self._template(each) or self.text
-        match shape_of(each):
+    def _type(self, entry: Field, requirements: ExpressedRequirements) -> str:
+        if shape_of(entry) is not Shape.VALUE and not self._has_parts(entry):
+            return self._template(entry) or self.text
+        match shape_of(entry):
             case Shape.LIST:
-                return self.list_of.format(self._part(each, "[]", requirements))
+                return self.list_of.format(self._part(entry, "[]", requirements))
             case Shape.MAP:
-                inner = (self._part(each, suffix, requirements) for suffix in (".key", ".value"))
+                inner = (self._part(entry, suffix, requirements) for suffix in (".key", ".value"))
                 return self.map_of.format(*inner)
             case Shape.RECORD:
                 members = (
-                    self.member.format(self.name(one.own_name), self.type(one, requirements)) for one in each.parts
+                    self.member.format(self.name(one.own_name), self.type(one, requirements)) for one in entry.parts
                 )
                 return self.record_of.format(", ".join(members))
             case _:
-                return self._value(each, requirements)
+                return self._value(entry, requirements)
 
-    def _value(self, each: Field, requirements: ExpressedRequirements) -> str:
+    def _value(self, entry: Field, requirements: ExpressedRequirements) -> str:
         """The type of scalar values, with what the field declares of them where the system has it."""
-        found = declared_type(each, requirements)
+        found = declared_type(entry, requirements)
         limit = (found.length or 0) * self.bytes_each
         if self._is_exact(found):
-            express(each, found, requirements)
+            express(entry, found, requirements)
         if found.digits and self.digits:
             precision, scale = found.digits
             is_small = precision - scale <= SMALL_DIGITS[0] and scale <= SMALL_DIGITS[1]
@@ -169,10 +169,10 @@ class DdlDialect:
             return self.whole[found.bits or 0]
         if self.sized and 0 < limit <= self.longest:
             return self.sized.format(limit)
-        return self.types.get(each.type, self.text).format(each.scale)
+        return self.types.get(entry.type, self.text).format(entry.scale)
 
-    def _part(self, each: Field, suffix: str, requirements: ExpressedRequirements) -> str:
-        found = part(each, suffix)
+    def _part(self, entry: Field, suffix: str, requirements: ExpressedRequirements) -> str:
+        found = part(entry, suffix)
         return self.text if found is None else self.type(found, requirements)
 
 

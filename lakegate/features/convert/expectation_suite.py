@@ -21,10 +21,10 @@ Expectation = dict[str, object]
 def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     """The document of an `ExpectationSuite` of Great Expectations 1."""
     requirements = ExpressedRequirements.in_contract(contract, dataset)
-    columns = [{"name": each.own_name, "type": _word(each)} for each in dataset.fields]
+    columns = [{"name": field.own_name, "type": _word(field)} for field in dataset.fields]
     schema = {"columns": columns, "contract": f"{contract.id}@{contract.version}", "dataset": dataset.name}
     found = [_expectation(SCHEMA, schema) | {"severity": "critical"}]
-    found += (one for each in dataset.fields for one in _of_field(requirements, each))
+    found += (one for field in dataset.fields for one in _of_field(requirements, field))
     if key := tuple(map(column_name, requirements.key())):
         unique = {"column": key[0]} if len(key) == 1 else {"column_list": list(key)}
         kind = "expect_column_values_to_be_unique" if len(key) == 1 else "expect_compound_columns_to_be_unique"
@@ -34,22 +34,22 @@ def great_expectations(contract: Contract, dataset: Dataset) -> Converted:
     return Converted(json.dumps(suite, indent=2, ensure_ascii=False) + "\n", (*types, *requirements.omitted()))
 
 
-def _word(each: Field) -> str:
+def _word(field: Field) -> str:
     """The logical type of ODCS; of bytes, which it does not have, `binary`."""
-    shape = shape_of(each)
+    shape = shape_of(field)
     if shape is not Shape.VALUE:
         return ODCS_SHAPES.get(shape, "any")
-    return "binary" if each.type is LogicalType.BINARY else ODCS_TYPES[each.type][0]
+    return "binary" if field.type is LogicalType.BINARY else ODCS_TYPES[field.type][0]
 
 
-def _of_field(requirements: ExpressedRequirements, each: Field) -> Iterator[Expectation]:
-    if requirements.is_present(each.name):
-        yield _expectation("expect_column_values_to_not_be_null", {"column": each.own_name})
-    if requirements.has(each.name, "unique"):
-        yield _expectation("expect_column_values_to_be_unique", {"column": each.own_name})
-    words = requirements.words(each.name)
+def _of_field(requirements: ExpressedRequirements, field: Field) -> Iterator[Expectation]:
+    if requirements.is_present(field.name):
+        yield _expectation("expect_column_values_to_not_be_null", {"column": field.own_name})
+    if requirements.has(field.name, "unique"):
+        yield _expectation("expect_column_values_to_be_unique", {"column": field.own_name})
+    words = requirements.words(field.name)
     if words:
-        yield _expectation("expect_column_values_to_be_in_set", {"column": each.own_name, "value_set": list(words)})
+        yield _expectation("expect_column_values_to_be_in_set", {"column": field.own_name, "value_set": list(words)})
 
 
 def _expectation(kind: str, arguments: Mapping[str, object]) -> Expectation:

@@ -97,14 +97,14 @@ class _Reader:
         if not place["properties"].entries:
             raise InputError(f"{place.path} describes no object with `properties`")
         self._list_rest(place, (*READ, *NESTED["object"]) if path else (*READ, *_OF_RECORDS))
-        required = {each.text for each in place["required"].items}
-        for key, each in place["properties"].entries.items():
+        required = {item.text for item in place["required"].items}
+        for key, entry in place["properties"].entries.items():
             inner = member_path(path, key) if path else column_path(key)
-            found = self._field(each, inner, trail)
+            found = self._field(entry, inner, trail)
             if found is not None:
                 yield found
                 if key in required:
-                    self._require(each, inner, trail)
+                    self._require(entry, inner, trail)
 
     def _require(self, place: Place, path: FieldPath, trail: tuple[str, ...]) -> None:
         """A required key has a value, unless its value may be null."""
@@ -112,8 +112,8 @@ class _Reader:
         while (found := self._step(place, trail)) is not None:
             place, trail = found
             may_be_null = may_be_null or self._has_null(place)
-        kinds = {each.text for each in (place["type"].items or [place["type"]])}
-        values = [each.scalar for each in place["enum"].items]
+        kinds = {item.text for item in (place["type"].items or [place["type"]])}
+        values = [item.scalar for item in place["enum"].items]
         if may_be_null or NULL in kinds or None in values:
             self.schema.lose(path, "`required` of a key whose value may be null")
         else:
@@ -185,10 +185,10 @@ class _Reader:
             if place[key].present:
                 self._option(place[key], path, key)
         places = place["enum"].items or ([place["const"]] if place["const"].present else [])
-        values = [each for each in places if each.scalar is not None]
+        values = [item for item in places if item.scalar is not None]
         wanted = (int, Decimal) if own.numeric else (str,)
-        if places and values and all(_is_of(each.scalar, wanted) for each in values):
-            self.schema.rule("enum", path, values=tuple(each.written for each in values))
+        if places and values and all(_is_of(value.scalar, wanted) for value in values):
+            self.schema.rule("enum", path, values=tuple(value.written for value in values))
         elif places:
             self.schema.lose(path, "`enum` or `const` with values of another type")
         return found
@@ -208,17 +208,17 @@ class _Reader:
 
     def _kind(self, place: Place) -> str | None:
         """The only type of the values beside null; where none is declared, that of the keywords or of the listed values."""
-        declared = [each.text for each in (place["type"].items or [place["type"]]) if each.text not in {None, NULL}]
+        declared = [item.text for item in (place["type"].items or [place["type"]]) if item.text not in {None, NULL}]
         if len(declared) == 1:
             return declared[0] if declared[0] in {*TYPES, *NESTED} else None
         if declared:
             return None
         if place["properties"].present or place["items"].present:
             return "object" if place["properties"].present else "array"
-        values = [each.scalar for each in (place["enum"].items or [place["const"]]) if each.scalar is not None]
-        if values and all(isinstance(each, str) for each in values):
+        values = [item.scalar for item in (place["enum"].items or [place["const"]]) if item.scalar is not None]
+        if values and all(isinstance(value, str) for value in values):
             return "string"
-        return "integer" if values and all(_is_of(each, (int,)) for each in values) else None
+        return "integer" if values and all(_is_of(value, (int,)) for value in values) else None
 
     def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
         """The place that a reference leads to, the only alternative beside null, or the only schema of `allOf`.
@@ -258,26 +258,26 @@ class _Reader:
         if place["type"].present:
             return None
         for key in (*CHOICES, TOGETHER):
-            schemas = [each for each in place[key].items if key == TOGETHER or not self._is_null(each)]
+            schemas = [item for item in place[key].items if key == TOGETHER or not self._is_null(item)]
             if len(schemas) == 1:
                 return key, schemas[0]
         return None
 
     def _has_null(self, place: Place) -> bool:
         """Whether one alternative of a place is null."""
-        return any(self._is_null(each) for key in CHOICES for each in place[key].items)
+        return any(self._is_null(item) for key in CHOICES for item in place[key].items)
 
     def _is_null(self, place: Place) -> bool:
         """Whether a schema describes null alone."""
-        return place["type"].text == NULL or [each.scalar for each in place["enum"].items] == [None]
+        return place["type"].text == NULL or [item.scalar for item in place["enum"].items] == [None]
 
     def _list_rest(self, place: Place, read: tuple[str, ...]) -> None:
-        for key, each in place.entries.items():
+        for key, entry in place.entries.items():
             is_silent = key in SILENT or (
-                key == "default" and each.scalar is None and not each.entries and not each.items
+                key == "default" and entry.scalar is None and not entry.entries and not entry.items
             )
             if key not in read and not is_silent:
-                self.schema.lose(each.path, "the keyword has no equivalent")
+                self.schema.lose(entry.path, "the keyword has no equivalent")
         if place["additionalProperties"].flag is False and "additionalProperties" in read:
             self.schema.lose(place["additionalProperties"].path, "use `additionalFields: forbid` of the extension")
 
@@ -315,53 +315,53 @@ def json_schema(contract: Contract, dataset: Dataset) -> Converted:
 
 def _lost(fields: tuple[Field, ...], requirements: ExpressedRequirements) -> Iterator[str]:
     """The types that JSON Schema does not have: of moments, those that may have no offset, which `date-time` demands."""
-    for each in fields:
-        found, is_value = declared_type(each, requirements), shape_of(each) is Shape.VALUE
-        if is_value and each.type is LogicalType.TIMESTAMP and found.zone is not True:
+    for field in fields:
+        found, is_value = declared_type(field, requirements), shape_of(field) is Shape.VALUE
+        if is_value and field.type is LogicalType.TIMESTAMP and found.zone is not True:
             words = (
                 "a text with a pattern"
                 if found.zone is False
                 else "`format: date-time`, which demands an offset from UTC"
             )
-            yield lost_type(each, words)
-        elif is_value and each.type in {LogicalType.TIME, LogicalType.BINARY}:
-            yield lost_type(each, "a text with a pattern" if each.type is LogicalType.TIME else "a text")
+            yield lost_type(field, words)
+        elif is_value and field.type in {LogicalType.TIME, LogicalType.BINARY}:
+            yield lost_type(field, "a text with a pattern" if field.type is LogicalType.TIME else "a text")
         elif found.length and not found.is_rule:
-            yield lost_type(each, "a text of any length")
-        elif (is_value and each.type is LogicalType.DECIMAL) or (found.bits and not found.is_rule):
-            yield lost_type(each, "a number")
-        yield from _lost(each.parts, requirements)
+            yield lost_type(field, "a text of any length")
+        elif (is_value and field.type is LogicalType.DECIMAL) or (found.bits and not found.is_rule):
+            yield lost_type(field, "a number")
+        yield from _lost(field.parts, requirements)
 
 
 def _record(requirements: ExpressedRequirements, fields: tuple[Field, ...]) -> dict[str, Any]:
-    required = [each.own_name for each in fields if requirements.is_present(each.name)]
-    members = {each.own_name: _field(requirements, each, is_required=each.own_name in required) for each in fields}
+    required = [field.own_name for field in fields if requirements.is_present(field.name)]
+    members = {field.own_name: _field(requirements, field, is_required=field.own_name in required) for field in fields}
     return {"type": "object", "properties": members, **({"required": required} if required else {})}
 
 
-def _field(requirements: ExpressedRequirements, each: Field, *, is_required: bool) -> dict[str, Any]:
-    found = _VALUES.get(shape_of(each), _value)(requirements, each)
+def _field(requirements: ExpressedRequirements, field: Field, *, is_required: bool) -> dict[str, Any]:
+    found = _VALUES.get(shape_of(field), _value)(requirements, field)
     if not is_required and "type" in found:
         found["type"] = [found["type"], "null"]
         if "enum" in found:
             found["enum"] = [*found["enum"], None]
-    return found | ({"description": each.description} if each.description else {})
+    return found | ({"description": field.description} if field.description else {})
 
 
-def _value(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
-    found: dict[str, Any] = dict(_TYPES.get(each.type, _TEXT))
-    if each.type is LogicalType.TIMESTAMP:
-        declared = declared_type(each, requirements)
+def _value(requirements: ExpressedRequirements, field: Field) -> dict[str, Any]:
+    found: dict[str, Any] = dict(_TYPES.get(field.type, _TEXT))
+    if field.type is LogicalType.TIMESTAMP:
+        declared = declared_type(field, requirements)
         found = dict(_WITHOUT_OFFSET) if declared.zone is False else found
         for kind in (OFFSET, TIMEZONE) if declared.is_rule else ():
-            requirements.has(each.name, kind)
-    if each.type is LogicalType.STRING:
-        found |= _text(requirements, each.name)
-    elif each.type.numeric:
-        found |= _bounds(requirements, each.name)
-    words = requirements.words(each.name) if each.type is LogicalType.STRING or each.type.numeric else None
+            requirements.has(field.name, kind)
+    if field.type is LogicalType.STRING:
+        found |= _text(requirements, field.name)
+    elif field.type.numeric:
+        found |= _bounds(requirements, field.name)
+    words = requirements.words(field.name) if field.type is LogicalType.STRING or field.type.numeric else None
     if words is not None:
-        found["enum"] = [_number(Decimal(word)) if each.type.numeric else word for word in words]
+        found["enum"] = [_number(Decimal(word)) if field.type.numeric else word for word in words]
     return found
 
 
@@ -393,22 +393,22 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _list(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
-    items = part(each, "[]")
+def _list(requirements: ExpressedRequirements, field: Field) -> dict[str, Any]:
+    items = part(field, "[]")
     return {"type": "array"} | ({} if items is None else {"items": _part(requirements, items)})
 
 
-def _map(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
-    value = part(each, ".value")
+def _map(requirements: ExpressedRequirements, field: Field) -> dict[str, Any]:
+    value = part(field, ".value")
     return {"type": "object"} | ({} if value is None else {"additionalProperties": _part(requirements, value)})
 
 
-def _part(requirements: ExpressedRequirements, each: Field) -> dict[str, Any]:
-    return _field(requirements, each, is_required=requirements.has(each.name, "required"))
+def _part(requirements: ExpressedRequirements, field: Field) -> dict[str, Any]:
+    return _field(requirements, field, is_required=requirements.has(field.name, "required"))
 
 
 _VALUES: dict[Shape, Convert] = {
-    Shape.RECORD: lambda requirements, each: _record(requirements, each.parts),
+    Shape.RECORD: lambda requirements, item: _record(requirements, item.parts),
     Shape.LIST: _list,
     Shape.MAP: _map,
     Shape.ANY: lambda _requirements, _each: {},

@@ -79,8 +79,8 @@ def extension_keys(version: ContractVersion) -> frozenset[str]:
         return frozenset()
     notes = Notes()
     warn_unknown_keys(version.document, SCHEMAS[version.contract.format.split()[1]], notes)
-    added = (each for each in notes.warnings if each.code == KEPT and not is_misspelt(each))
-    return frozenset(each.path for each in added if steps_of(each.path)[-1] not in READ)
+    added = (entry for entry in notes.warnings if entry.code == KEPT and not is_misspelt(entry))
+    return frozenset(entry.path for entry in added if steps_of(entry.path)[-1] not in READ)
 
 
 def passed_keys(version: ContractVersion) -> Rest:
@@ -106,7 +106,7 @@ def passed_keys(version: ContractVersion) -> Rest:
 def _unread(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
     """The keys of an element, and of the definitions of a field, that the model leaves out: owner, key and value."""
     own = version.rest(element, path)
-    yield from (each for each in _defined(version, element, path) if each[1] not in own)
+    yield from (entry for entry in _defined(version, element, path) if entry[1] not in own)
     yield from ((path, key, value) for key, value in own.items())
     for section in IN_SECTIONS if element == "root" and version.family == "DCS" else ():
         if isinstance(keys := own.get(section), Mapping):
@@ -126,7 +126,7 @@ def _equivalent(family: str, element: str, key: str, value: Any) -> tuple[str, A
 
 
 def _properties(values: Mapping[str, Any]) -> tuple[str, Any]:
-    return PROPERTIES, [{"property": str(name), "value": each} for name, each in values.items()]
+    return PROPERTIES, [{"property": str(name), "value": value} for name, value in values.items()]
 
 
 def definitions_of(links: object) -> list[dict[str, object]] | None:
@@ -157,7 +157,7 @@ def unread_keys(version: ContractVersion) -> Iterator[str]:
 
     Schedules that are followed are rules of the model, which is compared.
     """
-    followed = {each.origin.path for dataset in version.contract.datasets for each in dataset.rules if each.schedule}
+    followed = {rule.origin.path for dataset in version.contract.datasets for rule in dataset.rules if rule.schedule}
     extensions, passed = extension_keys(version), set[str]()
     for element, path in elements(version):
         passed |= {f"{place}.{key}" for place, key, _ in _defined(version, element, path)}
@@ -167,11 +167,11 @@ def unread_keys(version: ContractVersion) -> Iterator[str]:
             is_followed = key == QUARTZ and path in followed
             is_kept = own in extensions or _equivalent(version.family, element, key, value) is not None
             section = value if element == "root" and key in IN_SECTIONS else None
-            in_parts = isinstance(section, Mapping) and {f"{own}.{each}" for each in section} <= extensions
+            in_parts = isinstance(section, Mapping) and {f"{own}.{entry}" for entry in section} <= extensions
             if key not in carried and not (is_followed or is_kept or in_parts):
                 yield own
     lost = (f"{path}.{key}" for path, key in _of_definitions(version.document.top["definitions"]))
-    yield from (each for each in lost if each not in extensions & passed)
+    yield from (entry for entry in lost if entry not in extensions & passed)
 
 
 def elements(version: ContractVersion) -> Iterator[tuple[str, str]]:
@@ -180,9 +180,9 @@ def elements(version: ContractVersion) -> Iterator[tuple[str, str]]:
     for dataset in version.contract.datasets:
         if not dataset.is_whole_document:
             found.append(("dataset", dataset.origin.path))
-        found += [("field", each.origin.path) for each in with_parts(dataset.fields)]
-        found += [("rule", each.origin.path) for each in dataset.rules if ".quality[" in each.origin.path]
-    found += [("level", each.origin.path) for each in service_levels(version.contract)]
+        found += [("field", part.origin.path) for part in with_parts(dataset.fields)]
+        found += [("rule", rule.origin.path) for rule in dataset.rules if ".quality[" in rule.origin.path]
+    found += [("level", level.origin.path) for level in service_levels(version.contract)]
     yield from dict.fromkeys(found)
 
 
@@ -193,17 +193,17 @@ def _is_passed(element: str, key: str, value: object) -> bool:
     if key == "price":
         return isinstance(value, Mapping) and set(value) <= PRICE
     if key == "tags":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
     return isinstance(value, str)
 
 
 def _of_definitions(place: Place) -> Iterator[tuple[str, str]]:
     """Keys of definitions beside what fields read through them."""
-    for each in place.entries.values():
-        keys = remainder("DCS", "field", each.node.plain()) if each.node else {}
+    for entry in place.entries.values():
+        keys = remainder("DCS", "field", entry.node.plain()) if entry.node else {}
         lost = (key for key, value in keys.items() if _equivalent("DCS", "field", key, value) is None)
-        yield from ((each.path, key) for key in lost if key not in CARRIED["DCS", "field"])
-        yield from _of_definitions(each["fields"])
+        yield from ((entry.path, key) for key in lost if key not in CARRIED["DCS", "field"])
+        yield from _of_definitions(entry["fields"])
 
 
 # ---- Rules that another contract has, too ----
@@ -229,7 +229,7 @@ def compared_rules(old: Contract, new: Contract) -> ComparedRules:
     for dataset in old.datasets:
         other = new.dataset(dataset.name)
         sides = requirements(old, dataset), requirements(new, other) if other else []
-        paths |= {path for side in sides for each in side for path in (each.path, each.rule_path)}
+        paths |= {path for side in sides for entry in side for path in (entry.path, entry.rule_path)}
         lost |= _only_in(*sides)
         added |= _only_in(*sides[::-1])
     return ComparedRules(frozenset(paths), lost, added)
@@ -238,15 +238,15 @@ def compared_rules(old: Contract, new: Contract) -> ComparedRules:
 def _only_in(own: list[Requirement], theirs: list[Requirement]) -> dict[str, str]:
     """The rules of which a threshold is not among the others."""
     checks: dict[tuple[str, ...], list[Check]] = defaultdict(list)
-    for each in theirs:
-        checks[tuple(sorted(each.check.fields))] += split(each.check)
-    unmeasured = {each.content for each in theirs if each.check.skip is not None}
+    for requirement in theirs:
+        checks[tuple(sorted(requirement.check.fields))] += split(requirement.check)
+    unmeasured = {item.content for item in theirs if item.check.skip is not None}
     found: dict[str, str] = {}
-    for each in own:
-        others = checks[tuple(sorted(each.check.fields))]
-        is_there = all(any(is_same(one, other) for other in others) for one in split(each.check))
-        if not (is_there if each.check.skip is None else each.content in unmeasured):
-            found[each.rule_path] = each.words
+    for entry in own:
+        others = checks[tuple(sorted(entry.check.fields))]
+        is_there = all(any(is_same(one, other) for other in others) for one in split(entry.check))
+        if not (is_there if entry.check.skip is None else entry.content in unmeasured):
+            found[entry.rule_path] = entry.words
     return found
 
 
@@ -357,10 +357,10 @@ def settled(
         examined = examine(text.encode(), complete=lambda contract, _document, _notes: contract)
         if examined.contract is not None and examined.document is not None and not examined.errors:
             return text, ContractVersion(examined.contract.with_own_common, examined.document)
-        refused = {place for each in examined.errors if (place := (leavable or _leavable)(each.path)) is not None}
+        refused = {place for error in examined.errors if (place := (leavable or _leavable)(error.path)) is not None}
         if not refused or rounds == MAX_ROUNDS:
             raise ContractError(examined.errors)
-        for place in sorted(refused, key=lambda steps: [str(each).zfill(6) for each in steps], reverse=True):
+        for place in sorted(refused, key=lambda steps: [str(entry).zfill(6) for entry in steps], reverse=True):
             owner: Any = document
             for step in place[:-1]:
                 owner = owner[step]
@@ -409,7 +409,7 @@ def _lost(old: ContractVersion, new: ContractVersion) -> Iterator[str]:
 
 def _is_same(change: Change) -> bool:
     """Whether ODCS and DCS have the same in another form: links, and the roles of servers."""
-    if not all(each is not None and each.startswith(("{", "[")) for each in (change.before, change.after)):
+    if not all(side is not None and side.startswith(("{", "[")) for side in (change.before, change.after)):
         return False
     before, after = json.loads(change.before or ""), json.loads(change.after or "")
     return after in _forms(before) or before in _forms(after)
@@ -421,5 +421,5 @@ def _forms(of_dcs: object) -> tuple[object, ...]:
 
 
 def _words(change: Change) -> str:
-    sides = " -> ".join("none" if each is None else brief(each) for each in (change.before, change.after))
+    sides = " -> ".join("none" if side is None else brief(side) for side in (change.before, change.after))
     return f"{change.path} ({change.kind}: {sides})"

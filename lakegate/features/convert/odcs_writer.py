@@ -127,7 +127,7 @@ def number(value: Decimal) -> int | Decimal:
 def listed(values: object, kind: LogicalType) -> list[Any]:
     """The values of a list: whole numbers as numbers, all others as the texts that they are, since `1.10` is not `1.1`."""
     texts = values if isinstance(values, list | tuple) else ()
-    return [int(each) if kind.numeric and each is not None and _WHOLE.fullmatch(each) else each for each in texts]
+    return [int(value) if kind.numeric and value is not None and _WHOLE.fullmatch(value) else value for value in texts]
 
 
 def own_properties(passed: Mapping[str, Any], name: str, value: object) -> Plain:
@@ -152,7 +152,7 @@ def flag(site: RuleSite) -> Quality:
 
 def primary_key(site: RuleSite) -> Quality:
     """The key with its positions; ODCS knows keys of columns alone."""
-    if set(site.rule.fields) <= {each.name for each in site.dataset.fields}:
+    if set(site.rule.fields) <= {entry.name for entry in site.dataset.fields}:
         for position, path in enumerate(site.rule.fields, start=1):
             site.found[path].keys |= {"primaryKey": True, "primaryKeyPosition": position}
     yield from ()
@@ -162,7 +162,7 @@ def enum(site: RuleSite) -> Quality:
     """The closed list of a property."""
     for path in site.rule.fields:
         values = listed(site.rule.arguments.get("values"), site.type(path))
-        site.found[path].keys["enum"] = [{"value": each} for each in values]
+        site.found[path].keys["enum"] = [{"value": value} for value in values]
     yield from ()
 
 
@@ -221,7 +221,7 @@ def foreign_key(site: RuleSite) -> Quality:
     if len(rule.fields) == len(targets) == 1:
         site.found[rule.fields[0]].relationships.append({"to": targets[0]})
     else:
-        sources = [f"{site.dataset.name}.{column_name(each)}" for each in rule.fields]
+        sources = [f"{site.dataset.name}.{column_name(entry)}" for entry in rule.fields]
         site.found[DATASET].relationships.append({"from": sources, "to": targets})
     yield from ()
 
@@ -231,7 +231,7 @@ OF_FIELDS: dict[str, Write] = {
     "unique": flag,
     "primaryKey": primary_key,
     "enum": enum,
-    **dict.fromkeys((FORMAT, *(each.rule_kind for each in CONSTRAINTS.values())), option),
+    **dict.fromkeys((FORMAT, *(item.rule_kind for item in CONSTRAINTS.values())), option),
     **dict.fromkeys((TIMEZONE, *OF_WHOLE), of_whole),
     OFFSET: offset,
     UNMEASURED_DATE: unmeasured_date,
@@ -245,65 +245,65 @@ OF_FIELDS: dict[str, Write] = {
 
 def properties_of(dataset: Dataset, found: Mapping[str, OwnKeys], rest: Rest) -> list[Plain]:
     """The properties of a dataset; `found` are the keys that its rules become."""
-    typed = frozenset(each.fields[0] for each in dataset.rules if each.kind in {"type", NESTED_KIND} and each.fields)
-    return [{"name": each.own_name} | _content(each, typed, found, rest) for each in dataset.fields]
+    typed = frozenset(rule.fields[0] for rule in dataset.rules if rule.kind in {"type", NESTED_KIND} and rule.fields)
+    return [{"name": entry.own_name} | _content(entry, typed, found, rest) for entry in dataset.fields]
 
 
-def _content(each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest) -> Plain:
+def _content(entry: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest) -> Plain:
     """A property without its name."""
-    own, passed = found.get(each.name), rest("field", each.origin.path)
+    own, passed = found.get(entry.name), rest("field", entry.origin.path)
     keys = {
-        "physicalName": each.physical,
+        "physicalName": entry.physical,
         **(
-            _types(each)
-            if each.name in typed
-            else {"logicalType" if each.declared in ODCS_NAMES else "physicalType": each.declared}
+            _types(entry)
+            if entry.name in typed
+            else {"logicalType" if entry.declared in ODCS_NAMES else "physicalType": entry.declared}
         ),
-        "description": each.description,
+        "description": entry.description,
         **passed,
         **(own.keys if own else {}),
         "logicalTypeOptions": {**passed.get("logicalTypeOptions", {}), **(own.options if own else {})} or None,
-        "classification": each.classification,
-        **own_properties(passed, PERSONAL, each.personal),
-        "examples": [example.written for example in each.examples] or None,
-        **dict(_parts(each, typed, found, rest)),
+        "classification": entry.classification,
+        **own_properties(passed, PERSONAL, entry.personal),
+        "examples": [example.written for example in entry.examples] or None,
+        **dict(_parts(entry, typed, found, rest)),
         "relationships": (own.relationships or None) if own else None,
         "quality": (own.quality or None) if own else None,
     }
     return without_none(keys)
 
 
-def _types(each: Field) -> Plain:
+def _types(entry: Field) -> Plain:
     """The logical type; and the physical one, where it is of the same family or distinguishes a decimal or bytes."""
-    shape = shape_of(each)
+    shape = shape_of(entry)
     if shape in ODCS_SHAPES:
         return {"logicalType": ODCS_SHAPES[shape]}
     if shape is Shape.ANY:
-        return {"physicalType": each.declared}
-    word, physical = ODCS_TYPES[each.type]
-    declared = each.physical_type or each.declared
-    if PHYSICAL.get(type_word(declared)) is each.type and (declared or "").lower() != word:
+        return {"physicalType": entry.declared}
+    word, physical = ODCS_TYPES[entry.type]
+    declared = entry.physical_type or entry.declared
+    if PHYSICAL.get(type_word(declared)) is entry.type and (declared or "").lower() != word:
         physical = declared
-    if each.type is LogicalType.DECIMAL and each.scale != scale_of(physical):
-        physical = f"decimal({PRECISION},{each.scale})"
+    if entry.type is LogicalType.DECIMAL and entry.scale != scale_of(physical):
+        physical = f"decimal({PRECISION},{entry.scale})"
     return {"logicalType": word} | ({"physicalType": physical} if physical else {})
 
 
 def _parts(
-    each: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest
+    entry: Field, typed: frozenset[str], found: Mapping[str, OwnKeys], rest: Rest
 ) -> Iterator[tuple[str, object]]:
     """The members of a record, the items of a list, the keys and values of a map."""
-    match shape_of(each):
+    match shape_of(entry):
         case Shape.RECORD:
             yield (
                 "properties",
-                [{"name": one.own_name} | _content(one, typed, found, rest) for one in each.parts],
+                [{"name": one.own_name} | _content(one, typed, found, rest) for one in entry.parts],
             )
         case Shape.LIST:
-            items = part(each, "[]")
+            items = part(entry, "[]")
             yield "items", None if items is None else _content(items, typed, found, rest)
         case Shape.MAP:
-            inner = {step: part(each, f".{step}") for step in ("key", "value")}
+            inner = {step: part(entry, f".{step}") for step in ("key", "value")}
             contents = {step: {} if one is None else _content(one, typed, found, rest) for step, one in inner.items()}
             yield "map", contents
         case _:
@@ -323,8 +323,8 @@ def metric(site: RuleSite) -> Quality:
     is_of_one = len(rule.fields) == 1
     kind = site.type(rule.fields[0]) if is_of_one else LogicalType.STRING
     arguments: Plain = {} if is_of_one or not rule.fields else {"properties": [*map(column_name, rule.fields)]}
-    for key, each in rule.arguments.items():
-        arguments[key] = listed(each, kind) if key in LISTS else each
+    for key, argument in rule.arguments.items():
+        arguments[key] = listed(argument, kind) if key in LISTS else argument
     if rule.comparison is not None:
         yield site.owner, library(rule.kind, arguments) | _compared(rule.comparison)
 
@@ -335,7 +335,7 @@ def library(name: str, arguments: Plain) -> Plain:
 
 
 def _compared(comparison: Comparison) -> Plain:
-    values = [number(each) for each in comparison.operands]
+    values = [number(entry) for entry in comparison.operands]
     operand = values if comparison.operator in BETWEEN else values[0]
     return {comparison.operator: operand} | ({"unit": "percent"} if comparison.percent else {})
 
@@ -357,7 +357,7 @@ def custom(site: RuleSite) -> Quality:
     call = str(rule.arguments.get("call") or "")
     if not call.strip():
         return
-    if len(rule.fields) > 1 and all(len(each.fields) == 1 for each in site.checks):
+    if len(rule.fields) > 1 and all(len(check.fields) == 1 for check in site.checks):
         for at, path in enumerate(rule.fields, start=1):
             own = {"id": f"{rule.id}_{at}"} if STABLE_ID.fullmatch(rule.id) else {}
             yield path, own | _call(site, call, arguments)
@@ -456,10 +456,10 @@ def _written(write: Threshold, *, together: bool = True) -> Write:
     """The writer of a kind of rule; `together` for one quality rule of all fields."""
 
     def rules(site: RuleSite) -> Quality:
-        measured = [each for each in site.checks if each.skip is None]
+        measured = [entry for entry in site.checks if entry.skip is None]
         alike = measured[:1] if together else measured
         is_of_several = together and len(measured) > 1
-        paths = {"properties": [column_name(each.fields[0]) for each in measured]} if is_of_several else {}
+        paths = {"properties": [column_name(entry.fields[0]) for entry in measured]} if is_of_several else {}
         for at, check in enumerate(alike, start=1):
             for tier, severity in thresholds(check):
                 plain = write(site, check, tier)
@@ -506,7 +506,7 @@ DIMENSIONS = ("accuracy", "completeness", "conformity", "consistency", "coverage
 def document_of(contract: Contract, rest: Rest) -> Plain:
     """The document; `rest` gives what an element has beside the model, by its kind and its place in the old document."""
     about = replace(contract.about, description=None, purpose=contract.about.purpose or contract.about.description)
-    whole = [each for each in contract.datasets if each.is_whole_document]
+    whole = [dataset for dataset in contract.datasets if dataset.is_whole_document]
     settings = {
         "inherits": contract.inherits.name if contract.inherits else None,
         "require": [*contract.require] or None,
@@ -519,18 +519,18 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
         "kind": "DataContract",
         **written_texts(CONTRACT, contract, "odcs"),
         **texts,
-        "tags": [each for each in about.tags if each] or None,
-        **{key: _with(each, texts.get(key)) for key, each in passed.items()},
+        "tags": [tag for tag in about.tags if tag] or None,
+        **{key: _with(value, texts.get(key)) for key, value in passed.items()},
         "servers": [
-            {"server": each.name, "type": each.type, **server_settings(each.settings)} for each in about.servers
+            {"server": server.name, "type": server.type, **server_settings(server.settings)} for server in about.servers
         ]
         or None,
         DEPRECATION: without_none({key: getattr(about.deprecation, key, None) for key in DEPRECATION_KEYS}) or None,
-        "schema": [_object(contract, each, rest) for each in contract.datasets if each not in whole] or None,
+        "schema": [_object(contract, dataset, rest) for dataset in contract.datasets if dataset not in whole] or None,
         "slaProperties": [
-            _level(each, rest)
-            for each in service_levels(contract)
-            if not isinstance(each.rule.arguments.get("value"), Mapping | tuple | list)
+            _level(level, rest)
+            for level in service_levels(contract)
+            if not isinstance(level.rule.arguments.get("value"), Mapping | tuple | list)
         ]
         or None,
     }
@@ -540,10 +540,10 @@ def document_of(contract: Contract, rest: Rest) -> Plain:
 def server_settings(settings: Mapping[str, object]) -> Plain:
     """The settings of a server; its roles have the key `role` in ODCS, and keys that no server of ODCS has a list."""
     roles, known = settings.get("roles"), _server_keys()
-    own = [{"property": key, "value": each} for key, each in settings.items() if key not in known]
+    own = [{"property": key, "value": setting} for key, setting in settings.items() if key not in known]
     return {
-        **{key: each for key, each in settings.items() if key in known},
-        **({"roles": [_role(each) for each in roles]} if isinstance(roles, list | tuple) else {}),
+        **{key: setting for key, setting in settings.items() if key in known},
+        **({"roles": [_role(role) for role in roles]} if isinstance(roles, list | tuple) else {}),
         **({"customProperties": own} if own else {}),
     }
 
@@ -552,14 +552,14 @@ def server_settings(settings: Mapping[str, object]) -> Plain:
 def _server_keys() -> frozenset[str]:
     """The keys of every type of server in ODCS."""
     definitions = load(f"official/odcs-{VERSION.removeprefix('v')}")["$defs"]
-    sources = (each.get("properties", {}) for each in definitions["ServerSource"].values())
+    sources = (value.get("properties", {}) for value in definitions["ServerSource"].values())
     return frozenset(definitions["Server"]["properties"]).union(*sources)
 
 
 def _role(role: object) -> object:
     if not isinstance(role, Mapping) or "role" in role or "name" not in role:
         return role
-    return {"role": role["name"], **{key: each for key, each in role.items() if key != "name"}}
+    return {"role": role["name"], **{key: value for key, value in role.items() if key != "name"}}
 
 
 def _with(passed: object, own: object) -> object:
@@ -569,11 +569,11 @@ def _with(passed: object, own: object) -> object:
 
 def without_none(mapping: Mapping[str, Any]) -> Plain:
     """The keys that have a value."""
-    return {key: each for key, each in mapping.items() if each is not None}
+    return {key: value for key, value in mapping.items() if value is not None}
 
 
 def _is_lenient(dataset: Dataset) -> bool:
-    return bool(dataset.rules) and {each.severity for each in dataset.rules} == {Severity.WARN}
+    return bool(dataset.rules) and {rule.severity for rule in dataset.rules} == {Severity.WARN}
 
 
 def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
@@ -627,9 +627,9 @@ def _settings(dataset: Dataset, *, is_lenient: bool) -> Plain:
 
 def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values: object) -> Plain:
     declared = {key: getattr(values, name) for key, (name, _) in table.items() if name in dataset.declared}
-    plain = {key: each.value if isinstance(each, Enum) else each for key, each in declared.items()}
+    plain = {key: value.value if isinstance(value, Enum) else value for key, value in declared.items()}
     if isinstance(pull := plain.get("pull"), Pull):
-        plain["pull"] = {key: each for key, each in asdict(pull).items() if each}
+        plain["pull"] = {key: value for key, value in asdict(pull).items() if value}
     return plain
 
 
@@ -638,7 +638,7 @@ def _level(level: DeclaredLevel, rest: Rest) -> Plain:
     value, unit = level.rule.arguments.get("value"), level.rule.arguments.get("unit")
     seconds = duration(value, unit)
     if seconds is not None:
-        unit = next(each for each in ("d", "h", "m", "s") if seconds % SECONDS[each] == 0 or each == "s")
+        unit = next(entry for entry in ("d", "h", "m", "s") if seconds % SECONDS[entry] == 0 or entry == "s")
         value = number(seconds / SECONDS[unit])
     element = ", ".join(level.fields) or None
     optional = without_none({"unit": unit, "element": element})
@@ -663,10 +663,10 @@ def without_variables(text: str) -> str:
 def node_of(value: Any, escape: Callable[[str], str] = without_variables) -> Node:  # noqa: ANN401 - what a document holds
     """A value of a document as YAML; `escape` is of its texts."""
     if isinstance(value, Mapping):
-        return yaml_writer.Mapping([YamlEntry(str(key), node_of(each, escape)) for key, each in value.items()])
+        return yaml_writer.Mapping([YamlEntry(str(key), node_of(entry, escape)) for key, entry in value.items()])
     if isinstance(value, list | tuple):
-        nodes = [node_of(each, escape) for each in value]
-        scalars = [each for each in nodes if not isinstance(each, yaml_writer.Mapping | Items | Flow)]
+        nodes = [node_of(entry, escape) for entry in value]
+        scalars = [node for node in nodes if not isinstance(node, yaml_writer.Mapping | Items | Flow)]
         return Flow(scalars) if len(scalars) == len(nodes) else Items(nodes)
     return escape(value) if isinstance(value, str) else value
 

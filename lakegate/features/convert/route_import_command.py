@@ -78,7 +78,7 @@ def import_routes(  # noqa: PLR0913 - the options of the command
     """
     declared = declared_in(dbt, stage, public=public)
     found = imported(dependencies, declared, dry_run=dry_run, yes=yes)
-    is_refused = any(each.outcome == "refused" for each in found)
+    is_refused = any(entry.outcome == "refused" for entry in found)
     result = RouteImport(stage, dry_run, tuple(map(_described, found)))
     return CommandResult(result, _in_words(result), FOUND if is_refused else 0)
 
@@ -87,14 +87,14 @@ def imported(
     dependencies: Dependencies, declared: tuple[DeclaredRoute, ...], *, dry_run: bool, yes: bool
 ) -> list[Import]:
     """Add the declared routes one by one, after one confirmation for all; with `dry_run`, only what would become of them."""
-    found = [_planned(dependencies, each) for each in declared]
+    found = [_planned(dependencies, route) for route in declared]
     if dry_run:
         return found
     confirm(
-        [text for each in found if each.plan for text in effects(dependencies, each.plan, each.declared.contract)],
+        [text for entry in found if entry.plan for text in effects(dependencies, entry.plan, entry.declared.contract)],
         yes=yes,
     )
-    return [_added(dependencies, each) for each in found]
+    return [_added(dependencies, entry) for entry in found]
 
 
 def declared_in(path: Path, stage: str, *, public: bool = False) -> tuple[DeclaredRoute, ...]:
@@ -141,7 +141,7 @@ def _added(dependencies: Dependencies, planned: Import) -> Import:
 def _line(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
     if declared.major is not None:
         return declared.major
-    newest = max((each.version for each in seen.standing), key=precedence, default=None)
+    newest = max((entry.version for entry in seen.standing), key=precedence, default=None)
     if newest is None:
         raise InputError(f"no version of the contract {declared.contract} is published")
     return major(newest)
@@ -172,10 +172,10 @@ def _described(found: Import) -> ImportedRoute:
 
 def _in_words(found: RouteImport) -> Iterator[str]:
     """Each declaration for people, then the counts."""
-    for each in found.routes:
-        if each.outcome != "skipped":
-            words = f"{each.prefix} → {each.line} {each.version}" if each.line else each.reason
-            yield f"{each.outcome:<9}  {each.resource}: {words}"
-    counts = Counter(each.outcome for each in found.routes)
-    numbers = ", ".join(f"{counts[each]:,} {each}" for each in ("added", "unchanged", "refused", "skipped"))
+    for route in found.routes:
+        if route.outcome != "skipped":
+            words = f"{route.prefix} → {route.line} {route.version}" if route.line else route.reason
+            yield f"{route.outcome:<9}  {route.resource}: {words}"
+    counts = Counter(entry.outcome for entry in found.routes)
+    numbers = ", ".join(f"{counts[entry]:,} {entry}" for entry in ("added", "unchanged", "refused", "skipped"))
     yield f"Stage {found.stage}: {numbers}{'; nothing was written (--dry-run)' if found.dry_run else ''}."

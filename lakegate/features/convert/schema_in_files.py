@@ -101,8 +101,8 @@ def _unread(document: object) -> Iterator[str]:
 
 def _contract(top: Physical, name: str, form: Format) -> Found:
     schema = ImportedSchema(name, storage=form)
-    fields = [_field(schema, column_path(each), part) for each, part in top.parts]
-    return contract_of(name, [schema.dataset([each for each in fields if each is not None])], schema.lost)
+    fields = [_field(schema, column_path(entry), part) for entry, part in top.parts]
+    return contract_of(name, [schema.dataset([field for field in fields if field is not None])], schema.lost)
 
 
 def _field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
@@ -119,7 +119,7 @@ def _described(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field
     match kind.kind:
         case Kind.RECORD:
             members = [_field(schema, member_path(path, name), part) for name, part in kind.parts]
-            known = [each for each in members if each is not None]
+            known = [member for member in members if member is not None]
             return schema.nested(path, "object", known) if known else None
         case Kind.LIST:
             items = _field(schema, element_path(path), kind.parts[0][1])

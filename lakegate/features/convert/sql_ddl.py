@@ -55,7 +55,7 @@ _FAMILIES = {
     LogicalType.BINARY: {Type.BINARY, Type.VARBINARY, Type.BLOB, Type.LONGBLOB, Type.MEDIUMBLOB, Type.TINYBLOB},
 }
 
-TYPES = {each: logical for logical, family in _FAMILIES.items() for each in family}
+TYPES = {entry: logical for logical, family in _FAMILIES.items() for entry in family}
 """The logical type of each type of SQL; all others are left out, and listed."""
 
 
@@ -68,22 +68,22 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
     tables: list[SqlTable] = []
     later: list[Statement] = []
     script = statements(text, dialect)
-    for each in script:
-        tree = each.tree
+    for item in script:
+        tree = item.tree
         if isinstance(tree, exp.Create) and tree.kind == "TABLE" and isinstance(tree.this, exp.Schema):
-            tables.append(SqlTable(tree, each.lost))
+            tables.append(SqlTable(tree, item.lost))
         else:
-            later.append(each)
+            later.append(item)
     if not tables:
-        unread = next((each for each in script if each.tree is None), None)
+        unread = next((statement for statement in script if statement.tree is None), None)
         if unread is None:
             raise InputError("the text has no CREATE TABLE with columns")
         raise InputError(
             f"the text is not SQL of this dialect: {shown(unread.words)} on line {unread.line} {unread.fault}; name another one"
             " with --dialect"
         )
-    by_name = {each.key: each for each in reversed(tables)}
-    lost = [each for statement in later for each in _added(statement, by_name)]
+    by_name = {member.key: member for member in reversed(tables)}
+    lost = [member for statement in later for member in _added(statement, by_name)]
     for table in tables:
         table.refer(by_name)
     found = list[Dataset]()
@@ -92,7 +92,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
             found.append(table.schema.dataset(table.fields))
         except InputError as error:
             table.schema.lose("left out", str(error))
-    mine = [f"{table.schema.name}.{each}" for table in tables for each in table.schema.lost]
+    mine = [f"{table.schema.name}.{member}" for table in tables for member in table.schema.lost]
     if not found:
         raise InputError("; ".join(mine[:SHOWN]))
     return contract_of(name, found, [*mine, *lost])
@@ -126,17 +126,17 @@ def field_of(
         return None if items is None else schema.nested(path, "array", [items], description)
     if kind.this is Type.MAP and len(kind.expressions) == 2:  # noqa: PLR2004 - key and value
         inner = [
-            field_of(schema, member_path(path, step), each)
-            for step, each in zip(("key", "value"), kind.expressions, strict=True)
+            field_of(schema, member_path(path, step), expression)
+            for step, expression in zip(("key", "value"), kind.expressions, strict=True)
         ]
-        return None if None in inner else schema.nested(path, "map", [each for each in inner if each], description)
+        return None if None in inner else schema.nested(path, "map", [item for item in inner if item], description)
     if kind.this is Type.STRUCT:
-        parts = [each for each in kind.expressions if isinstance(each, exp.ColumnDef)]
+        parts = [expression for expression in kind.expressions if isinstance(expression, exp.ColumnDef)]
         known = [each for part in parts if (each := _member(schema, path, part)) is not None]
         return (
             schema.nested(path, "struct", known, description) if known and len(known) == len(kind.expressions) else None
         )
-    is_flag = kind.this is Type.BIT and [each.name for each in kind.expressions] in ([], ["1"])
+    is_flag = kind.this is Type.BIT and [expression.name for expression in kind.expressions] in ([], ["1"])
     logical = LogicalType.BOOLEAN if is_flag else TYPES.get(kind.this) or _physical(kind)
     return None if logical is None else _value(schema, path, kind, logical, description)
 
@@ -154,38 +154,38 @@ def _member(schema: ImportedSchema, path: FieldPath, member: exp.ColumnDef) -> F
     kind, inner = member.args.get("kind"), member_path(path, member.name)
     constraints = _constraints(member)
     found = field_of(schema, inner, kind, _comment(constraints)) if kind else None
-    for each in constraints if found is not None else ():
-        match each:
+    for constraint in constraints if found is not None else ():
+        match constraint:
             case exp.NotNullColumnConstraint():
-                if not each.args.get("allow_null"):
+                if not constraint.args.get("allow_null"):
                     schema.rule("required", inner)
-            case _ if not _is_comment(each):
-                schema.lose(inner, f"{shown(words_of(each))} has no equivalent")
+            case _ if not _is_comment(constraint):
+                schema.lose(inner, f"{shown(words_of(constraint))} has no equivalent")
     return found
 
 
 def _constraints(column: exp.ColumnDef) -> list[exp.Expr]:
     """The constraints of a column; of a name alone the name, which is no constraint."""
     found: list[exp.Expr] = [*column.constraints]
-    return [each.kind if isinstance(each, exp.ColumnConstraint) else each for each in found]
+    return [expr.kind if isinstance(expr, exp.ColumnConstraint) else expr for expr in found]
 
 
 def _comment(found: Iterable[exp.Expr]) -> str | None:
     """The description among constraints of a column, or properties of a table; None if there is none."""
-    for each in found:
-        if isinstance(each, exp.CommentColumnConstraint | exp.SchemaCommentProperty):
-            return str(each.this.name)
-        if isinstance(each, exp.Properties):
-            return _comment(each.expressions)
-        if isinstance(each, exp.Property) and each.name == "description":
-            return str(each.args["value"].name)
+    for expr in found:
+        if isinstance(expr, exp.CommentColumnConstraint | exp.SchemaCommentProperty):
+            return str(expr.this.name)
+        if isinstance(expr, exp.Properties):
+            return _comment(expr.expressions)
+        if isinstance(expr, exp.Property) and expr.name == "description":
+            return str(expr.args["value"].name)
     return None
 
 
-def _is_comment(each: exp.Expr) -> bool:
+def _is_comment(expr: exp.Expr) -> bool:
     """Whether a constraint is nothing but a description."""
-    return isinstance(each, exp.CommentColumnConstraint) or (
-        isinstance(each, exp.Properties) and all(one.name == "description" for one in each.expressions)
+    return isinstance(expr, exp.CommentColumnConstraint) or (
+        isinstance(expr, exp.Properties) and all(one.name == "description" for one in expr.expressions)
     )
 
 
@@ -199,11 +199,11 @@ def _value(
         schema.rule("minimum", path, value=Decimal(0), exclusive=False)
     if kind.this in SERIALS:
         schema.rule("required", path)
-    sizes = [each.name for each in kind.expressions if isinstance(each, exp.DataTypeParam)]
+    sizes = [expression.name for expression in kind.expressions if isinstance(expression, exp.DataTypeParam)]
     if logical is LogicalType.STRING and sizes and sizes[0].isdigit():
         schema.rule("maxLength", path, value=Decimal(sizes[0]))
     if kind.this is Type.ENUM:
-        schema.rule("enum", path, values=tuple(each.name for each in kind.expressions))
+        schema.rule("enum", path, values=tuple(expression.name for expression in kind.expressions))
     return found
 
 
@@ -230,22 +230,22 @@ class SqlTable:
         self.schema.description = _comment([properties] if properties else [])
         for clause in lost:
             self.schema.lose(*in_words(clause))
-        for each in properties.expressions if properties else ():
-            if _comment([each]) is None:
-                self._lose("table", each)
+        for expression in properties.expressions if properties else ():
+            if _comment([expression]) is None:
+                self._lose("table", expression)
         self._references: list[tuple[tuple[str, ...], exp.Expr]] = []
-        columns = [each for each in statement.this.expressions if isinstance(each, exp.ColumnDef)]
-        self.fields = [found for each in columns if (found := self._field(each)) is not None]
-        self._names = {each.own_name.casefold(): each for each in self.fields}
-        for each in columns:
-            if each.name.casefold() in self._names:
-                for one in _constraints(each):
-                    self._constraint(one, (each.name,))
-        for each in statement.this.expressions:
-            if isinstance(each, exp.Identifier):
-                self.schema.lose(each.name, _UNTYPED)
-            elif not isinstance(each, exp.ColumnDef):
-                self._of_table(each)
+        columns = [member for member in statement.this.expressions if isinstance(member, exp.ColumnDef)]
+        self.fields = [found for member in columns if (found := self._field(member)) is not None]
+        self._names = {field.own_name.casefold(): field for field in self.fields}
+        for column in columns:
+            if column.name.casefold() in self._names:
+                for one in _constraints(column):
+                    self._constraint(one, (column.name,))
+        for item in statement.this.expressions:
+            if isinstance(item, exp.Identifier):
+                self.schema.lose(item.name, _UNTYPED)
+            elif not isinstance(item, exp.ColumnDef):
+                self._of_table(item)
 
     def _field(self, column: exp.ColumnDef) -> Field | None:
         kind = column.args.get("kind")
@@ -263,70 +263,70 @@ class SqlTable:
             self.schema.description = text
             return
         self.fields = [
-            replace(each, description=text) if each.own_name.casefold() == column.casefold() else each
-            for each in self.fields
+            replace(field, description=text) if field.own_name.casefold() == column.casefold() else field
+            for field in self.fields
         ]
 
     def alter(self, action: exp.Expr) -> None:
         """A change of the table: constraints are added to it, all others are listed."""
         if isinstance(action, exp.AddConstraint):
-            for each in action.expressions:
-                self._of_table(each)
+            for expression in action.expressions:
+                self._of_table(expression)
         elif isinstance(action, exp.AlterColumn) and action.args.get("allow_null") is False:
             self._rule("required", (action.this.name,), action)
         else:
             self._lose("table", action)
 
-    def _of_table(self, each: exp.Expr) -> None:
+    def _of_table(self, expr: exp.Expr) -> None:
         """A constraint of the table; of SQL Server, a key is followed by its columns."""
-        inner = each.expressions if isinstance(each, exp.Constraint) else [each]
+        inner = expr.expressions if isinstance(expr, exp.Constraint) else [expr]
         of_columns = [one.name for part in inner[1:] if isinstance(part.this, list) for one in _columns(part.this)]
         self._constraint(inner[0], tuple(of_columns))
 
-    def _constraint(self, each: exp.Expr, names: tuple[str, ...]) -> None:
+    def _constraint(self, expr: exp.Expr, names: tuple[str, ...]) -> None:
         """A constraint of the columns with the names, or of those that it names itself."""
-        match each:
+        match expr:
             case exp.NotNullColumnConstraint():
-                if not each.args.get("allow_null"):
-                    self._rule("required", names, each)
+                if not expr.args.get("allow_null"):
+                    self._rule("required", names, expr)
             case exp.PrimaryKey() | exp.PrimaryKeyColumnConstraint():
-                self._rule("primaryKey", names or [one.name for one in _columns(each.expressions)], each)
-            case exp.UniqueColumnConstraint() if not each.find(exp.Where):
-                self._unique(names or tuple(one.name for one in _columns(_listed(each.this))), each)
+                self._rule("primaryKey", names or [one.name for one in _columns(expr.expressions)], expr)
+            case exp.UniqueColumnConstraint() if not expr.find(exp.Where):
+                self._unique(names or tuple(one.name for one in _columns(_listed(expr.this))), expr)
             case exp.ForeignKey() | exp.Reference():
                 # a reference of columns; before one, a dialect may write the words FOREIGN KEY alone
-                own = tuple(one.name for one in each.expressions) if isinstance(each, exp.ForeignKey) else names
-                reference = each.args.get("reference") if isinstance(each, exp.ForeignKey) else each
+                own = tuple(one.name for one in expr.expressions) if isinstance(expr, exp.ForeignKey) else names
+                reference = expr.args.get("reference") if isinstance(expr, exp.ForeignKey) else expr
                 if reference is not None:
                     self._references.append((own, reference))
             case exp.CheckColumnConstraint():
-                for one in _conditions(each.this):
+                for one in _conditions(expr.this):
                     self._check(one)
-            case _ if not _is_comment(each):
-                self._lose(", ".join(names) or "table", each)
+            case _ if not _is_comment(expr):
+                self._lose(", ".join(names) or "table", expr)
 
-    def _unique(self, names: tuple[str, ...], each: exp.Expr) -> None:
+    def _unique(self, names: tuple[str, ...], expr: exp.Expr) -> None:
         known = self._known(names)
         if known is None or len(known) == 1:
-            self._rule("unique", names, each)
+            self._rule("unique", names, expr)
         else:
             self.schema.metric("duplicateValues", *known)
 
-    def _rule(self, kind: str, names: Iterable[str], each: exp.Expr, **arguments: object) -> None:
+    def _rule(self, kind: str, names: Iterable[str], expr: exp.Expr, **arguments: object) -> None:
         known = self._known(names)
         if known is None:
-            self._lose(", ".join(names) or "table", each)
+            self._lose(", ".join(names) or "table", expr)
         else:
             self.schema.rule(kind, *known, **arguments)
 
     def _known(self, names: Iterable[str]) -> tuple[FieldPath, ...] | None:
         """The columns with the names, as they are declared; None if there are none, or one is not known."""
         found = [self._names.get(name.casefold()) for name in names]
-        known = tuple(each.name for each in found if each is not None)
+        known = tuple(item.name for item in found if item is not None)
         return known if known and len(known) == len(found) else None
 
-    def _lose(self, place: str, each: exp.Expr) -> None:
-        self.schema.lose(place, f"{shown(words_of(each))} has no equivalent")
+    def _lose(self, place: str, expr: exp.Expr) -> None:
+        self.schema.lose(place, f"{shown(words_of(expr))} has no equivalent")
 
     def refer(self, tables: Mapping[str, SqlTable]) -> None:
         """The references to tables of the script become rules; those to others are listed."""
@@ -340,12 +340,12 @@ class SqlTable:
                 words = "has no equivalent: no table of the text has what it names"
                 self.schema.lose(", ".join(names), f"{shown(words_of(reference))} {words}")
             else:
-                to = ",".join(f"{dataset_name(table.schema.name)}.{each}" for each in columns)
+                to = ",".join(f"{dataset_name(table.schema.name)}.{column}" for column in columns)
                 self.schema.rule("foreignKey", *known, to=to)
 
     def targets(self, names: list[str]) -> tuple[FieldPath, ...] | None:
         """The columns that a reference names; where it names none, those of the primary key."""
-        keys = (each.fields for each in self.schema.rules if each.kind == "primaryKey")
+        keys = (rule.fields for rule in self.schema.rules if rule.kind == "primaryKey")
         return self._known(names) if names else next(keys, None)
 
     def _check(self, condition: exp.Expr) -> None:
@@ -365,8 +365,8 @@ Meaning = tuple[str, str, dict[str, object]]
 
 def _columns(found: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
     """The columns of a list, whose order does not matter."""
-    for each in found:
-        yield each.this if isinstance(each, exp.Ordered) else each
+    for expr in found:
+        yield expr.this if isinstance(expr, exp.Ordered) else expr
 
 
 def _listed(of: object) -> list[exp.Expr]:
@@ -381,8 +381,8 @@ def _conditions(of: exp.Expr) -> Iterator[exp.Expr]:
     """The conditions that all have to hold."""
     of = _bare(of)
     if isinstance(of, exp.And):
-        for each in of.flatten():
-            yield from _conditions(each)
+        for item in of.flatten():
+            yield from _conditions(item)
     elif isinstance(of, exp.Between):
         yield exp.GTE(this=of.this, expression=of.args["low"])
         yield exp.LTE(this=of.this, expression=of.args["high"])
@@ -424,10 +424,10 @@ def _meanings(condition: exp.Expr) -> Iterator[Meaning]:
 
 
 def _of_list(column: exp.Expr, values: Iterable[exp.Expr]) -> Iterator[Meaning]:
-    found = [_bare(each) for each in values]
+    found = [_bare(value) for value in values]
     texts = [
-        each.name if isinstance(each, exp.Literal) and each.is_string else str(_number_literal(each) or "")
-        for each in found
+        item.name if isinstance(item, exp.Literal) and item.is_string else str(_number_literal(item) or "")
+        for item in found
     ]
     if isinstance(column, exp.Column) and texts and all(texts):
         yield "enum", column.name, {"values": tuple(texts)}

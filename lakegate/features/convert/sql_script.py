@@ -100,7 +100,7 @@ def statements(text: bytes, dialect: str) -> list[Statement]:
         raise InputError("the text is not UTF-8") from None
     decoded, tokens, rest = _closed(decoded, dialect)
     reader = _Script(decoded, dialect)
-    return [*(reader.statement(each) for each in _separated(tokens)), *rest]
+    return [*(reader.statement(entry) for entry in _separated(tokens)), *rest]
 
 
 def _closed(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]:
@@ -115,7 +115,7 @@ def _closed(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]
             last = min(error.line or last, last) - 1
             continue
         words = " …".join(
-            each.strip()[:SHOWN] if number == 0 else "" for number, each in enumerate(lines[last : last + 2])
+            line.strip()[:SHOWN] if number == 0 else "" for number, line in enumerate(lines[last : last + 2])
         )
         return kept, tokens, [Statement(last + 1, words, None, OPEN)] if words else []
     raise OpenQuoteError(last + 1)
@@ -169,7 +169,7 @@ def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
             kind.set("this", Type.TIMESTAMPNTZ)
         elif dialect in WIDE_INTEGERS and kind.this in _INTEGERS:
             kind.set("this", Type.BIGINT)
-        elif dialect == "redshift" and [each.name for each in kind.expressions] == [_LONGEST]:
+        elif dialect == "redshift" and [expression.name for expression in kind.expressions] == [_LONGEST]:
             kind.set("expressions", [])
     return tree
 
@@ -178,23 +178,23 @@ def _separated(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """The statements: after a semicolon, or where a line begins with that of a table, since SQL Server needs no semicolon."""
     found: list[Token] = []
     depth = 0
-    for at, each in enumerate(tokens):
-        depth += (each.token_type is TokenType.L_PAREN) - (each.token_type is TokenType.R_PAREN)
-        is_first = at == 0 or each.line > tokens[at - 1].line
+    for at, token in enumerate(tokens):
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        is_first = at == 0 or token.line > tokens[at - 1].line
         if found and (
-            each.token_type is TokenType.SEMICOLON or (is_first and depth == 0 and _begins(tokens[at : at + 6]))
+            token.token_type is TokenType.SEMICOLON or (is_first and depth == 0 and _begins(tokens[at : at + 6]))
         ):
             yield found
             found, depth = [], 0
-        if each.token_type is not TokenType.SEMICOLON:
-            found.append(each)
+        if token.token_type is not TokenType.SEMICOLON:
+            found.append(token)
     if found:
         yield found
 
 
 def _begins(tokens: Sequence[Token]) -> bool:
     """Whether tokens begin a statement about a table."""
-    words = [_word(each) for each in tokens]
+    words = [_word(token) for token in tokens]
     return words[0] in {"CREATE", "ALTER"} and "TABLE" in words
 
 
@@ -227,7 +227,7 @@ class _Script:
     def _parsed(self, sql: str) -> exp.Expr | None:
         """The tree of one statement; None where it cannot be read."""
         try:
-            found = [each for each in sqlglot.parse(sql, read=reader_of(self.dialect)) if each is not None]
+            found = [entry for entry in sqlglot.parse(sql, read=reader_of(self.dialect)) if entry is not None]
         except Exception:  # noqa: BLE001 - a foreign parser before a hostile text may raise anything
             return None
         return with_types_of(found[0], self.dialect) if len(found) == 1 else None
@@ -245,7 +245,7 @@ class _Script:
 
     def _repaired(self, tokens: list[Token]) -> tuple[exp.Expr, tuple[LostClause, ...]] | None:
         """A table without what cannot be read; None where nothing is left of it."""
-        opened = next((at for at, each in enumerate(tokens) if each.token_type is TokenType.L_PAREN), len(tokens))
+        opened = next((at for at, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN), len(tokens))
         head, parts, tail = self._words(tokens[: opened + 1]), *_parts(tokens[opened + 1 :])
         kept, lost = list[str](), list[LostClause]()
         for part in parts:
@@ -263,9 +263,9 @@ class _Script:
 
     def _comment(self, tail: Sequence[Token]) -> str:
         """The comment among the options of a table."""
-        for at, each in enumerate(tail):
+        for at, token in enumerate(tail):
             text = next((one for one in tail[at + 1 : at + 3] if one.token_type is TokenType.STRING), None)
-            if _word(each) == "COMMENT" and text is not None:
+            if _word(token) == "COMMENT" and text is not None:
                 return f" COMMENT={self._words([text])}"
         return ""
 
@@ -283,7 +283,7 @@ class _Script:
             name = ""
         if not kept:
             return "", [LostClause(name if is_column else "", whole, line, is_owner=is_column)]
-        found = [LostClause(name, self._words(each), each[0].line, is_owner=False) for each in lost]
+        found = [LostClause(name, self._words(entry), entry[0].line, is_owner=False) for entry in lost]
         return " ".join(map(self._words, kept)), found
 
     def _column(
@@ -314,61 +314,61 @@ class _Script:
             rest = [one for unit in units[size:] for one in unit]
             found = self._table(f"{head}{' '.join(map(self._words, units[:size]))})")
             if found and not isinstance(found[0], exp.ColumnDef):
-                return ([], []) if any(_word(each) == "WHERE" for each in rest) else (units[:size], [rest])
+                return ([], []) if any(_word(one) == "WHERE" for one in rest) else (units[:size], [rest])
         return [], []
 
 
 def _with_depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, int]]:
     """Tokens with the number of open brackets before and after each; -1 for one that closes none of them."""
     opened: list[TokenType] = []
-    for each in tokens:
-        before, wanted = len(opened), _BRACKETS.get(each.token_type)
-        if each.token_type in _BRACKETS.values():
-            opened.append(each.token_type)
+    for token in tokens:
+        before, wanted = len(opened), _BRACKETS.get(token.token_type)
+        if token.token_type in _BRACKETS.values():
+            opened.append(token.token_type)
         elif wanted is not None and wanted in opened:
             is_sign = wanted is TokenType.LT and opened[-1] is not TokenType.LT
             del opened[len(opened) if is_sign else len(opened) - 1 - opened[::-1].index(wanted) :]
         elif wanted is TokenType.L_PAREN:
-            yield each, before, -1
+            yield token, before, -1
             continue
-        yield each, before, len(opened)
+        yield token, before, len(opened)
 
 
 def _parts(tokens: Sequence[Token]) -> tuple[list[list[Token]], list[Token]]:
     """The parts of a table between commas, and the tokens behind its bracket."""
     parts: list[list[Token]] = [[]]
-    for at, (each, _, after) in enumerate(_with_depths(tokens)):
+    for at, (entry, _, after) in enumerate(_with_depths(tokens)):
         if after < 0:
             return [part for part in parts if part], list(tokens[at + 1 :])
-        if after == 0 and each.token_type is TokenType.COMMA:
+        if after == 0 and entry.token_type is TokenType.COMMA:
             parts.append([])
         else:
-            parts[-1].append(each)
+            parts[-1].append(entry)
     return [part for part in parts if part], []
 
 
 def _units(tokens: Sequence[Token]) -> list[list[Token]]:
     """Words, each with the bracket behind it."""
     units: list[list[Token]] = []
-    for each, before, after in _with_depths(tokens):
+    for entry, before, after in _with_depths(tokens):
         if units and max(before, after) > 0:
-            units[-1].append(each)
+            units[-1].append(entry)
         else:
-            units.append([each])
+            units.append([entry])
     return units
 
 
 def _clauses(units: list[list[Token]]) -> Iterator[list[list[Token]]]:
     """Name and type of a column, then each of its clauses."""
-    first = [units[0], *takewhile(lambda each: _word(each[0]) not in _CLAUSES, units[1:])]
+    first = [units[0], *takewhile(lambda entry: _word(entry[0]) not in _CLAUSES, units[1:])]
     yield first
     clause: list[list[Token]] = []
-    for each in units[len(first) :]:
+    for unit in units[len(first) :]:
         is_not_null = clause and [_word(one[0]) for one in clause] == ["NOT"]
-        if clause and _word(each[0]) in _CLAUSES and not is_not_null:
+        if clause and _word(unit[0]) in _CLAUSES and not is_not_null:
             yield clause
             clause = []
-        clause.append(each)
+        clause.append(unit)
     if clause:
         yield clause
 

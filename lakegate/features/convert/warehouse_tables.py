@@ -35,16 +35,16 @@ class Warehouse:
         """The table of a dataset."""
         dialect, requirements = self.dialect, ExpressedRequirements.in_contract(contract, dataset)
         lines = []
-        for each in dataset.fields:
-            null = " NOT NULL" if requirements.has(each.name, "required") else ""
-            unique = " UNIQUE" if self.has_keys and requirements.has(each.name, "unique") else ""
-            comment = dialect.comment.format(dialect.literal(each.description)) if each.description else ""
-            lines.append(f"{dialect.name(each.own_name)} {dialect.type(each, requirements)}{null}{unique}{comment}")
+        for field in dataset.fields:
+            null = " NOT NULL" if requirements.has(field.name, "required") else ""
+            unique = " UNIQUE" if self.has_keys and requirements.has(field.name, "unique") else ""
+            comment = dialect.comment.format(dialect.literal(field.description)) if field.description else ""
+            lines.append(f"{dialect.name(field.own_name)} {dialect.type(field, requirements)}{null}{unique}{comment}")
         if self.has_keys and (key := requirements.key()):
-            lines.append(f"PRIMARY KEY ({', '.join(dialect.name(column_name(each)) for each in key)})")
+            lines.append(f"PRIMARY KEY ({', '.join(dialect.name(column_name(entry)) for entry in key)})")
         body = ",\n  ".join(lines)
         text = f"CREATE TABLE {dialect.name(dataset.name)} (\n  {body}\n);\n"
-        text += "".join(f"{each}\n" for each in self._comments(dataset))
+        text += "".join(f"{entry}\n" for entry in self._comments(dataset))
         lost = (*dialect.lost(dataset.fields, requirements), *dialect.undescribed(dataset.fields))
         of_table = ("the description of the table",) if dataset.description and not dialect.has_comments else ()
         return Converted(text, (*lost, *of_table, *requirements.omitted()))
@@ -54,9 +54,9 @@ class Warehouse:
         dialect, table = self.dialect, self.dialect.name(dataset.name)
         if dialect.has_comments and dataset.description:
             yield f"COMMENT ON TABLE {table} IS {dialect.literal(dataset.description)};"
-        for each in dataset.fields if dialect.has_comments else ():
-            if each.description:
-                yield f"COMMENT ON COLUMN {table}.{dialect.name(each.own_name)} IS {dialect.literal(each.description)};"
+        for field in dataset.fields if dialect.has_comments else ():
+            if field.description:
+                yield f"COMMENT ON COLUMN {table}.{dialect.name(field.own_name)} IS {dialect.literal(field.description)};"
 
 
 _WIDTHS = {16: "SMALLINT", 32: "INTEGER"}

@@ -89,7 +89,10 @@ def primary_key(rule: Rule, fields: Fields, arguments: Arguments) -> Compiled:
     """Every value is present, and no two rows share their values."""
     found = complete(rule, fields, arguments)
     assert isinstance(found, tuple)
-    return (*found, replace(unique_rows(rule, fields), id=f"{rule.id}:unique/{'+'.join(each.name for each in fields)}"))
+    return (
+        *found,
+        replace(unique_rows(rule, fields), id=f"{rule.id}:unique/{'+'.join(field.name for field in fields)}"),
+    )
 
 
 def by_bounds(
@@ -186,7 +189,7 @@ def deequ(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments
     if constraint is None:
         return (skipped(rule, fields, not_measured(f"the constraint {brief(call)} of Deequ", call, CONSTRAINTS)),)
     known = constraint.knows | _COLUMNS | _SILENT
-    foreign = sorted(each for each, value in arguments.items() if value is not None and each not in known)
+    foreign = sorted(key for key, value in arguments.items() if value is not None and key not in known)
     if foreign:
         reason = not_measured(f"the argument {brief(foreign[0])} of {call}", foreign[0], sorted(known))
         return (skipped(rule, fields, reason),)
@@ -198,14 +201,14 @@ def deequ(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments
     else:
         groups = [fields] if constraint.columns == "all" else [(field,) for field in fields]
     compiled = [constraint.compile(rule, group, arguments) for group in groups]
-    return tuple(found for each in compiled for found in (each if isinstance(each, tuple) else (each,)))
+    return tuple(found for entry in compiled for found in (entry if isinstance(entry, tuple) else (entry,)))
 
 
 def subjects_of(_call: str, arguments: Arguments) -> tuple[str, ...]:
     """The columns of a call."""
     several = arguments.get("columns")
     names = several if isinstance(several, list | tuple) else [arguments.get("column")]
-    return tuple(dict.fromkeys(str(each) for each in names if each is not None))
+    return tuple(dict.fromkeys(str(name) for name in names if name is not None))
 
 
 ENGINE = Technology(

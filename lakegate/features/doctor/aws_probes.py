@@ -101,7 +101,7 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
     """Regions that have a stack of this name; one that does not answer in time counts as none."""
     aws = session()
     partition = aws.get_partition_for_region(region)
-    regions = [each for each in aws.get_available_regions("cloudformation", partition) if each != region]
+    regions = [item for item in aws.get_available_regions("cloudformation", partition) if item != region]
     found: list[str] = []
 
     def look(other: str) -> None:
@@ -111,12 +111,12 @@ def _elsewhere(ask: StackReader, name: str, region: str) -> list[str]:
         except PortError:  # a region that the account has not enabled
             return
 
-    threads = [threading.Thread(target=look, args=(each,), daemon=True) for each in regions]
-    for each in threads:
-        each.start()
+    threads = [threading.Thread(target=look, args=(item,), daemon=True) for item in regions]
+    for thread in threads:
+        thread.start()
     end = ask.now().timestamp() + OTHER_REGIONS_SECONDS
-    for each in threads:
-        each.join(max(end - ask.now().timestamp(), 0))
+    for entry in threads:
+        entry.join(max(end - ask.now().timestamp(), 0))
     return sorted(found)
 
 
@@ -158,9 +158,9 @@ def quota(examined: ExaminedStack) -> Iterator[CauseFinding]:
         return
     needed = _needed(examined)
     found = examined.ask("service-quotas", "list_service_quotas", ServiceCode="emr-serverless")["Quotas"]
-    for each in found:
-        if each["QuotaName"] == QUOTA and each["Value"] < needed:
-            yield CAUSES["quota-small"].found(quota=round(each["Value"]), needed=needed)
+    for entry in found:
+        if entry["QuotaName"] == QUOTA and entry["Value"] < needed:
+            yield CAUSES["quota-small"].found(quota=round(entry["Value"]), needed=needed)
 
 
 def code(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -187,7 +187,7 @@ def _called(examined: ExaminedStack, part: str) -> tuple[str, ...]:
     """The services that a function calls, some by the settings of the stack."""
     settings = examined.settings()
     wanted = needed({"SigningKey": settings.signing_key, "SmallFileBytes": settings.judge})
-    return tuple(each.service for each in wanted if not each.is_optional and each.caller in {"", part})
+    return tuple(endpoint.service for endpoint in wanted if not endpoint.is_optional and endpoint.caller in {"", part})
 
 
 def _reaches(
@@ -205,9 +205,11 @@ def _reaches(
         return
     endpoints = examined.ask("ec2", "describe_vpc_endpoints", Filters=here)["VpcEndpoints"]
     present = {
-        each["ServiceName"].rpartition(".")[2] for each in endpoints if each.get("State", "").lower() == "available"
+        endpoint["ServiceName"].rpartition(".")[2]
+        for endpoint in endpoints
+        if endpoint.get("State", "").lower() == "available"
     }
-    absent = [each for each in services if each not in present]
+    absent = [service for service in services if service not in present]
     if absent:
         yield CAUSES["endpoint-missing"].found(who=who, vpc=vpc, services=", ".join(absent))
 
@@ -321,5 +323,7 @@ def _keys(examined: ExaminedStack) -> Iterator[tuple[str, str]]:
 
 def _has_index(table: dict[str, Any]) -> bool:
     # the embedded AWS states no status, AWS always does
-    indexes = {each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in table.get("GlobalSecondaryIndexes", ())}
+    indexes = {
+        index["IndexName"]: index.get("IndexStatus", "ACTIVE") for index in table.get("GlobalSecondaryIndexes", ())
+    }
     return indexes.get(INDEX) in USABLE

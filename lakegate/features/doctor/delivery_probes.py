@@ -229,7 +229,7 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
             routes = examined.dependencies.registry.snapshot().versions
             cause = "route-missing" if routes else "contract-missing"
             yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
-        for cause in [each for each in BY_STATUS if each in reasons]:
+        for cause in [entry for entry in BY_STATUS if entry in reasons]:
             line = row.pin.chain if row.pin else "unknown"
             yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
     elif row.state is State.HELD:
@@ -342,26 +342,26 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     there.outbox.pending(STORED_ROWS)
     for _ in there.registry.pages():
         pass
-    batches = {each.row.batch for each in recent(there, STORED_ROWS) if each.row is not None} - {""}
+    batches = {delivery.row.batch for delivery in recent(there, STORED_ROWS) if delivery.row is not None} - {""}
     lines = chains(there)[:LINES]
-    contracts = sorted({each.contract for each in there.registry.snapshot().versions})[:LINES]
+    contracts = sorted({version.contract for version in there.registry.snapshot().versions})[:LINES]
     turns = there.rows("turns")
     reads: list[Callable[[], object]] = [
-        *(partial(there.batches.get, each) for each in batches),
+        *(partial(there.batches.get, batch) for batch in batches),
         *_of_feature(there, "notices", now),
-        *(partial(there.lines.get, each) for each in (*there.lines.due(now, STORED_ROWS), *lines)),
-        *(partial(there.pauses.pause_of, each) for each in (*there.pauses.listed(), *lines)),
-        *(partial(there.deadlines.get, each) for each in (*there.deadlines.due(now, STORED_ROWS), *lines)),
+        *(partial(there.lines.get, entry) for entry in (*there.lines.due(now, STORED_ROWS), *lines)),
+        *(partial(there.pauses.pause_of, entry) for entry in (*there.pauses.listed(), *lines)),
+        *(partial(there.deadlines.get, entry) for entry in (*there.deadlines.due(now, STORED_ROWS), *lines)),
         *_of_feature(there, "pulls", now, lines),
         *_of_feature(there, "revalidations", now, lines),
-        *(partial(turns.next_slice, each) for each in lines if turns),
-        *(partial(there.ledger.key, each) for each in lines),
-        *(partial(there.ledger.head, contract_chain(each)) for each in contracts),
+        *(partial(turns.next_slice, entry) for entry in lines if turns),
+        *(partial(there.ledger.key, entry) for entry in lines),
+        *(partial(there.ledger.head, contract_chain(contract)) for contract in contracts),
     ]
     with ThreadPoolExecutor(AT_ONCE) as readers:
         tuple(readers.map(partial(_read, there), reads))
         untrue = tuple(readers.map(partial(_is_unreadable, there), lines))
-    for line in (each for each, is_untrue in zip(lines, untrue, strict=True) if is_untrue):
+    for line in (entry for entry, is_untrue in zip(lines, untrue, strict=True) if is_untrue):
         yield CAUSES["manifest-untrue"].found(name=manifest_key(line), bucket=there.places.lake)
     for chain in _headless(there, (*lines, *map(contract_chain, contracts))):
         yield CAUSES["head-lost"].found(chain=chain, table=examined.stack.output("LedgerTable"))
@@ -379,7 +379,7 @@ def _of_feature(
 ) -> Iterator[Callable[[], object]]:
     """Reads of the rows that are due, and of those of datasets; none where the feature that has them is absent."""
     if rows := dependencies.rows(kind):
-        yield from (partial(rows.get, each) for each in (*rows.due(now, STORED_ROWS), *lines))
+        yield from (partial(rows.get, text) for text in (*rows.due(now, STORED_ROWS), *lines))
 
 
 def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
@@ -395,7 +395,7 @@ def _headless(dependencies: Dependencies, chains: Sequence[str]) -> Iterator[str
     """Those of the chains that have a block above the head, also after a second look: no block was committed meanwhile."""
     heads = dict(zip(chains, dependencies.ledger.heads(chains), strict=True))
     above = dependencies.ledger.digests([(chain, head.height + 1) for chain, head in heads.items()])
-    for chain in (each for each, digest in zip(heads, above, strict=True) if digest):
+    for chain in (head for head, digest in zip(heads, above, strict=True) if digest):
         with suppress(UnreadableItem):  # which is reported as such
             if dependencies.ledger.head(chain) == heads[chain]:
                 yield chain

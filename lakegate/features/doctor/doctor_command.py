@@ -159,7 +159,7 @@ def doctor(
             opened = there
             examined, delivery = _examined(there, ask, workload)
             report = examine(examined, PROBES, timeout)
-    faults = [each for each in report.findings if each.level is Level.FAULT]
+    faults = [finding for finding in report.findings if finding.level is Level.FAULT]
     code = Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING
     return CommandResult(_result(name, opened, delivery, report), _in_words(name, opened, delivery, report), code)
 
@@ -184,14 +184,14 @@ def is_embedded(environment: Mapping[str, str]) -> bool:
 def _result(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> DoctorReport:
     findings = (
         FoundCause(
-            each.cause,
-            each.level.value,
-            each.text,
-            each.remedy,
-            tuple(rights_for(each.remedy)),
-            each.workload or None,
+            finding.cause,
+            finding.level.value,
+            finding.text,
+            finding.remedy,
+            tuple(rights_for(finding.remedy)),
+            finding.workload or None,
         )
-        for each in report.findings
+        for finding in report.findings
     )
     return DoctorReport(
         name,
@@ -200,7 +200,7 @@ def _result(name: str, stack: DeployedStack | None, delivery: Delivery | None, r
         delivery.id if delivery else None,
         delivery.row.state if delivery and delivery.row else None,
         tuple(findings),
-        tuple(UnknownProbe(each.probe, each.reason) for each in report.unknown),
+        tuple(UnknownProbe(entry.probe, entry.reason) for entry in report.unknown),
         report.probes,
         round(report.seconds, 3),
     )
@@ -219,11 +219,11 @@ def _in_words(name: str, stack: DeployedStack | None, delivery: Delivery | None,
         yield f"        do: {first.remedy}"
         if rights := rights_for(first.remedy):
             yield f"        with: {', '.join(rights)}"
-        held = [each.workload[:SHORT] for each in alike if each.workload]
+        held = [entry.workload[:SHORT] for entry in alike if entry.workload]
         if held:
             rest = f" and {len(held) - LISTED} more" if len(held) > LISTED else ""
             yield f"        workloads: {', '.join(held[:LISTED])}{rest}"
-    yield from (f"unknown {each.probe}: {each.reason}" for each in report.unknown)
+    yield from (f"unknown {entry.probe}: {entry.reason}" for entry in report.unknown)
     if not report.findings:
         yield "No cause was found." if not report.unknown else "No cause was found by the other probes."
 
@@ -231,6 +231,6 @@ def _in_words(name: str, stack: DeployedStack | None, delivery: Delivery | None,
 def _groups(findings: tuple[CauseFinding, ...]) -> list[list[CauseFinding]]:
     """Faults first; workloads that one cause holds up are one group."""
     groups: dict[object, list[CauseFinding]] = defaultdict(list)
-    for each in findings:
-        groups[each.cause if each.workload else each].append(each)
+    for finding in findings:
+        groups[finding.cause if finding.workload else finding].append(finding)
     return sorted(groups.values(), key=lambda alike: alike[0].level)

@@ -240,7 +240,7 @@ class ExaminedStack:
 
     def there(self, *logical: str) -> tuple[str, ...]:
         """Those of these resources that the stack has: some are made by a parameter."""
-        return tuple(each for each in logical if each in self.resources)
+        return tuple(entry for entry in logical if entry in self.resources)
 
     def settings(self) -> Settings:
         """The settings of intake. Raises SetUpError where they are wrong, NotFound without the function."""
@@ -282,7 +282,7 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
     responses: queue.SimpleQueue[tuple[Probe, list[CauseFinding] | str]] = queue.SimpleQueue()
     for probe in probes:  # a thread that hangs must not keep the process
         threading.Thread(
-            target=lambda each: responses.put((each, _looked(each, examined))), args=(probe,), daemon=True
+            target=lambda entry: responses.put((entry, _looked(entry, examined))), args=(probe,), daemon=True
         ).start()
     found: dict[str, list[CauseFinding] | str] = {}
     while len(found) < len(probes) and (left := began + seconds - time.monotonic()) > 0:
@@ -293,7 +293,7 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
         found[probe.name] = response
     late = f"no response within {seconds:g} seconds"
     results = [(probe.name, found.get(probe.name, late)) for probe in probes]
-    causes = [each for _, response in results if isinstance(response, list) for each in response]
+    causes = [entry for _, response in results if isinstance(response, list) for entry in response]
     causes += map(unreadable, examined.dependencies.taken_out())
     return Examination(
         tuple(dict.fromkeys(causes)),

@@ -37,7 +37,7 @@ def rules(examined: ExaminedStack) -> Iterator[CauseFinding]:
         if rule["State"] == "DISABLED":
             yield CAUSES["rule-disabled"].found(name=name, part=part)
         wanted = queue_name(examined, queue)
-        if not any(each["Arn"].endswith(f":{wanted}") for each in targets):
+        if not any(target["Arn"].endswith(f":{wanted}") for target in targets):
             yield CAUSES["target-missing"].found(name=name, part=part, queue=wanted, stack=examined.stack.name)
 
 
@@ -50,7 +50,7 @@ def bucket_events(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 def schedules(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Sweep and notify are scheduled; so are anchors, pulls and comparisons, where the stack has them."""
-    for part, function in (SCHEDULES | {each: OPTIONAL[each] for each in examined.there(*OPTIONAL)}).items():
+    for part, function in (SCHEDULES | {text: OPTIONAL[text] for text in examined.there(*OPTIONAL)}).items():
         name, of = examined.name(part), examined.name(function)
         try:
             state = examined.ask("scheduler", "get_schedule", Name=name)["State"]
@@ -68,9 +68,9 @@ def mappings(examined: ExaminedStack) -> Iterator[CauseFinding]:
         found = examined.ask("lambda", "list_event_source_mappings", FunctionName=function)["EventSourceMappings"]
         if not found:
             yield CAUSES["mapping-missing"].found(function=function, stack=examined.stack.name)
-        for each in found:
-            if each["State"] not in ACTIVE:
-                yield CAUSES["mapping-disabled"].found(function=function, state=each["State"], uuid=each["UUID"])
+        for mapping in found:
+            if mapping["State"] not in ACTIVE:
+                yield CAUSES["mapping-disabled"].found(function=function, state=mapping["State"], uuid=mapping["UUID"])
 
 
 def queues(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -121,7 +121,7 @@ def unsent(examined: ExaminedStack) -> Iterator[CauseFinding]:
             ExpressionAttributeValues={":shard": {"S": shard}, ":until": {"S": until}},
             Limit=100,
         )
-        found += [each["at"]["S"] for each in response["Items"]]
+        found += [item["at"]["S"] for item in response["Items"]]
     if found:
         yield CAUSES["messages-unsent"].found(count=len(found), since=f"{min(found)[:19]}Z")
 
@@ -130,10 +130,10 @@ def alarms(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Alarms that are in state ALARM, and whether anybody is notified of them."""
     names = {name: logical for logical, name in examined.resources.items()}
     pages = examined.ask("cloudwatch", "describe_alarms", StateValue="ALARM", AlarmNamePrefix=examined.stack.name)
-    for each in pages["MetricAlarms"]:
-        if each["AlarmName"] in names:
-            logical = names[each["AlarmName"]]
-            yield CAUSES["alarm"].found(name=each["AlarmName"], anchor=logical)
+    for alarm in pages["MetricAlarms"]:
+        if alarm["AlarmName"] in names:
+            logical = names[alarm["AlarmName"]]
+            yield CAUSES["alarm"].found(name=alarm["AlarmName"], anchor=logical)
     topic = examined.stack.output("AlarmTopic")
     if not examined.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]:
         yield CAUSES["alarms-unheard"].found(topic=topic)

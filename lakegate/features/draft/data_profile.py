@@ -137,19 +137,19 @@ class LevelTable:
             return set()
         words = f"list(DISTINCT text) FILTER (WHERE regexp_full_match(text, '{_NULLS}'))"
         seen = self._of_each(self.fields, ["count(text)", words])
-        self.present = {each: int(present) for each, (present, _) in seen.items()}
-        self.words = {each: found for each, (_, found) in seen.items() if found}
+        self.present = {key: int(present) for key, (present, _) in seen.items()}
+        self.words = {key: found for key, (_, found) in seen.items() if found}
         others = f"text IS NOT NULL AND NOT regexp_full_match(text, '{_NULLS}')"
-        counts = ["count(*)", *(f"count({_value(each)})" for each in CANDIDATES)]
-        found = self._of_each(self.words, [f"{each} FILTER (WHERE {others})" for each in counts])
-        valid = {each for each, (present, *values) in found.items() if present and present in values}
-        return {word for each in valid for word in self.words[each]}
+        counts = ["count(*)", *(f"count({_value(entry)})" for entry in CANDIDATES)]
+        found = self._of_each(self.words, [f"{count} FILTER (WHERE {others})" for count in counts])
+        valid = {key for key, (present, *values) in found.items() if present and present in values}
+        return {word for key in valid for word in self.words[key]}
 
     def measured(self) -> Iterator[MeasuredField]:
         """Each field: its type, how many values it has, and of values what is known of them."""
         likely = self._likely()
         first: dict[PlanField, MeasuredField] = {}
-        for kinds, fields in _grouped(self.fields, lambda each: likely[each]):
+        for kinds, fields in _grouped(self.fields, lambda field: likely[field]):
             columns = [
                 "count(text)",
                 "approx_count_distinct(text)",
@@ -158,16 +158,16 @@ class LevelTable:
                 f"count(*) FILTER (WHERE regexp_full_match(text, '{_LEADING_ZEROS}'))",
                 *(f"count({_value(kind)})" for kind in kinds),
             ]
-            for each, (present, distinct, shortest, longest, zeros, *counts) in self._of_each(fields, columns).items():
+            for entry, (present, distinct, shortest, longest, zeros, *counts) in self._of_each(fields, columns).items():
                 has_zeros = zeros > 0 and self.format is Format.CSV
                 kind, almost = _type(
-                    self.fields[each], dict(zip(kinds, counts, strict=True)), present, has_zeros=has_zeros
+                    self.fields[entry], dict(zip(kinds, counts, strict=True)), present, has_zeros=has_zeros
                 )
                 values = Values(min(distinct, present), shortest=shortest, longest=longest, almost=almost)
-                first[each] = MeasuredField(each, kind, present, values, self.name, self.text(each))
-        for each, spelling in self._spelled(first).items():
-            values = replace(first[each].values, spelling=spelling)
-            first[each] = replace(first[each], type=LogicalType.STRING, values=values)
+                first[entry] = MeasuredField(entry, kind, present, values, self.name, self.text(entry))
+        for key, spelling in self._spelled(first).items():
+            values = replace(first[key].values, spelling=spelling)
+            first[key] = replace(first[key], type=LogicalType.STRING, values=values)
         yield from self._with_words(self._with_extremes(first)).values()
 
     def values_like(self, words: Collection[str]) -> Iterator[NullWords]:
@@ -181,7 +181,7 @@ class LevelTable:
         for field, alike in self._of_each(self.words, columns).items():
             kept = {word for word, is_alike in zip(words, alike, strict=True) if is_alike and word in self.words[field]}
             if kept:
-                yield NullWords(field.column, tuple(each for each in words if each not in kept))
+                yield NullWords(field.column, tuple(text for text in words if text not in kept))
 
     def text(self, field: PlanField) -> str:
         """The text of a field in SQL; null words are null, and numbers have the separators of the written grammar."""
@@ -195,10 +195,10 @@ class LevelTable:
         likely: dict[PlanField, tuple[LogicalType, ...]] = {}
         for kinds, fields in _grouped(self.fields, self._candidates):
             matches = [f"regexp_full_match(text, '{GRAMMARS[kind].pattern}')" for kind in kinds]
-            columns = ["count(text)", *(f"count(*) FILTER (WHERE {each})" for each in matches)]
-            for each, (present, *counts) in self._of_each(fields, columns, self._first()).items():
+            columns = ["count(text)", *(f"count(*) FILTER (WHERE {entry})" for entry in matches)]
+            for key, (present, *counts) in self._of_each(fields, columns, self._first()).items():
                 found = zip(kinds, counts, strict=True)
-                likely[each] = tuple(kind for kind, count in found if count >= LIKELY * present)
+                likely[key] = tuple(kind for kind, count in found if count >= LIKELY * present)
         return likely
 
     def _first(self) -> str:
@@ -222,18 +222,18 @@ class LevelTable:
             fitting: dict[PlanField, list[str]] = {}
             for form in formats:
                 has_format = pattern_sql(compile_java_format(form), "text")
-                for each in self._all_have(self._all_have(fields, has_format, self._first()), has_format):
-                    fitting.setdefault(each, []).append(form)
-            found |= {each: with_format(spelling, forms) for each, forms in fitting.items()}
+                for field in self._all_have(self._all_have(fields, has_format, self._first()), has_format):
+                    fitting.setdefault(field, []).append(form)
+            found |= {key: with_format(spelling, forms) for key, forms in fitting.items()}
         return found
 
     def _seen(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, tuple[Spelling, tuple[str, ...]]]:
         """The spellings of the first texts of fields that are texts, or compact dates, with formats that may fit."""
         kinds = {LogicalType.STRING, LogicalType.INTEGER}
         may = [
-            each
-            for each, one in first.items()
-            if self._candidates(each)
+            key
+            for key, one in first.items()
+            if self._candidates(key)
             and one.type in kinds
             and one.values.almost is None
             and (one.type is LogicalType.STRING or one.values.longest == LENGTH_OF_COMPACT_DATE)
@@ -242,45 +242,45 @@ class LevelTable:
             return {}
         rows = self._all(f"SELECT {', '.join(map(self.text, may))} FROM {self._first()}")  # noqa: S608 - generated names
         found = {}
-        for each, texts in zip(may, zip(*rows, strict=True), strict=False):
+        for entry, texts in zip(may, zip(*rows, strict=True), strict=False):
             seen = spelling_of([text for text in texts if text is not None])
-            if seen is not None and (first[each].type is LogicalType.STRING or seen[0].code == "compact-date"):
-                found[each] = seen
+            if seen is not None and (first[entry].type is LogicalType.STRING or seen[0].code == "compact-date"):
+                found[entry] = seen
         return found
 
     def _all_have(self, fields: Collection[PlanField], condition: str, rows: str = "") -> list[PlanField]:
         """The fields of which all texts meet a condition."""
         found = self._of_each(fields, [f"coalesce(bool_and({condition}), false)"], rows)
-        return [each for each, (is_met,) in found.items() if is_met]
+        return [key for key, (is_met,) in found.items() if is_met]
 
     def _with_extremes(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
         """The measured fields with extremes, and of texts with forms."""
         found = dict(first)
-        with_order = [each for each, one in first.items() if self._is_value(each) and one.type in ORDERED]
-        for (kind, is_float), fields in _grouped(with_order, lambda each: self._order(each, first[each].type)):
+        with_order = [entry for entry, one in first.items() if self._is_value(entry) and one.type in ORDERED]
+        for (kind, is_float), fields in _grouped(with_order, lambda entry: self._order(entry, first[entry].type)):
             value = _FINITE if is_float else _value(kind)
             extremes = [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
-            for each, (low, high) in self._of_each(fields, extremes).items():
-                found[each] = replace(first[each], values=replace(first[each].values, low=low, high=high))
+            for item, (low, high) in self._of_each(fields, extremes).items():
+                found[item] = replace(first[item], values=replace(first[item].values, low=low, high=high))
         patterns = [f"count(*) FILTER (WHERE regexp_full_match(text, '{form}'))" for form in (*FORMS.values(), *CODES)]
-        texts = [each for each, one in first.items() if self._is_text(one)]
-        for each, (low, high, *counts) in self._of_each(texts, ["min(text)", "max(text)", *patterns]).items():
+        texts = [entry for entry, one in first.items() if self._is_text(one)]
+        for key, (low, high, *counts) in self._of_each(texts, ["min(text)", "max(text)", *patterns]).items():
             forms = tuple(zip(FORMS, counts, strict=False))
             codes = tuple(zip(CODES, counts[len(FORMS) :], strict=True))
-            values = replace(first[each].values, low=low, high=high, forms=forms, codes=codes)
-            found[each] = replace(first[each], values=values)
+            values = replace(first[key].values, low=low, high=high, forms=forms, codes=codes)
+            found[key] = replace(first[key], values=values)
         return found
 
     def _with_words(self, measured: Mapping[PlanField, MeasuredField]) -> dict[PlanField, MeasuredField]:
         """The measured fields with shapes and words, where these are few."""
         found = dict(measured)
-        texts = [each for each, one in measured.items() if self._is_text(one) and one.present]
-        short = [each for each in texts if measured[each].values.longest <= LONGEST_WITH_SHAPE]
-        for each, shapes in self._counted(short, _SHAPE.format("text"), MAX_SHAPES).items():
-            found[each] = replace(found[each], values=replace(found[each].values, shapes=shapes))
-        few = [each for each in texts if measured[each].values.distinct <= 2 * MAX_WORDS]
-        for each, words in self._counted(few, "text", MAX_WORDS).items():
-            found[each] = replace(found[each], values=replace(found[each].values, words=words, distinct=len(words)))
+        texts = [item for item, one in measured.items() if self._is_text(one) and one.present]
+        short = [text for text in texts if measured[text].values.longest <= LONGEST_WITH_SHAPE]
+        for key, shapes in self._counted(short, _SHAPE.format("text"), MAX_SHAPES).items():
+            found[key] = replace(found[key], values=replace(found[key].values, shapes=shapes))
+        few = [text for text in texts if measured[text].values.distinct <= 2 * MAX_WORDS]
+        for entry, words in self._counted(few, "text", MAX_WORDS).items():
+            found[entry] = replace(found[entry], values=replace(found[entry].values, words=words, distinct=len(words)))
         return found
 
     def _counted(
@@ -298,7 +298,7 @@ class LevelTable:
         found: dict[PlanField, list[tuple[str, int]]] = {}
         for place, text, count in self._all(f"SELECT * FROM ({few}) ORDER BY place, n DESC, found"):  # noqa: S608 - likewise
             found.setdefault(places[place], []).append((text, int(count)))
-        return {each: tuple(texts) for each, texts in found.items()}
+        return {key: tuple(texts) for key, texts in found.items()}
 
     def _of_each(
         self, fields: Collection[PlanField], columns: Sequence[str], rows: str = ""
@@ -312,17 +312,17 @@ class LevelTable:
             (of_none,) = self._all(f"SELECT {wanted} FROM (SELECT CAST(NULL AS VARCHAR) AS text WHERE false)")  # noqa: S608 - likewise
             return dict.fromkeys(fields, of_none)
         by_place = {place: values for place, *values in found}
-        return {each: tuple(by_place[at]) for at, each in enumerate(fields)}
+        return {field: tuple(by_place[at]) for at, field in enumerate(fields)}
 
-    def _order(self, each: PlanField, kind: LogicalType) -> tuple[LogicalType, bool]:
+    def _order(self, field: PlanField, kind: LogicalType) -> tuple[LogicalType, bool]:
         """The type of values, and whether they are floats of the file, of which texts are no numbers of the written grammar."""
-        return kind, kind is LogicalType.NUMBER and self.fields[each].is_certain
+        return kind, kind is LogicalType.NUMBER and self.fields[field].is_certain
 
-    def _is_value(self, each: PlanField) -> bool:
-        return self.fields[each].shape is Shape.VALUE
+    def _is_value(self, field: PlanField) -> bool:
+        return self.fields[field].shape is Shape.VALUE
 
-    def _is_text(self, each: MeasuredField) -> bool:
-        return each.type is LogicalType.STRING and self._is_value(each.field)
+    def _is_text(self, field: MeasuredField) -> bool:
+        return field.type is LogicalType.STRING and self._is_value(field.field)
 
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(query).fetchall()
@@ -331,8 +331,8 @@ class LevelTable:
 def _grouped(fields: Iterable[PlanField], key: Callable[[PlanField], Key]) -> list[tuple[Key, list[PlanField]]]:
     """Fields with the same key."""
     found: dict[Key, list[PlanField]] = {}
-    for each in fields:
-        found.setdefault(key(each), []).append(each)
+    for field in fields:
+        found.setdefault(key(field), []).append(field)
     return list(found.items())
 
 
@@ -420,7 +420,7 @@ def _plan(
     elif storage.format in READERS:
         with of_object(filled):
             schema = READERS[storage.format](store).described(parts[filled].uri).schema
-        fields = tuple(of_physical(*each) for each in schema.parts)
+        fields = tuple(of_physical(*part) for part in schema.parts)
     else:
         fields = of_json(_json_texts(open_json(plan, parts, store, heads)))
     return replace(plan, fields=tuple(planned(fields).values())), fields
@@ -442,7 +442,7 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
     taken: Callable[[int], None],
 ) -> tuple[TextTables, frozenset[str]]:
     """The tables of a delivery, and the reasons of its malformed records."""
-    found = [each.name for each in fields]
+    found = [field.name for field in fields]
     if len(set(found)) < len(found):
         raise UnreadableError("header", named_twice(found))
     source = open_source(plan, parts, store)
@@ -451,19 +451,19 @@ def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is rea
     tables = tuple(
         TextTable(f"level{number}_{at}", level, of_level[at : at + TOGETHER])
         for number, level in enumerate(levels)
-        for of_level in [tuple(each for each in plan.fields if each.level == level)]
+        for of_level in [tuple(field for field in plan.fields if field.level == level)]
         for at in range(0, len(of_level), TOGETHER)
     )
-    for each in tables:
-        names = ", ".join(f"{field.alias} VARCHAR" for field in each.fields)
-        connection.execute(f"CREATE OR REPLACE TABLE {each.name} ({names})")
+    for table in tables:
+        names = ", ".join(f"{field.alias} VARCHAR" for field in table.fields)
+        connection.execute(f"CREATE OR REPLACE TABLE {table.name} ({names})")
     bad: list[Malformed] = []
     for chunk in _chunks(source, parts, taken):
-        for each in tables:
-            _insert(connection, source, each, chunk)
+        for entry in tables:
+            _insert(connection, source, entry, chunk)
         bad += chunk.malformed
-    malformed = sum(each.rows for each in bad)
-    return TextTables(plan, fields, tables, malformed), frozenset(each.reason for each in bad)
+    malformed = sum(item.rows for item in bad)
+    return TextTables(plan, fields, tables, malformed), frozenset(item.reason for item in bad)
 
 
 def _chunks(source: Source, parts: tuple[StagedPart, ...], taken: Callable[[int], None]) -> Iterator[Chunk]:
@@ -484,10 +484,10 @@ def _insert(connection: duckdb.DuckDBPyConnection, source: Source, table: TextTa
     incoming = chunk.levels[table.level] if table.level else chunk.records
     if incoming.num_rows == 0:
         return
-    texts = ", ".join(source.expressions[each.alias].text for each in table.fields)
+    texts = ", ".join(source.expressions[field.alias].text for field in table.fields)
     named = frozenset(re.findall(r"\w+", texts))
     # Of a wide file, the time to register all columns is that of all others; where each value is null, none is named.
-    read = [each for each in incoming.column_names if each in named] or incoming.column_names[:1]
+    read = [name for name in incoming.column_names if name in named] or incoming.column_names[:1]
     connection.register(INCOMING, incoming.select(read))
     connection.execute(f"INSERT INTO {table.name} SELECT {texts} FROM {INCOMING}")  # noqa: S608 - generated names
     connection.unregister(INCOMING)
@@ -520,19 +520,19 @@ def unique_columns(
     connection: duckdb.DuckDBPyConnection, measured: Sequence[MeasuredField], rows: int
 ) -> tuple[str, ...]:
     """The columns that have a value in each of the rows, and none twice; moments only of a regular series, not by chance."""
-    near = [each for each in measured if rows > 1 and each.present == rows and each.values.distinct >= NEAR * rows]
+    near = [field for field in measured if rows > 1 and field.present == rows and field.values.distinct >= NEAR * rows]
     found = set()
-    for table in dict.fromkeys(each.table for each in near):
-        of_table = [each for each in near if each.table == table]
-        source = each_text([each.text for each in of_table], table)
+    for table in dict.fromkeys(field.table for field in near):
+        of_table = [field for field in near if field.table == table]
+        source = each_text([field.text for field in of_table], table)
         query = (
             f"SELECT place FROM (SELECT DISTINCT place, text FROM ({source})) GROUP BY place HAVING count(*) = {rows}"  # noqa: S608 - generated names
         )
         found |= {of_table[place] for (place,) in connection.execute(query).fetchall()}
     return tuple(
-        each.field.column
-        for each in near
-        if each in found and (each.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, each))
+        field.field.column
+        for field in near
+        if field in found and (field.meaning is not LogicalType.TIMESTAMP or _is_regular(connection, field))
     )
 
 
@@ -542,21 +542,21 @@ def unique_pairs(
     """The pairs of columns without nulls that are unique together: names of keys first, then few combinations."""
     # a column that is nearly unique by itself is no part of a key: it has mistakes, which another column hides
     full = [
-        each
-        for each in measured
+        field
+        for field in measured
         if rows > 1
-        and each.present == rows
-        and (each.meaning is LogicalType.TIME or may_be_key(each.field.column, each.meaning))
-        and (each.values.distinct > 1 and (each.values.distinct < NEAR * rows or sounds_like_key(each.field.column)))
+        and field.present == rows
+        and (field.meaning is LogicalType.TIME or may_be_key(field.field.column, field.meaning))
+        and (field.values.distinct > 1 and (field.values.distinct < NEAR * rows or sounds_like_key(field.field.column)))
     ]
-    chosen = sorted(full, key=lambda each: not sounds_like_key(each.field.column))[:MAX_COLUMNS]
-    pairs = [each for each in combinations(chosen, 2) if _combinations(each) >= NEAR * rows]
-    pairs.sort(key=lambda pair: (sum(not sounds_like_key(each.field.column) for each in pair), _combinations(pair)))
+    chosen = sorted(full, key=lambda field: not sounds_like_key(field.field.column))[:MAX_COLUMNS]
+    pairs = [combination for combination in combinations(chosen, 2) if _combinations(combination) >= NEAR * rows]
+    pairs.sort(key=lambda pair: (sum(not sounds_like_key(entry.field.column) for entry in pair), _combinations(pair)))
     likely = [pair for pair in pairs if _is_unique(connection, pair, min(rows, UNIQUE_SAMPLE), UNIQUE_SAMPLE)][
         :MAX_PAIRS
     ]
-    order = {each.field.column: at for at, each in enumerate(measured)}
-    found = [tuple(each.field.column for each in pair) for pair in likely if _is_unique(connection, pair, rows)]
+    order = {field.field.column: at for at, field in enumerate(measured)}
+    found = [tuple(entry.field.column for entry in pair) for pair in likely if _is_unique(connection, pair, rows)]
     return tuple((one, other) if order[one] < order[other] else (other, one) for one, other in found)
 
 
@@ -567,8 +567,8 @@ def _combinations(pair: tuple[MeasuredField, ...]) -> int:
 def _is_unique(
     connection: duckdb.DuckDBPyConnection, columns: tuple[MeasuredField, ...], rows: int, sample: int | None = None
 ) -> bool:
-    texts = ", ".join(f"{each.text} AS k{at}" for at, each in enumerate(columns))
-    tables = " POSITIONAL JOIN ".join(dict.fromkeys(each.table for each in columns))
+    texts = ", ".join(f"{column.text} AS k{at}" for at, column in enumerate(columns))
+    tables = " POSITIONAL JOIN ".join(dict.fromkeys(column.table for column in columns))
     limit = "" if sample is None else f"LIMIT {sample}"
     keys = ", ".join(f"k{at}" for at in range(len(columns)))
     query = f"SELECT count(*) FROM (SELECT 1 FROM (SELECT {texts} FROM {tables} {limit}) GROUP BY {keys})"  # noqa: S608 - generated names
@@ -576,10 +576,10 @@ def _is_unique(
     return bool(groups == rows)
 
 
-def _is_regular(connection: duckdb.DuckDBPyConnection, each: MeasuredField) -> bool:
-    if each.type is not each.meaning:
+def _is_regular(connection: duckdb.DuckDBPyConnection, field: MeasuredField) -> bool:
+    if field.type is not field.meaning:
         return False
-    moments = f"SELECT {_value(each.type)} AS moment FROM (SELECT {each.text} AS text FROM {each.table})"  # noqa: S608 - generated names
+    moments = f"SELECT {_value(field.type)} AS moment FROM (SELECT {field.text} AS text FROM {field.table})"  # noqa: S608 - generated names
     gaps = f"SELECT moment - lag(moment) OVER (ORDER BY moment) AS gap FROM ({moments})"  # noqa: S608 - likewise
 
     ((found,),) = connection.execute(f"SELECT count(DISTINCT gap) FROM ({gaps})").fetchall()  # noqa: S608 - likewise
@@ -602,38 +602,40 @@ def profile(
         found = dict(
             zip(
                 texts.plan.fields,
-                [*texts.fields, *(part for each in texts.fields for part in _inner(each))],
+                [*texts.fields, *(part for field in texts.fields for part in _inner(field))],
                 strict=True,
             )
         )
         tables = [
-            LevelTable(connection, each.name, {field: found[field] for field in each.fields}, texts.plan.storage.format)
-            for each in texts.tables
+            LevelTable(
+                connection, table.name, {field: found[field] for field in table.fields}, texts.plan.storage.format
+            )
+            for table in texts.tables
         ]
-        words = tuple(sorted({word for each in tables for word in each.find_null_words()}))
+        words = tuple(sorted({word for table in tables for word in table.find_null_words()}))
         records = {
-            each.name: {field.alias: present for field, present in each.present.items()}
-            for each, of in zip(tables, texts.tables, strict=True)
+            table.name: {field.alias: present for field, present in table.present.items()}
+            for table, of in zip(tables, texts.tables, strict=True)
             if not of.level
         }
         without_record = remove_rows_without_record(connection, records, tables[0].rows(), texts.plan.csv)
-        own = [found for each in tables for found in each.values_like(words)] if words else []
+        own = [found for table in tables for found in table.values_like(words)] if words else []
         csv = replace(
-            texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=lambda each: each.column))
+            texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=lambda entry: entry.column))
         )
-        rows = {each.level: table.rows() for each, table in zip(texts.tables, tables, strict=True)}
+        rows = {entry.level: table.rows() for entry, table in zip(texts.tables, tables, strict=True)}
         by_place = _measured(tables, csv, frozenset())
-        spelled = [each for each in by_place.values() if each.values.spelling and each.values.spelling.separators]
-        plain = any(each.type is LogicalType.NUMBER for each in by_place.values())
-        other = with_separators(csv, [each.values.spelling for each in spelled if each.values.spelling])
+        spelled = [value for value in by_place.values() if value.values.spelling and value.values.spelling.separators]
+        plain = any(value.type is LogicalType.NUMBER for value in by_place.values())
+        other = with_separators(csv, [value.values.spelling for value in spelled if value.values.spelling])
         can_declare = texts.plan.storage.format is Format.CSV
         if other is not None and can_declare and (other.decimal_separator == "." or not plain):
-            again = _measured(tables, other, frozenset(each.field for each in spelled))
-            if all(again[each.field.place].present == each.present for each in spelled):
+            again = _measured(tables, other, frozenset(value.field for value in spelled))
+            if all(again[value.field.place].present == value.present for value in spelled):
                 csv, by_place = other, again
-        values = [by_place[(f".{each.name}",)] for each in texts.fields if each.shape is Shape.VALUE]
+        values = [by_place[(f".{field.name}",)] for field in texts.fields if field.shape is Shape.VALUE]
         unique = unique_columns(connection, values, rows[()])
-        kinds = {each.field.column: each.meaning for each in values}
+        kinds = {value.field.column: value.meaning for value in values}
         has_key = any(may_be_key(name, kinds[name]) for name in unique)
         pairs = () if has_key else unique_pairs(connection, values, rows[()])
     return Profile(
@@ -641,7 +643,7 @@ def profile(
         csv,
         rows[()],
         len(parts),
-        tuple(_column(each, (f".{each.name}",), rows[()], by_place, rows) for each in texts.fields),
+        tuple(_column(field, (f".{field.name}",), rows[()], by_place, rows) for field in texts.fields),
         unique,
         pairs,
         texts.malformed,
@@ -658,8 +660,8 @@ def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanFie
     return found
 
 
-def _inner(each: FoundField) -> list[FoundField]:
-    return [one for part in each.parts for one in (part, *_inner(part))]
+def _inner(field: FoundField) -> list[FoundField]:
+    return [one for part in field.parts for one in (part, *_inner(part))]
 
 
 def _column(

@@ -62,11 +62,11 @@ UNKNOWN_ENCODING = (
 
 def dialect(heads: Sequence[bytes]) -> Csv:
     """The dialect of files that begin so; UnreadableError where they have no data, or their encoding is not known."""
-    texts = [each.removeprefix(BOM) for each in heads]
-    first = next((each for each in texts if each.strip()), None)
+    texts = [head.removeprefix(BOM) for head in heads]
+    first = next((entry for entry in texts if entry.strip()), None)
     if first is None:
         raise UnreadableError("empty", "there is nothing but blanks and empty lines: draft from a file with data")
-    beyond = next((number for number, each in enumerate(texts) if not each.isascii()), 0)
+    beyond = next((number for number, entry in enumerate(texts) if not entry.isascii()), 0)
     with of_object(beyond):
         encoding = encoding_of(texts[beyond])
     text = first.decode(encoding, errors="replace")
@@ -88,7 +88,7 @@ def refuse_titles(text: bytes, csv: Csv) -> None:
         raise UnreadableError("header", note)
     reader = stdlib_csv.reader(StringIO(lines, newline=""), delimiter=csv.delimiter, quotechar=csv.quote)
     widths = Counter(map(len, _records(lines, csv.delimiter, csv.quote)))
-    width = max(widths, key=lambda each: (widths[each], each), default=0)
+    width = max(widths, key=lambda entry: (widths[entry], entry), default=0)
     for record in islice(_read(reader), MAX_LINES):
         is_padded = width > PAIR and sum(map(bool, record)) == 1
         if len(record) > width // 2 and not is_padded:
@@ -135,7 +135,7 @@ def _delimiter(text: str, quote: str) -> tuple[str, bool]:
         if len(records) > 1 and len(text) > len(records):
             records = records[:-1]
         widths = Counter(map(len, records))
-        width, count = max(widths.items(), key=lambda each: (each[1], each[0]), default=(1, 0))
+        width, count = max(widths.items(), key=lambda entry: (entry[1], entry[0]), default=(1, 0))
         regular = count / max(1, len(records))
         if width > 1:
             has_breaks = any("\n" in value for record in records if len(record) == width for value in record)
@@ -153,11 +153,11 @@ def _has_numbers_between_spaces(text: str) -> bool:
     """
     records = list(_records(text, SPACE, QUOTES[0]))
     complete = records[:-1] if len(text) >= HEAD else records
-    last = -1 if all(each[-1] == "" for each in complete) else None
-    rows = [each[:last] for each in complete[1:] or complete]
-    widths = {len(each[:last]) for each in complete}
-    are_numbers = all(_NUMBER.fullmatch(value) for each in rows for value in each)
-    are_groups = all(_GROUP.fullmatch(value) for each in rows for value in each[1:])
+    last = -1 if all(record[-1] == "" for record in complete) else None
+    rows = [record[:last] for record in complete[1:] or complete]
+    widths = {len(record[:last]) for record in complete}
+    are_numbers = all(_NUMBER.fullmatch(value) for row in rows for value in row)
+    are_groups = all(_GROUP.fullmatch(value) for row in rows for value in row[1:])
     return len(widths) == 1 and widths != {1} and are_numbers and not are_groups
 
 
@@ -179,7 +179,7 @@ def _has_header(text: str, csv: Csv) -> bool:
 
 
 def _are_names(record: list[str]) -> bool:
-    return not any(_VALUE.fullmatch(each.strip()) for each in record)
+    return not any(_VALUE.fullmatch(text.strip()) for text in record)
 
 
 # ---- Format and compression ----
@@ -223,7 +223,7 @@ def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     code, words = signature_of(first)
     if not is_declarable(code):
         raise UnreadableError(code, f"the file is {words}, which no contract can declare")
-    kind = next((each for each in FORMATS if each.value == code and not each.is_text), None)
+    kind = next((entry for entry in FORMATS if entry.value == code and not entry.is_text), None)
     if kind is not None:
         return Storage(kind), first
     compression, text = Compression(code), first

@@ -38,13 +38,13 @@ def describable(columns: Sequence[ProfiledColumn]) -> tuple[list[ProfiledColumn]
     chosen: list[ProfiledColumn] = []
     left_out: list[str] = []
     seen: set[str] = set()
-    for number, each in enumerate(columns, 1):
-        reason = _nameless(number, len(columns)) if not each.name.strip() else _undescribable(each, seen)
+    for number, column in enumerate(columns, 1):
+        reason = _nameless(number, len(columns)) if not column.name.strip() else _undescribable(column, seen)
         if reason is None:
-            chosen.append(each)
-            seen.add(each.name.casefold())
+            chosen.append(column)
+            seen.add(column.name.casefold())
         else:
-            left_out.append(f"{_label(each.name, number)}: {reason}")
+            left_out.append(f"{_label(column.name, number)}: {reason}")
     return chosen, left_out
 
 
@@ -140,16 +140,16 @@ def _requirements(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[st
 
 def _parts(column: ProfiledColumn, *, is_full: bool) -> Iterator[YamlEntry | Remark]:
     """The members of a record, the items of a list, the keys and values of a map."""
-    parts = {each.name: _content(each, (), (), is_full=is_full) for each in column.parts}
+    parts = {part.name: _content(part, (), (), is_full=is_full) for part in column.parts}
     match column.shape:
         case Shape.RECORD:
             chosen, left_out = describable(column.parts)
-            yield from (Remark(f"left out: {each}") for each in left_out)
-            yield YamlEntry("properties", Items([_named(each, parts[each.name]) for each in chosen]))
+            yield from (Remark(f"left out: {entry}") for entry in left_out)
+            yield YamlEntry("properties", Items([_named(entry, parts[entry.name]) for entry in chosen]))
         case Shape.LIST:
             yield YamlEntry("items", parts["[]"])
         case Shape.MAP:
-            yield YamlEntry("map", Mapping([YamlEntry(name, each) for name, each in parts.items()]))
+            yield YamlEntry("map", Mapping([YamlEntry(name, part) for name, part in parts.items()]))
         case _:
             return
 
@@ -219,11 +219,11 @@ def _no_records(profile: Profile) -> Iterator[str]:
     """What of the data is not what its records are, in words."""
     if profile.without_record:
         yield f"{counted(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
-    for each in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
-        (items, *_) = each.parts or (each,)
-        if each.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
+    for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
+        (items, *_) = column.parts or (column,)
+        if column.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
             found = counted(items.rows, "object")
-            yield f"{found} in the list {each.name} of the only record: write each of them as a record of its own"
+            yield f"{found} in the list {column.name} of the only record: write each of them as a record of its own"
 
 
 def _draft(text: str, chosen: list[ProfiledColumn], left_out: list[str], name: str) -> Draft:
@@ -248,8 +248,8 @@ def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
     dataset = dataset_name(name)
     key = primary_key(profile) if is_full else ()
     unique = others(profile, key) if is_full else ()
-    properties = [property_of(each, key, unique, is_full=is_full) for each in columns]
-    version = WITH_MAPS if any(one.shape is Shape.MAP for each in columns for one in each.inner()) else VERSION
+    properties = [property_of(column, key, unique, is_full=is_full) for column in columns]
+    version = WITH_MAPS if any(one.shape is Shape.MAP for column in columns for one in column.inner()) else VERSION
     levels = [] if not is_full else list(freshness(columns, dataset, now))
     top = Mapping(
         [
@@ -281,16 +281,16 @@ def _faulty(faults: Sequence[str]) -> Iterator[Remark]:
         yield Remark(
             "This data is rejected by its own draft. Each of these is a fault of the data, or a rule to correct:"
         )
-    for each in faults[:MAX_FAULTS]:
-        for at, line in enumerate(wrap(each, LONGEST_LINE, max_lines=MAX_LINES)):
+    for fault in faults[:MAX_FAULTS]:
+        for at, line in enumerate(wrap(fault, LONGEST_LINE, max_lines=MAX_LINES)):
             yield Remark(f"{'  ' if at else '- '}{line}")
     if len(faults) > MAX_FAULTS:
         yield Remark(f"- and {len(faults) - MAX_FAULTS:,} more: `lakegate check` names them")
 
 
 def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: list[str], *, is_full: bool) -> Mapping:
-    entries = (one for each in properties for one in each.entries if isinstance(one, YamlEntry))
-    names = {str(each.value) for each in entries if each.key == "name"}
+    entries = (one for entry in properties for one in entry.entries if isinstance(one, YamlEntry))
+    names = {str(entry.value) for entry in entries if entry.key == "name"}
     of_file = profile.rows // max(1, profile.files)
     rows = of_file // HALF
     count = Mapping(
@@ -306,7 +306,7 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
         [
             YamlEntry("name", name),
             YamlEntry("logicalType", "object"),
-            *(Remark(f"left out: {each}") for each in left_out),
+            *(Remark(f"left out: {text}") for text in left_out),
             YamlEntry("properties", Items(properties)),
             *([YamlEntry("quality", Items([count]))] if is_full and rows else []),
             YamlEntry("customProperties", Items([settings])),
@@ -315,10 +315,12 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
 
 
 def _of_columns(csv: Csv, names: Collection[str]) -> Iterator[YamlEntry]:
-    own = [each for each in csv.null_values_by_column if each.column in names]
+    own = [value for value in csv.null_values_by_column if value.column in names]
     if own:
         note = "suggested: there, words for null have the form of the values"
-        yield YamlEntry("nullValuesByColumn", Mapping([YamlEntry(each.column, Flow(each.words)) for each in own]), note)
+        yield YamlEntry(
+            "nullValuesByColumn", Mapping([YamlEntry(value.column, Flow(value.words)) for value in own]), note
+        )
 
 
 def _separators(csv: Csv) -> Iterator[YamlEntry]:

@@ -134,11 +134,11 @@ class FoundField:
 
 def planned(fields: Iterable[FoundField]) -> dict[tuple[str, ...], PlanField]:
     """The fields of a plan by their places; columns first."""
-    columns = [((f".{each.name}",), each) for each in fields]
-    inner = [found for place, each in columns for found in _inner(place, each)]
+    columns = [((f".{entry.name}",), entry) for entry in fields]
+    inner = [found for place, column in columns for found in _inner(place, column)]
     return {
-        place: PlanField(path_of(place), f"c{at}", each.type, None, each.shape, place)
-        for at, (place, each) in enumerate([*columns, *inner])
+        place: PlanField(path_of(place), f"c{at}", entry.type, None, entry.shape, place)
+        for at, (place, entry) in enumerate([*columns, *inner])
     }
 
 
@@ -149,9 +149,9 @@ def step_of(part: FoundField, parent: FoundField) -> str:
     return part.name if parent.shape is Shape.LIST else f"{{{part.name}}}"
 
 
-def _inner(place: tuple[str, ...], each: FoundField) -> Iterator[tuple[tuple[str, ...], FoundField]]:
-    for part in each.parts:
-        inner = (*place, step_of(part, each))
+def _inner(place: tuple[str, ...], entry: FoundField) -> Iterator[tuple[tuple[str, ...], FoundField]]:
+    for part in entry.parts:
+        inner = (*place, step_of(part, entry))
         yield inner, part
         yield from _inner(inner, part)
 
@@ -162,7 +162,7 @@ def of_physical(name: str, physical: Physical) -> FoundField:
         names = [("[]" if step == "[]" else step.strip("{}"), part) for step, part in physical.parts]
         if physical.kind is Kind.RECORD:
             names = list(physical.parts)
-        parts = tuple(of_physical(*each) for each in names)
+        parts = tuple(of_physical(*entry) for entry in names)
         return FoundField(name, LogicalType.STRING, SHAPES[physical.kind], is_certain=True, parts=parts)
     if physical.kind is Kind.EXACT:
         digits, scale = physical.digits
@@ -198,19 +198,19 @@ class JsonTokens:
                 self.kinds["boolean"] += 1
             case dict():
                 self.kinds["object"] += 1
-                for key, each in value.items():
-                    self.members.setdefault(key, JsonTokens()).add(each)
+                for key, entry in value.items():
+                    self.members.setdefault(key, JsonTokens()).add(entry)
             case list():
                 self.kinds["array"] += 1
                 self.items = self.items or JsonTokens()
-                for each in value:
-                    self.items.add(each)
+                for item in value:
+                    self.items.add(item)
             case _:
                 self.kinds["string"] += 1
 
     def count(self) -> int:
         """Places at and below this one."""
-        return 1 + sum(each.count() for each in self.members.values()) + (self.items.count() if self.items else 0)
+        return 1 + sum(member.count() for member in self.members.values()) + (self.items.count() if self.items else 0)
 
 
 def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
@@ -230,7 +230,7 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
         return (FoundField("value", LogicalType.STRING),)
     if not top.members:
         raise UnreadableError("header", "the file has no record with a value: draft from a file with data")
-    return tuple(_of_tokens(key, each) for key, each in top.members.items())
+    return tuple(_of_tokens(key, member) for key, member in top.members.items())
 
 
 def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:
@@ -251,25 +251,25 @@ def _of_tokens(name: str, tokens: JsonTokens) -> FoundField:
 def _of_members(tokens: JsonTokens) -> tuple[Shape, tuple[FoundField, ...]]:
     """An object as a record, or as a map of one kind of values."""
     if not _is_map(tokens):
-        return Shape.RECORD, tuple(_of_tokens(*each) for each in tokens.members.items())
+        return Shape.RECORD, tuple(_of_tokens(*entry) for entry in tokens.members.items())
     values = JsonTokens()
-    for each in tokens.members.values():
-        _merge(values, each)
+    for member in tokens.members.values():
+        _merge(values, member)
     return Shape.MAP, (FoundField("key", LogicalType.STRING), _of_tokens("value", values))
 
 
 def _is_map(tokens: JsonTokens) -> bool:
     """Whether an object has so many different keys, most of them absent, that they are data."""
-    used = sum(sum(each.kinds.values()) for each in tokens.members.values())
+    used = sum(sum(member.kinds.values()) for member in tokens.members.values())
     keys = len(tokens.members)
     return keys > MAX_MEMBERS and used < SPARSE * keys * tokens.kinds["object"]
 
 
-def _merge(into: JsonTokens, each: JsonTokens) -> None:
-    into.kinds += each.kinds
-    into.all_whole = into.all_whole and each.all_whole
-    for key, member in each.members.items():
+def _merge(into: JsonTokens, tokens: JsonTokens) -> None:
+    into.kinds += tokens.kinds
+    into.all_whole = into.all_whole and tokens.all_whole
+    for key, member in tokens.members.items():
         _merge(into.members.setdefault(key, JsonTokens()), member)
-    if each.items is not None:
+    if tokens.items is not None:
         into.items = into.items or JsonTokens()
-        _merge(into.items, each.items)
+        _merge(into.items, tokens.items)

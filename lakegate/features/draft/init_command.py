@@ -131,8 +131,8 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
             reason = report.judgement.reasons[0].message
             raise InputError(f"{_shown(files)}: most records cannot be read, so nothing can be drafted: {reason}")
         if report.judgement.verdict is Verdict.REJECTED:
-            found = draft(profile, name, owner, now, [each.message for each in report.judgement.reasons])
-        warnings = tuple(f"{each.code}: {each.message}" for each in examined.warnings)
+            found = draft(profile, name, owner, now, [entry.message for entry in report.judgement.reasons])
+        warnings = tuple(f"{warning.code}: {warning.message}" for warning in examined.warnings)
     return Drafted(found, profile, report, warnings)
 
 
@@ -144,7 +144,7 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
     from lakegate.job.job_storage import Addresses  # noqa: PLC0415 - likewise
     from lakegate.local_check.check_data import part_of  # noqa: PLC0415 - likewise
 
-    pins = {each.name: each.pin for each in files if each.pin is not None}
+    pins = {file.name: file.pin for file in files if file.pin is not None}
     parts = tuple(part_of(file, folder / "profiled", number) for number, file in enumerate(files))
     try:
         with terminal.bytes_arriving("reading every record", sum(part.size for part in parts)) as read:
@@ -176,18 +176,18 @@ def _result(target: str, drafted: Drafted) -> DraftedContract:
         tuple(found.left_out),
         tuple(drafted.warnings),
         judgement.verdict.value,
-        tuple(each.message for each in judgement.reasons),
+        tuple(reason.message for reason in judgement.reasons),
     )
 
 
 def _verdict(drafted: Drafted) -> list[str]:
     """The verdict of the draft on its own data, with its reasons."""
     judgement, checks = drafted.report.judgement, len(drafted.report.plan.checks)
-    reasons = [each.message for each in judgement.reasons]
+    reasons = [reason.message for reason in judgement.reasons]
     more = [f"{len(reasons) - MAX_SHOWN:,} more: lakegate check names them"] if len(reasons) > MAX_SHOWN else []
     return [
         f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({counted(checks, 'check')}).",
-        *(f"    {each}" for each in [*reasons[:MAX_SHOWN], *more]),
+        *(f"    {entry}" for entry in [*reasons[:MAX_SHOWN], *more]),
     ]
 
 
@@ -199,8 +199,8 @@ def _words(target: str, drafted: Drafted) -> list[str]:
             f"{counted(found.columns, 'column')}, {counted(found.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
-        *(f"left out: {each}" for each in found.left_out[:MAX_SHOWN]),
-        *(f"lint: {each}" for each in drafted.warnings[:MAX_SHOWN]),
+        *(f"left out: {entry}" for entry in found.left_out[:MAX_SHOWN]),
+        *(f"lint: {warning}" for warning in drafted.warnings[:MAX_SHOWN]),
         "Next: correct every line with `suggested`, then",
         f"    lakegate lint {quote(target)}",
         f"    lakegate check --contract {quote(target)} {' '.join(map(quote, drafted.report.files))}",
@@ -249,7 +249,7 @@ def example(name: str, owner: str) -> str:
     text = (files("lakegate.features.draft") / "contract.odcs.yaml").read_text(encoding="utf-8")
     dataset = dataset_name(name)
     values = {
-        "# @SCHEMA@": "\n".join(comment(each.text) for each in for_editors(VERSION)),
+        "# @SCHEMA@": "\n".join(comment(editor.text) for editor in for_editors(VERSION)),
         "@ID@": scalar(dataset.replace("_", "-")),
         "@DATASET@": dataset,
         "@OWNER@": scalar(owner),

@@ -43,7 +43,7 @@ _PAIRS = (
     "wahr falsch",
 )
 
-_WORDS = frozenset(frozenset(each.split()) for each in (*_PAIRS, "vrai faux"))
+_WORDS = frozenset(frozenset(entry.split()) for entry in (*_PAIRS, "vrai faux"))
 
 _DAYS = {
     "dotted-date": ("dd.MM.yyyy", "d.M.yyyy", "dd.MM.yy"),
@@ -101,7 +101,7 @@ def _formats(spelling: Spelling, text: str) -> Iterator[str]:
         yield from _DAYS[spelling.code]
     else:
         clocks = (
-            _ZONED if spelling.code == "offset" else [each for each in _CLOCKS if each.count(":") == text.count(":")]
+            _ZONED if spelling.code == "offset" else [item for item in _CLOCKS if item.count(":") == text.count(":")]
         )
         yield from map("".join, product(_DAYS[spelling.code], clocks))
 
@@ -116,8 +116,8 @@ def _is_meant(code: str, texts: Sequence[str]) -> bool:
 
 def with_separators(csv: Csv, spellings: Iterable[Spelling]) -> Csv | None:
     """The dialect with the separators that all numbers have that are spelled with some; None if there are none, or several."""
-    found = [each.separators for each in spellings]
-    decimals, thousands = {each[:1] for each in found}, {each[1:] for each in found if each[1:]}
+    found = [spelling.separators for spelling in spellings]
+    decimals, thousands = {item[:1] for item in found}, {item[1:] for item in found if item[1:]}
     if not all(found) or len(decimals) != 1 or len(thousands) > 1:
         return None
     return replace(csv, decimal_separator=decimals.pop(), thousands_separator=next(iter(thousands), ""))
@@ -136,5 +136,5 @@ def whole_pattern(spelling: Spelling) -> str:
 
 def with_format(spelling: Spelling, fitting: Sequence[str]) -> Spelling:
     """The spelling with the first of the formats that all texts have, unless one has the day first and another the month."""
-    meanings = {each.find("d") < each.find("M") for each in fitting}
+    meanings = {text.find("d") < text.find("M") for text in fitting}
     return replace(spelling, format=fitting[0] if len(meanings) == 1 else None)

@@ -28,19 +28,19 @@ def remove_rows_without_record(
     as `Total` in a whole record is a value.
     """
     lacking = [(rows - present, name) for own in tables.values() for name, present in own.items()]
-    few = sorted(each for each in lacking if 0 < each[0] <= min(MOST, max(1, FEW * rows)))[:MAX_COLUMNS]
+    few = sorted(entry for entry in lacking if 0 < entry[0] <= min(MOST, max(1, FEW * rows)))[:MAX_COLUMNS]
     if not few:
         return 0
-    texts = ", ".join(each for own in tables.values() for each in own)
+    texts = ", ".join(entry for own in tables.values() for entry in own)
     is_lacking = " OR ".join(f"{name} IS NULL" for _, name in few)
     query = f"SELECT {next(iter(tables))}.rowid, {texts} FROM {' POSITIONAL JOIN '.join(tables)} WHERE {is_lacking}"  # noqa: S608 - generated names
     found = [
         str(row)
         for row, *values in connection.execute(query).fetchall()
-        if record_of(csv.delimiter.join(each or "" for each in values), None, csv) in {BLANK, TOTAL}
+        if record_of(csv.delimiter.join(value or "" for value in values), None, csv) in {BLANK, TOTAL}
     ]
     if len(found) == rows:
         return 0
-    for each in tables if found else ():
-        connection.execute(f"DELETE FROM {each} WHERE rowid IN ({', '.join(found)})")  # noqa: S608 - likewise, and numbers
+    for table in tables if found else ():
+        connection.execute(f"DELETE FROM {table} WHERE rowid IN ({', '.join(found)})")  # noqa: S608 - likewise, and numbers
     return len(found)

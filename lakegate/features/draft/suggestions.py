@@ -47,7 +47,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def freshness(columns: Sequence[ProfiledColumn], dataset: str, now: datetime) -> Iterator[YamlEntry | Remark]:
     """The service level of the column that shows when a row was made; a comment where the newest row is old."""
-    known = [each for each in columns if _shows_time(each)]
+    known = [entry for entry in columns if _shows_time(entry)]
     if not known:
         return
     column = min(known, key=_freshness_rank)
@@ -126,7 +126,7 @@ def why_personal(column: ProfiledColumn) -> str | None:
     """The reason why a column seems to contain personal data, in words; None if it does not."""
     if is_named_personal(column.name):
         return "its name is one of personal data"
-    found = next((each for each in column.values.forms if each[1] >= ENOUGH * max(1, column.present)), None)
+    found = next((form for form in column.values.forms if form[1] >= ENOUGH * max(1, column.present)), None)
     return (
         None
         if found is None
@@ -190,7 +190,7 @@ UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 SETS = ("[A-Z0-9]", "[0-9a-f]")
 """Sets of characters of codes."""
 DIGIT = ".*[0-9].*"
-CODES = (UUID, *(f"{each}+" for each in SETS), DIGIT)
+CODES = (UUID, *(f"{entry}+" for entry in SETS), DIGIT)
 """Forms of whole values, as patterns of RE2, that recognise codes of too many shapes."""
 MAX_FORMS = 3
 """Alternatives of a pattern; values of more forms have none."""
@@ -216,7 +216,7 @@ def _of_codes(values: Values, present: int) -> str | None:
         return f"^{UUID}$"
     if values.shortest != values.longest or not counts.get(DIGIT):
         return None
-    found = next((each for each in SETS if counts[f"{each}+"] == present), None)
+    found = next((item for item in SETS if counts[f"{item}+"] == present), None)
     return found and f"^{found}{{{values.longest}}}$"
 
 
@@ -236,7 +236,7 @@ def _of_shapes(values: Values, present: int) -> str | None:
 
 def _is_telling(form: str, found: list[list[Run]]) -> bool:
     """Whether the form of values is one of codes, not of words."""
-    if not form or len(form) > MAX_RUNS or not all(each in _CLASSES or _LITERAL.fullmatch(each) for each in form):
+    if not form or len(form) > MAX_RUNS or not all(item in _CLASSES or _LITERAL.fullmatch(item) for item in form):
         return False
     return "9" in form or (form == "A" and len(found) == 1 and found[0][0][1] <= LONGEST_CODE)
 
@@ -463,7 +463,7 @@ def primary_key(profile: Profile) -> tuple[str, ...]:
     """The columns of the primary key, in order; none where no columns are unique, or rows are few."""
     if profile.rows < ENOUGH_VALUES:
         return ()
-    by_name = {each.name: each for each in profile.columns}
+    by_name = {column.name: column for column in profile.columns}
     singles = [name for name in profile.unique if may_be_key(name, by_name[name].meaning)]
     if singles:
         # names of keys first, then short values, then the order of the file

@@ -101,7 +101,7 @@ def erase(  # noqa: PLR0913 - a command has these options
         raise InputError("name the rows with --where-key FIELD=VALUE, or whole deliveries with --delivery ID")
     if not dry_run and not (reason and is_one_line(reason)):
         raise InputError(f"give a --reason, one line of at most {LONGEST_REASON} characters: the ledger records it")
-    why = Why(reason, tuple(each.field for each in keys))
+    why = Why(reason, tuple(key.field for key in keys))
     with _folder() as folder:
         dependencies = there.dependencies()
         chain = dataset_named(dependencies, dataset)
@@ -127,9 +127,9 @@ def erase(  # noqa: PLR0913 - a command has these options
 
 
 def _keys(given: list[str]) -> tuple[Key, ...]:
-    if any("=" not in each for each in given):
+    if any("=" not in text for text in given):
         raise InputError("--where-key is FIELD=VALUE")
-    return tuple(Key(field, value) for field, _, value in (each.partition("=") for each in given))
+    return tuple(Key(field, value) for field, _, value in (text.partition("=") for text in given))
 
 
 @contextmanager
@@ -141,8 +141,8 @@ def _folder() -> Iterator[Path]:
 def _effects(chain: str, found: ErasureSearch) -> list[str]:
     if not found.deliveries:
         return []
-    rows = sum(each.rows or 0 for each in found.hits)
-    unread = sum(each.rows is None for each in found.hits)
+    rows = sum(hit.rows or 0 for hit in found.hits)
+    unread = sum(hit.rows is None for hit in found.hits)
     what = (
         [f"{counted(rows, 'row')} of {counted(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
     )

@@ -72,29 +72,33 @@ def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[
     content = {
         "workload": workload,
         "reason": why.reason,
-        "rows": _total(each.rows for each in objects),
+        "rows": _total(erasing.rows for erasing in objects),
         "fields": list(why.fields),
-        "objects": [_planned(each) for each in objects],
+        "objects": [_planned(erasing) for erasing in objects],
     }
     event = yield from _begin(dependencies, chain, content, objects)
     yield from resume(dependencies, chain)
     blocks = dependencies.ledger.blocks(chain)
-    done = next(each for each in blocks if isinstance(each, Record) and each.content.get("erasure") == event)
+    done = next(block for block in blocks if isinstance(block, Record) and block.content.get("erasure") == event)
     if done.content["rows"] != content["rows"]:
         raise InputError(CHANGED)
 
 
-def _planned(each: Erasing) -> dict[str, object]:
-    left = each.left
+def _planned(erasing: Erasing) -> dict[str, object]:
+    left = erasing.left
     staged = left and {"staged": left.key, "version": left.version, "size": left.size, "checksum": left.checksum}
-    return {"key": each.key, "version": each.version, "rows": each.rows, "left": staged}
+    return {"key": erasing.key, "version": erasing.version, "rows": erasing.rows, "left": staged}
 
 
 def _begin(
     dependencies: Dependencies, chain: str, content: Mapping[str, Any], objects: tuple[Erasing, ...]
 ) -> Steps[str]:
     """Append the record before, and return its event."""
-    parts = [part for each in objects for part in (each.key, each.version, each.left.version if each.left else "")]
+    parts = [
+        part
+        for erasing in objects
+        for part in (erasing.key, erasing.version, erasing.left.version if erasing.left else "")
+    ]
     event = event_id(BEGUN, content["workload"], *parts)
     for _ in range(TRIES):
         blocks = dependencies.ledger.blocks(chain)
@@ -102,11 +106,11 @@ def _begin(
         if record.height != len(blocks):
             continue
         workload = content["workload"]
-        if any(each.workload == workload and each.slices is not None for each in deliveries(blocks)):
+        if any(delivery.workload == workload and delivery.slices is not None for delivery in deliveries(blocks)):
             raise InputError(
                 f"{workload} was published as slices: their offsets are counted without gaps, so no row can be erased"
             )
-        if any(isinstance(each, Record) and each.event == event for each in blocks):
+        if any(isinstance(block, Record) and block.event == event for block in blocks):
             return event
         if not _is_current(blocks, objects):
             raise InputError(CHANGED)
@@ -118,8 +122,8 @@ def _begin(
 def _is_current(blocks: tuple[AnyBlock, ...], objects: tuple[Erasing, ...]) -> bool:
     """Whether each object is what its block, or the last erasure of it, states, and no erasure of it is unfinished."""
     erasures = erasures_of(blocks)
-    current = {each.key: each.version for block in deliveries(blocks) for each in erasures.objects_of(block)}
-    return all(current.get(each.key) == each.version and not erasures.planned(each.key) for each in objects)
+    current = {entry.key: entry.version for block in deliveries(blocks) for entry in erasures.objects_of(block)}
+    return all(current.get(erasing.key) == erasing.version and not erasures.planned(erasing.key) for erasing in objects)
 
 
 def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
@@ -130,18 +134,18 @@ def resume(dependencies: Dependencies, chain: str) -> Steps[int]:
     for record in begun:
         planned: list[dict[str, Any]] = record.content["objects"]
         workload, objects = record.content["workload"], list[dict[str, Any]]()
-        for each in planned:
-            tag = stored_objects.tag_of(dependencies, each["key"], plans[workload], workload)
-            objects += [(yield from _replace(dependencies, each, tag))]
+        for entry in planned:
+            tag = stored_objects.tag_of(dependencies, entry["key"], plans[workload], workload)
+            objects += [(yield from _replace(dependencies, entry, tag))]
         content = {
             "erasure": record.event,
             "workload": workload,
-            "rows": _total(each["rows"] for each in objects),
+            "rows": _total(member["rows"] for member in objects),
             "objects": objects,
         }
         yield from append(dependencies, DONE, record.chain, content, event_id(DONE, record.event))
-        for each in filter(None, (each["left"] for each in planned)):
-            staged = _lake(dependencies, each["staged"], each["version"])
+        for item in filter(None, (member["left"] for member in planned)):
+            staged = _lake(dependencies, item["staged"], item["version"])
             yield from perform(Effect.ERASE, dependencies.objects.delete, staged)
     return len(begun)
 
@@ -173,7 +177,7 @@ def _described(version: ObjectVersion) -> dict[str, object]:
 
 def _total(rows: Iterable[int | None]) -> int | None:
     known = list(rows)
-    return None if None in known else sum(each for each in known if each)
+    return None if None in known else sum(row for row in known if row)
 
 
 def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
@@ -181,17 +185,17 @@ def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
     left = erasures.left
-    found = [version for key, each in left.items() for version in _before(dependencies, key, each)]
+    found = [version for key, value in left.items() for version in _before(dependencies, key, value)]
     if left:
         yield from readers_manifest.update(dependencies, chain)
-        erased = {block.workload for block in deliveries(blocks) if any(each.key in left for each in block.objects)}
+        erased = {block.workload for block in deliveries(blocks) if any(item.key in left for item in block.objects)}
         copies = joined(versions_of(dependencies, "runs/"), versions_of(dependencies, lake_layout.STAGING))
-        found += [each for each in copies if _workload(each.key) in erased]
+        found += [copy for copy in copies if _workload(copy.key) in erased]
     unused = {block.workload for block in deliveries(blocks)} - {e.content["workload"] for e in erasures.unfinished}
     staged = versions_of(dependencies, lake_layout.erasure_prefix())
-    found += [each for each in staged if each.key.split("/")[1] in unused]
-    for each in found:
-        where = _lake(dependencies, each.key, each.version)
+    found += [version for version in staged if version.key.split("/")[1] in unused]
+    for entry in found:
+        where = _lake(dependencies, entry.key, entry.version)
         yield from perform(Effect.ERASE, dependencies.objects.delete, where)
     return len(found)
 
@@ -199,10 +203,12 @@ def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
 def _before(dependencies: Dependencies, key: str, left: Left) -> Iterator[ObjectVersion]:
     """The versions of an object below the one that an erasure left. What lies above is of a later one, or of somebody else."""
     is_below = left.current is None
-    for each in versions_of(dependencies, key):
-        if each.key == key and is_below:
-            yield each
-        is_below = is_below or (each.key == key and left.current is not None and each.version == left.current.version)
+    for version in versions_of(dependencies, key):
+        if version.key == key and is_below:
+            yield version
+        is_below = is_below or (
+            version.key == key and left.current is not None and version.version == left.current.version
+        )
 
 
 def _workload(key: str) -> str | None:

@@ -207,7 +207,7 @@ def _matching(
     plan: Plan, source: Source, keys: tuple[Key, ...], connection: duckdb.DuckDBPyConnection
 ) -> tuple[Found, list[NDArray[np.int64]]]:
     """Of each share the numbers of the records that have all the values."""
-    conditions = [_condition(plan, source, each, connection) for each in keys]
+    conditions = [_condition(plan, source, key, connection) for key in keys]
     select = f"SELECT {ROW} FROM {CHUNK} WHERE {' AND '.join(conditions)}"  # noqa: S608 - generated names and literals
     records, numbers = 0, []
     for share in source.shares:
@@ -216,7 +216,7 @@ def _matching(
             connection.register(CHUNK, chunk.records)
             matches.append(connection.sql(select).to_arrow_table().column(ROW).to_numpy())
             rows.append(chunk.records.column(ROW).to_numpy())
-            malformed += sum(each.rows for each in chunk.malformed)
+            malformed += sum(entry.rows for entry in chunk.malformed)
         read = np.concatenate(rows)
         if malformed:
             matches.append(_unreadable(source, share, keys, read))
@@ -253,7 +253,7 @@ def _unreadable(source: Source, share: Share, keys: tuple[Key, ...], read: NDArr
         if LINE not in table.column_names:
             raise InputError("a value is longer than a record may be: the rows of the file cannot be found")
         for row, text in zip(table.column(ROW).to_pylist(), table.column(LINE).to_pylist(), strict=True):
-            if row not in known and all(any(form in text for form in _forms(each.value)) for each in keys):
+            if row not in known and all(any(form in text for form in _forms(key.value)) for key in keys):
                 found.append(row)
     return np.array(found, np.int64)
 
@@ -309,13 +309,13 @@ def searched(
     erasures = erasures_of(blocks)
     for block in deliveries(blocks):
         hits: list[Hit] = []
-        for each in erasures.objects_of(block):
+        for entry in erasures.objects_of(block):
             try:
-                found = _found(dependencies, block, each, erasures)
+                found = _found(dependencies, block, entry, erasures)
                 if found is not None:
                     hits += _hits(dependencies, block, found, keys, folder / f"{search.count}")
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
-                search.unsearched.append((block, each.key, _why(error)))
+                search.unsearched.append((block, entry.key, _why(error)))
             search.count += 1
             looked(search.count)
         if hits:
@@ -329,15 +329,15 @@ def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) ->
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
     for name in workloads:
-        named = [each for each in deliveries(blocks) if each.workload.startswith(name)]
+        named = [delivery for delivery in deliveries(blocks) if delivery.workload.startswith(name)]
         if len(named) != 1:
             raise InputError(
                 f"{chain} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
         objects = filter(
-            None, (_found(dependencies, named[0], each, erasures) for each in erasures.objects_of(named[0]))
+            None, (_found(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
         )
-        hits = [Hit(each.key, each.version, None, None) for each in objects]
+        hits = [Hit(entry.key, entry.version, None, None) for entry in objects]
         search.count += len(hits)
         if hits:
             search.deliveries.append((named[0], hits))
@@ -347,30 +347,32 @@ def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) ->
 def staged(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing, ...]:
     """Upload what is left of the objects of a delivery."""
     lake = there.output("LakeBucket")
-    return tuple(Erasing(each.key, each.version, each.rows, _upload(there, lake, block, each)) for each in hits)
+    return tuple(Erasing(hit.key, hit.version, hit.rows, _upload(there, lake, block, hit)) for hit in hits)
 
 
 def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str]]:
     """Deliveries of the line whose data an erasure does not reach yet, each with its state."""
     wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({chain}))
-    known = {each.id: each.row.state for each in recent(dependencies, SEARCHED_ROWS, wanted) if each.row}
-    rows = (dependencies.workloads.find(each) for each in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
+    known = {
+        delivery.id: delivery.row.state for delivery in recent(dependencies, SEARCHED_ROWS, wanted) if delivery.row
+    }
+    rows = (dependencies.workloads.find(text) for text in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
     known |= {row.id: row.state for row in rows if row and row.pin and row.pin.chain == chain}
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 
-def _found(dependencies: Dependencies, block: Block, each: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
+def _found(dependencies: Dependencies, block: Block, entry: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
     """The object; None where it expired, or its replay ended, which deleted it."""
     try:
-        return dependencies.objects.head(dependencies.in_lake(each.key, each.version))
+        return dependencies.objects.head(dependencies.in_lake(entry.key, entry.version))
     except NotFound:
         row = dependencies.workloads.find(replay_id(block.workload))
         if row is not None and row.state in TERMINAL:
             return None
-        until = stored_objects.kept_until(dependencies, block, each.key, erasures)
+        until = stored_objects.kept_until(dependencies, block, entry.key, erasures)
         if until is not None and dependencies.now >= until:
             return None
-        raise InputError(f"{each.key} is not there any more: lakegate verify {block.chain} --objects") from None
+        raise InputError(f"{entry.key} is not there any more: lakegate verify {block.chain} --objects") from None
 
 
 def _hits(

@@ -80,7 +80,7 @@ def _each_check(
     wrong = {problem.path for problem in compile_rules(contract, dataset).unmeasured} if answered else set()
     for rule, checks in checks_by_rule(contract, dataset):
         by = answered.get(folded(str(rule.arguments.get("engine", "")))) if is_one else None
-        is_skipped = all(each.skip is not None for each in checks)
+        is_skipped = all(entry.skip is not None for entry in checks)
         is_bound = bool(_call(rule)) and not rule.schedule and rule.origin.path not in wrong and is_skipped
         for check in checks:
             is_short = by is None or len(_as_dcm(check, rule, by.name)) <= LONGEST_RULE
@@ -124,9 +124,9 @@ def _plain(value: object) -> object:
             return str(value)
         return int(value) if abs(value) < LARGEST and value == value.to_integral_value() else number
     if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(entry) for entry in value]
     return value if value is None or isinstance(value, str | bool | int) else str(value)
 
 
@@ -171,32 +171,34 @@ def read_answer(body: bytes, validation: str, technology: str, checks: Iterable[
         return None
     if status == "NOK":
         raise ValidationFailed("the validator could not validate")
-    if status != "OK" or not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
+    if status != "OK" or not isinstance(results, list) or not all(isinstance(entry, dict) for entry in results):
         _refuse("the answer has no results")
     asked = {check.id: check for check in checks}
     found: dict[str, list[Mapping[str, Any]]] = {name: [] for name in asked}
-    for each in results:
-        name = each.get("id")
+    for result in results:
+        name = result.get("id")
         if not isinstance(name, str) or name not in found:
             _refuse("the answer has a result of a rule that was not asked")
-        if each.get("technology") not in (None, technology):
+        if result.get("technology") not in (None, technology):
             _refuse("the answer is that of another technology")
-        found[name].append(each)
+        found[name].append(result)
     return ExternalAnswer(_version(results), tuple(_measurement(asked[name], found[name]) for name in asked))
 
 
 def merged(plan: Plan, result: Result, answers: Mapping[str, ExternalAnswer]) -> Result:
     """The result with the answers of all technologies; what the attempt's own run says about external checks does not count."""
-    external = {each.check for each in plan.external}
-    own = tuple(each for each in result.measurements if each.check not in external)
-    others = [_without_classified(plan, each) for name in sorted(answers) for each in answers[name].measurements]
+    external = {entry.check for entry in plan.external}
+    own = tuple(measurement for measurement in result.measurements if measurement.check not in external)
+    others = [
+        _without_classified(plan, measurement) for name in sorted(answers) for measurement in answers[name].measurements
+    ]
     engines = {f"{ENGINE}{name}": answer.version for name, answer in sorted(answers.items())}
     return replace(result, measurements=(*own, *others), engines={**result.engines, **engines})
 
 
 def _without_classified(plan: Plan, found: Measurement) -> Measurement:
     """The measurement without the values that a validator has for a classified field."""
-    check = next(each for each in plan.checks if each.id == found.check)
+    check = next(entry for entry in plan.checks if entry.id == found.check)
     if found.observed is None or not reads_classified(plan, check):
         return found
     return replace(found, observed=replace(found.observed, values=()))
@@ -211,28 +213,28 @@ def _json(body: bytes) -> object:
 
 def _version(results: list[dict[str, Any]]) -> str:
     """The version that the results name; all of them have to name the same one."""
-    found = [each["version"] for each in results if each.get("version") is not None]
-    if not all(isinstance(each, str) and VERSION.fullmatch(each) for each in found) or len(set(found)) > 1:
+    found = [result["version"] for result in results if result.get("version") is not None]
+    if not all(isinstance(entry, str) and VERSION.fullmatch(entry) for entry in found) or len(set(found)) > 1:
         _refuse("the results name several versions, or none that can be read")
     return found[0] if found else UNKNOWN
 
 
 def _measurement(check: Check, results: list[Mapping[str, Any]]) -> Measurement:
     """The measurement of a check: of one result for all its columns, which names none, or of one for each column."""
-    columns = [each.get("column") for each in results]
+    columns = [result.get("column") for result in results]
     is_for_each = bool(results) and sorted(map(repr, columns)) == sorted(
-        repr(column_name(each)) for each in check.fields
+        repr(column_name(field)) for field in check.fields
     )
     if columns != [None] and not is_for_each:
         _refuse("the answer has no result of a rule, or several")
-    kept = [_kept(each) for each in results]
+    kept = [_kept(result) for result in results]
     if None in kept:
         return Measurement(check.id, error=RAISED)
     fails = sum(not fail for fail, _ in filter(None, kept))
     broken = sum(not (fail and warn) for fail, warn in filter(None, kept))
     metric = results[0].get("metric") if len(results) == 1 else None
     number = _number(metric)
-    has = tuple(name for name in SEVERITIES if any(each["severity"].get(name) is not None for each in results))
+    has = tuple(name for name in SEVERITIES if any(result["severity"].get(name) is not None for result in results))
     observed = ObservedValues(values=_values(metric), severities=has)
     accept, tolerate = Measured(len(results), broken, number), Measured(len(results), fails, number)
     return Measurement(check.id, accept, tolerate=tolerate, observed=observed)
@@ -243,10 +245,10 @@ def _kept(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
     severity = result.get("severity")
     if not isinstance(severity, dict) or not set(severity) <= set(SEVERITIES):
         _refuse("a result has severities that are unknown")
-    tiers = [each for each in severity.values() if each is not None]
-    if not tiers or not all(isinstance(each, dict) and isinstance(each.get("success"), bool) for each in tiers):
+    tiers = [value for value in severity.values() if value is not None]
+    if not tiers or not all(isinstance(tier, dict) and isinstance(tier.get("success"), bool) for tier in tiers):
         _refuse("a result does not say whether its rule is kept to")
-    if any(_has_raised(each) for each in tiers):
+    if any(_has_raised(tier) for tier in tiers):
         return None
     fail, warn = ((severity.get(name) or {"success": True})["success"] for name in SEVERITIES)
     return fail, warn
@@ -263,7 +265,11 @@ def _has_raised(tier: Mapping[str, Any]) -> bool:
 def _values(metric: object) -> tuple[str, ...]:
     """A metric that is a list of at most 100 numbers, as JSON has them; of anything else nothing is kept."""
     numbers = metric if isinstance(metric, list) and len(metric) <= MOST_VALUES else []
-    return tuple(json.dumps(each) for each in numbers) if all(_number(each) is not None for each in numbers) else ()
+    return (
+        tuple(json.dumps(number) for number in numbers)
+        if all(_number(number) is not None for number in numbers)
+        else ()
+    )
 
 
 def _number(metric: object) -> float | None:
@@ -330,10 +336,10 @@ def start_validations(turn: DeliveryTurn) -> Steps[None]:
 
 def groups_of(plan: Plan) -> Iterator[RuleGroup]:
     """The external rules by technology, in the order of their names."""
-    checks = {each.id: each for each in plan.checks}
-    for technology, validator in sorted({(each.technology, each.validator) for each in plan.external}):
-        own = [each for each in plan.external if (each.technology, each.validator) == (technology, validator)]
-        rules, asked = tuple(each.rule for each in own), tuple(checks[each.check] for each in own)
+    checks = {check.id: check for check in plan.checks}
+    for technology, validator in sorted({(entry.technology, entry.validator) for entry in plan.external}):
+        own = [entry for entry in plan.external if (entry.technology, entry.validator) == (technology, validator)]
+        rules, asked = tuple(entry.rule for entry in own), tuple(checks[entry.check] for entry in own)
         yield RuleGroup(technology, validator, rules, asked)
 
 

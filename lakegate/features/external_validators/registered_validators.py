@@ -65,7 +65,7 @@ def service_of(name: str, url: str, technologies: Sequence[str], secret: str = "
         raise InputError(
             "name each technology as contracts do: at most 40 letters, digits, spaces and _.- (--technology GreatExpectations)"
         )
-    if len({folded(each) for each in technologies}) != len(technologies):
+    if len({folded(technology) for technology in technologies}) != len(technologies):
         raise InputError("a technology is named twice")
     if secret and not SECRET.fullmatch(secret):
         raise InputError("the name of a secret has letters, digits, _ and -, at most 64")
@@ -106,10 +106,10 @@ PREFIX: Final = "_validator:"
 def validators(dependencies: Dependencies) -> tuple[ValidatorService, ...]:
     """The registered validators, by name."""
     versions: dict[str, list[Publication]] = {}
-    for each in dependencies.registry.snapshot(PREFIX).versions:
-        versions.setdefault(each.contract, []).append(each)
+    for version in dependencies.registry.snapshot(PREFIX).versions:
+        versions.setdefault(version.contract, []).append(version)
     found = (_active(dependencies, versions[name]) for name in sorted(versions))
-    return tuple(each for each in found if each is not None)
+    return tuple(entry for entry in found if entry is not None)
 
 
 def validator_named(dependencies: Dependencies, name: str) -> ValidatorService | None:
@@ -119,7 +119,7 @@ def validator_named(dependencies: Dependencies, name: str) -> ValidatorService |
 
 def newest(versions: Iterable[Publication]) -> Publication | None:
     """The latest version of a validator; None of one that was never registered."""
-    return max(versions, key=lambda each: precedence(each.version), default=None)
+    return max(versions, key=lambda version: precedence(version.version), default=None)
 
 
 def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> ValidatorService | None:
@@ -192,15 +192,15 @@ def validators_of(dependencies: Dependencies, before: Publication | None) -> Val
 
     def kept(dataset: str) -> Mapping[str, AnsweredTechnology]:
         external = Plan.from_bytes(dependencies.plan_at(plans[dataset], "")).external if dataset in plans else ()
-        return {folded(each.technology): AnsweredTechnology(each.technology, each.validator) for each in external}
+        return {folded(entry.technology): AnsweredTechnology(entry.technology, entry.validator) for entry in external}
 
     return kept
 
 
 def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str, str]:
     """The names of other validators, by folded technology. Raises InputError where one answers a technology of the service."""
-    others = [each for each in validators(dependencies) if each.name != service.name]
-    taken = {folded(technology): each.name for each in others for technology in each.technologies}
+    others = [validator for validator in validators(dependencies) if validator.name != service.name]
+    taken = {folded(technology): other.name for other in others for technology in other.technologies}
     for technology in service.technologies:
         if folded(technology) in taken:
             raise InputError(

@@ -61,7 +61,7 @@ class HttpsValidators:
         url = self.s3.generate_presigned_url("get_object", Params=data, ExpiresIn=validation.seconds, HttpMethod="GET")
         document = {
             "workloadId": validation.name,
-            "validations": [json.loads(each) for each in validation.rules],
+            "validations": [json.loads(rule) for rule in validation.rules],
             "access": {"path": url, **validation.format},
         }
         body, to = json.dumps(document).encode(), f"{service.url}/v1/validation/start"

@@ -93,8 +93,9 @@ def list_validators(
     """
     found = validators(dependencies)
     words = [
-        f"{each.name}: {', '.join(each.technologies)} at {each.url}, {f'secret {each.secret}' if each.secret else 'SigV4'}"
-        for each in found
+        f"{service.name}: {', '.join(service.technologies)} at {service.url}, "
+        f"{f'secret {service.secret}' if service.secret else 'SigV4'}"
+        for service in found
     ]
     return CommandResult(
         RegisteredValidators(tuple(found)),

@@ -149,7 +149,7 @@ def _ignored(rule: Rule, arguments: check_builder.Arguments) -> str:
 
 def columns_in_order(rule: Rule, _: Fields, arguments: check_builder.Arguments) -> Check:
     """The file has exactly these columns, in this order."""
-    names = tuple(str(each) for each in items(rule, argument_of(rule, arguments, "column_list")))
+    names = tuple(str(item) for item in items(rule, argument_of(rule, arguments, "column_list")))
     return of_header(
         rule,
         HeaderRequirement(names, closed=True, ordered=True),
@@ -259,7 +259,7 @@ def lengths(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> C
     low, high = (arguments.get(name) for name in ("min_value", "max_value"))
     if low is None and high is None:
         refuse(rule, "no-argument", "min_value or max_value must be given")
-    shortest, longest = (None if each is None else whole(rule, each) for each in (low, high))
+    shortest, longest = (None if side is None else whole(rule, side) for side in (low, high))
     # an exclusive bound of an integer is the next integer, inclusive
     shortest = shortest + 1 if shortest is not None and arguments.get("strict_min") is True else shortest
     longest = longest - 1 if longest is not None and arguments.get("strict_max") is True else longest
@@ -299,8 +299,8 @@ def matching_list(
     """Every text matches any of several patterns, or all of them (`match_on`); or (not `wanted`) none of them."""
 
     def compile_one(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
-        patterns = [str(each) for each in items(rule, argument_of(rule, arguments, name))]
-        matches = tuple(Matches(fields[0].name, read(rule, each)) for each in patterns)
+        patterns = [str(item) for item in items(rule, argument_of(rule, arguments, name))]
+        matches = tuple(Matches(fields[0].name, read(rule, pattern)) for pattern in patterns)
         others, words = All(tuple(map(Not, matches))), brief(", ".join(patterns))
         match_on = str(arguments.get("match_on") or "any")
         if match_on not in {"any", "all"}:
@@ -336,11 +336,11 @@ def in_type_list(rule: Rule, fields: Fields, arguments: check_builder.Arguments)
 
 def _typed(rule: Rule, field: Field, named: object) -> Check:
     assert isinstance(named, list | tuple)
-    names = [str(each) for each in named]
+    names = [str(entry) for entry in named]
     known = [TYPE_NAMES.get(name.lower()) for name in names]
     if field.type in known:
         return rows(rule, field, Typed(field.name), f"of type {brief(', '.join(names))}")
-    unknown = next((name for name, each in zip(names, known, strict=True) if each is None), None)
+    unknown = next((name for name, entry in zip(names, known, strict=True) if entry is None), None)
     if unknown is not None:
         return skipped(rule, (field,), f"the type {brief(unknown)} is one of an engine that is not asked here")
     return skipped(rule, (field,), f"the contract declares {field.name} as {field.type.value}")
@@ -436,7 +436,7 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
         return (skipped(rule, subjects, "the row_condition is written in a language that is not read here"),)
     groups = _groups(rule, expectation, kind, subjects)
     compiled = [expectation.compile(rule, group, arguments) for group in groups]
-    checks = [check for each in compiled for check in (each if isinstance(each, tuple) else (each,))]
+    checks = [check for entry in compiled for check in (entry if isinstance(entry, tuple) else (entry,))]
     written = arguments.get("severity") or "critical"
     if not isinstance(written, str) or written not in _SEVERITIES:
         refuse(rule, "not-allowed-argument", f"the severity of an expectation is one of {', '.join(_SEVERITIES)}")

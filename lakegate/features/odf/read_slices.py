@@ -89,7 +89,7 @@ class SliceTable:
             from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - likewise
 
             batches = connection.sql(rows.ordered).to_arrow_reader(_BATCH)
-            schema = pa.schema([each.with_name(name) for each, name in zip(batches.schema, rows.names, strict=True)])
+            schema = pa.schema([entry.with_name(name) for entry, name in zip(batches.schema, rows.names, strict=True)])
             with ParquetWriter(path, schema, compression="zstd") as writer:
                 for batch in batches:
                     writer.write_batch(batch.rename_columns(list(rows.names)))
@@ -116,9 +116,9 @@ class SliceTable:
             try:
                 with ParquetFile(path) as parquet:
                     schema = parquet.schema_arrow.remove_metadata()
-                    operations = (each.column(0) for each in parquet.iter_batches(columns=[COMMON[1]]))
+                    operations = (batch.column(0) for batch in parquet.iter_batches(columns=[COMMON[1]]))
                     takes_back = COMMON[1] in schema.names and any(
-                        pc.any(pc.greater(each, 0)).as_py() for each in operations
+                        pc.any(pc.greater(operation, 0)).as_py() for operation in operations
                     )
             except (pa.ArrowException, OSError):
                 raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
@@ -148,13 +148,13 @@ class _Rows:
     @property
     def named(self) -> str:
         """The columns under their names."""
-        return ", ".join(f"c{at} AS {_name(each)}" for at, each in enumerate(self.names))
+        return ", ".join(f"c{at} AS {_name(name)}" for at, name in enumerate(self.names))
 
     @property
     def same_but_for_case(self) -> list[str]:
         """Two names that DuckDB takes for one, if there are any."""
         known: dict[str, str] = {}
-        pairs = ([known.setdefault(each.lower(), each), each] for each in self.names)
+        pairs = ([known.setdefault(name.lower(), name), name] for name in self.names)
         return next((pair for pair in pairs if pair[0] != pair[1]), [])
 
     def refuse_case(self, suffix: str) -> None:
@@ -297,11 +297,11 @@ def files_of_dataset(
         raise InputError(f"{line} publishes files as they arrived: {text}")
     keys = frozenset(selected.keys)
     needed = [
-        ListedDelivery(each.listed, tuple(one for one in each.files if one.key in keys))
-        for each in deliveries({**manifest, "deliveries": selected.deliveries}, NOTHING)
+        ListedDelivery(delivery.listed, tuple(one for one in delivery.files if one.key in keys))
+        for delivery in deliveries({**manifest, "deliveries": selected.deliveries}, NOTHING)
     ]
-    files = {one.key: one for each in needed for one in each.files}
-    size = sum(each.size for each in files.values())
+    files = {one.key: one for delivery in needed for one in delivery.files}
+    size = sum(file.size for file in files.values())
     folder = source if isinstance(source, Path) else temporary / "slices"
     if isinstance(source, Path):
         for listed in files.values():
@@ -311,8 +311,8 @@ def files_of_dataset(
                 raise InputError(f"{place} is missing, or is not as the manifest lists it: {advice}")
     else:
         with terminal.bytes_arriving(line, size) as arrived:
-            for each in needed:
-                fetched(source, folder, each, arrived)
+            for entry in needed:
+                fetched(source, folder, entry, arrived)
     reached = selected.height if given.wanted.as_at else manifest["height"]
     answer = RowsRead(line, selected, max(reached, given.wanted.since), size)
     return answer, [folder / files[key].place for key in selected.keys]
@@ -321,7 +321,7 @@ def files_of_dataset(
 def files_of_import(given: Reading, dataset: dict[str, Any], folder: Path) -> tuple[RowsRead, list[Path]]:
     """The files to read of a dataset of ODF, in the order of their offsets."""
     selected = select(dataset["deliveries"], given.wanted)
-    sizes = {each["key"]: each["size"] for one in dataset["deliveries"] for each in one["objects"]}
+    sizes = {entry["key"]: entry["size"] for one in dataset["deliveries"] for entry in one["objects"]}
     for key in selected.keys:
         if FolderPlace(folder).size(key) != sizes[key]:
             text = f"run `lakegate dataset import SOURCE {folder}` again, into an empty folder"
@@ -380,12 +380,12 @@ def slices_in(folder: Path) -> dict[str, Any] | None:
         "lifecycle": lifecycle,
         "deliveries": [
             {
-                "height": each.sequence,
-                "published_at": each.published_at,
-                "slices": [_listed(each, found.stated(each))],
-                "objects": [{"key": f"data/{each.data.physical}", "size": each.data.size}],
+                "height": entry.sequence,
+                "published_at": entry.published_at,
+                "slices": [_listed(entry, found.stated(entry))],
+                "objects": [{"key": f"data/{entry.data.physical}", "size": entry.data.size}],
             }
-            for each in found.added
+            for entry in found.added
         ],
     }
 
@@ -402,6 +402,6 @@ def _listed(added: Added, stated: LedgerSlice | None) -> dict[str, Any]:
 
 
 def _ledger(links: Iterable[Link]) -> Iterator[AnyBlock]:
-    events = (each.block.event for each in links)
-    stored = ledger_in(each for each in events if isinstance(each, SetAttachments))
-    return (block for each in stored if (block := stored_block(each.text)) is not None)
+    events = (link.block.event for link in links)
+    stored = ledger_in(event for event in events if isinstance(event, SetAttachments))
+    return (block for text in stored if (block := stored_block(text.text)) is not None)

@@ -79,7 +79,7 @@ class CurrentRows:
             found = Identified.of(
                 iter(tables), key, (time,) if time is not None and time in tables[0].column_names else ()
             )
-            operations, offsets = (np.concatenate([*map(np.asarray, each)]).astype(np.int64) for each in common)
+            operations, offsets = (np.concatenate([*map(np.asarray, entry)]).astype(np.int64) for entry in common)
             keys, place = np.unique(found.keys[::-1], return_index=True)
             last = len(found.keys) - 1 - place
             new = last[~np.isin(operations[last], TAKEN_BACK)]
@@ -121,10 +121,10 @@ def _events_of(path: Path) -> tuple[list[pa.Table], tuple[list[pa.Array], list[p
 
     try:
         with path.open("rb") as file, closing(ParquetFile(file)) as parquet:
-            tables = [pa.Table.from_batches([each]) for each in parquet.iter_batches()]
-        operations, offsets = ([each.column(name) for each in tables] for name in (COMMON[1], COMMON[0]))
+            tables = [pa.Table.from_batches([batch]) for batch in parquet.iter_batches()]
+        operations, offsets = ([table.column(name) for table in tables] for name in (COMMON[1], COMMON[0]))
         if tables:
-            return [each.drop_columns(list(COMMON)) for each in tables], (operations, offsets)
+            return [table.drop_columns(list(COMMON)) for table in tables], (operations, offsets)
     except (pa.ArrowException, KeyError):
         pass
     raise InputError("a file is no slice of the line")
@@ -152,11 +152,11 @@ class RowsBefore:
     def new(self, tables: Iterator[pa.Table], key: tuple[str, ...]) -> NDArray[np.bool_]:
         """Rows that have no key, or one that is not there; of several with one key, the first."""
         none = np.zeros(0, f"S{HASH_BYTES}"), np.zeros(0, bool)
-        keys, has_key = (np.concatenate(each) for each in zip(none, *_keys(tables, key), strict=True))
+        keys, has_key = (np.concatenate(entry) for entry in zip(none, *_keys(tables, key), strict=True))
         is_new = np.zeros(len(keys), bool)
         is_new[np.unique(keys, return_index=True)[1]] = True
-        for each in self.levels:
-            is_new &= each[np.minimum(np.searchsorted(each, keys), len(each) - 1)] != keys
+        for level in self.levels:
+            is_new &= level[np.minimum(np.searchsorted(level, keys), len(level) - 1)] != keys
         chosen: NDArray[np.bool_] = is_new | ~has_key
         return chosen
 
@@ -216,7 +216,7 @@ def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slic
             offset += len(rows)
     except UnreadableError as error:
         raise InputError(f"an original cannot be read by its plan: {error}") from None
-    return tuple(multihash(HashCode.ARROW0_SHA3_256, each.digest()) for each in found)
+    return tuple(multihash(HashCode.ARROW0_SHA3_256, entry.digest()) for entry in found)
 
 
 def _tables(columns: SliceColumns, folder: Path) -> Iterator[pa.Table]:
@@ -254,9 +254,9 @@ class StateOfSlices:
         """Take up the files from a place on."""
         self.count += 1
         path, taken_up = self.folder / f"state-{self.count}.bin", self.runs[left:]
-        rows, digest = write_run(records, [StoredRun(LocalStore(), each) for each in taken_up], path)
-        for each in taken_up:
-            path_of(each.uri).unlink()
+        rows, digest = write_run(records, [StoredRun(LocalStore(), item) for item in taken_up], path)
+        for entry in taken_up:
+            path_of(entry.uri).unlink()
         self.runs = (*self.runs[:left], StateRun(path.as_uri(), rows, digest))
 
 
@@ -289,7 +289,7 @@ def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     if before.writer:
         raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
     blocks = dependencies.ledger.blocks(line)
-    merged = [(each, terms) for each in deliveries(blocks) if (terms := _terms(dependencies, each))]
+    merged = [(delivery, terms) for delivery in deliveries(blocks) if (terms := _terms(dependencies, delivery))]
     if not merged:
         raise InputError(
             f"{line} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
@@ -328,8 +328,8 @@ def _whole(
     if not merged[-1][1].snapshots:
         return rows.whole()
     # no slice has the time of a snapshot that changed nothing
-    changed = max((each.event_time[1] for block, _ in merged for each in block.slices or ()), default="")
-    return snapshots.whole(folder, max([each.as_of for each in before.runs], default=changed))
+    changed = max((entry.event_time[1] for block, _ in merged for entry in block.slices or ()), default="")
+    return snapshots.whole(folder, max([run.as_of for run in before.runs], default=changed))
 
 
 def _terms(dependencies: Dependencies, block: Block) -> SliceTerms | None:
@@ -342,14 +342,14 @@ def _terms(dependencies: Dependencies, block: Block) -> SliceTerms | None:
 
 def _slices(dependencies: Dependencies, block: Block, erasures: Erasures, folder: Path) -> list[Path]:
     """The slices of a delivery on this machine, each as its block states, or as it was restored."""
-    keys = {each.key for each in block.slices or ()}
+    keys = {entry.key for entry in block.slices or ()}
     files = tuple(
-        File(each.key, each.version, each.size, each.checksum, f"{number}.parquet")
-        for number, each in enumerate(erasures.objects_of(block))
-        if each.key in keys
+        File(entry.key, entry.version, entry.size, entry.checksum, f"{number}.parquet")
+        for number, entry in enumerate(erasures.objects_of(block))
+        if entry.key in keys
     )
     fetched(dependencies, folder, ListedDelivery({}, files), lambda _: None)
-    return [folder / each.place for each in files]
+    return [folder / file.place for file in files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +371,7 @@ def _stored_state(dependencies: Dependencies, before: NextSlice) -> str:
 
 
 def _digest(store: Parts, runs: Iterable[StateRun]) -> str:
-    return state_digest([StoredRun(store, each).blocks() for each in runs])
+    return state_digest([StoredRun(store, run).blocks() for run in runs])
 
 
 # ---- `lakegate verify --integrity` ----
@@ -449,32 +449,32 @@ def _replayed(
     dependencies: Dependencies, chain: str, block: Block, before: _Before
 ) -> Iterator[tuple[LedgerSlice, Damage | None]]:
     """Each slice of a delivery, and what is wrong with it."""
-    slices, objects = block.slices or (), {each.key: each for each in before.erasures.objects_of(block)}
+    slices, objects = block.slices or (), {item.key: item for item in before.erasures.objects_of(block)}
     originals = sorted((key for key in objects if is_original(block, chain, key)), key=lambda key: (len(key), key))
     with TemporaryDirectory(prefix="lakegate-replay-") as name:
         folder = Path(name)
         paths = {
             key: fetched_object(dependencies, folder / str(number), objects[key])
-            for number, key in enumerate((*originals, *(each.key for each in slices)))
+            for number, key in enumerate((*originals, *(item.key for item in slices)))
         }
         arrived = [path for key in originals if (path := paths[key])]
-        present = [path for each in slices if (path := paths[each.key])]
+        present = [path for item in slices if (path := paths[item.key])]
         is_whole = len(arrived) == len(originals)
         hashes = _hashes(dependencies, folder, block, before, arrived, present[0]) if is_whole and present else ()
-        for at, each in enumerate(slices):
-            path = paths[each.key]
+        for at, entry in enumerate(slices):
+            path = paths[entry.key]
             if path is None or not is_whole:
-                yield each, Damage.LOST
-            elif not is_as_stated(path, each):
-                yield each, Damage.ALTERED
-            elif len(hashes) != len(slices) or hashes[at] != each.logical:
-                yield each, Damage.IRREPRODUCIBLE
+                yield entry, Damage.LOST
+            elif not is_as_stated(path, entry):
+                yield entry, Damage.ALTERED
+            elif len(hashes) != len(slices) or hashes[at] != entry.logical:
+                yield entry, Damage.IRREPRODUCIBLE
             else:
-                yield each, None
+                yield entry, None
         with suppress(Alarm, InputError):  # without its plan, or a slice that can be read, its own slices are damaged
             terms = slice_terms(dependencies.terms_at(block.plan, block.workload))
             if terms.snapshots:
-                stay = [each.replace(before.folder / f"{block.height}-{at}") for at, each in enumerate(present)]
+                stay = [item.replace(before.folder / f"{block.height}-{at}") for at, item in enumerate(present)]
                 before.snapshots.add(stay, terms.merge_key, terms.event_time)
             elif terms.merge_key:
                 before.rows.add(present, terms.merge_key)
@@ -485,8 +485,8 @@ def _hashes(  # noqa: PLR0913, PLR0917 - a delivery as it arrived, and what is k
 ) -> tuple[str, ...]:
     """The logical hashes that the slices of a delivery must have; none where they cannot be built."""
     slices = block.slices or ()
-    parts = tuple(StagedPart(each.as_uri(), each.stat().st_size) for each in originals)
-    counts = [each.rows for each in slices]
+    parts = tuple(StagedPart(original.as_uri(), original.stat().st_size) for original in originals)
+    counts = [entry.rows for entry in slices]
     if not originals:
         return ()
     try:

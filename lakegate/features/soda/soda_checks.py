@@ -235,7 +235,7 @@ def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
         good = _between(site)
         ends, opened = (good.low, good.high), (good.low_open, good.high_open)
         found = extremes(site.rule, site.field, ends, opened, greatest=greatest)
-        return tuple(_of_valid(site, each) for each in found)
+        return tuple(_of_valid(site, extreme) for extreme in found)
 
     return compile_all
 
@@ -348,14 +348,14 @@ def schema(rule: Rule, known: Mapping[str, Field], parsed: SodaCheck) -> Iterato
         worst = Severity.WARN if zone == "warn" else rule.severity
         for name, value in conditions.items():
             yield from (
-                (f":{zone}:{name}", replace(each, worst=worst)) for each in _wants(rule, known, str(name), value)
+                (f":{zone}:{name}", replace(want, worst=worst)) for want in _wants(rule, known, str(name), value)
             )
 
 
 def typed_columns(zones: Mapping[str, object]) -> tuple[str, ...]:
     """The columns whose types a schema wants; they need not be declared."""
-    wanted = [each.get(WRONG_TYPE) for each in zones.values() if isinstance(each, Mapping)]
-    return tuple(dict.fromkeys(str(column) for each in wanted if isinstance(each, Mapping) for column in each))
+    wanted = [zone.get(WRONG_TYPE) for zone in zones.values() if isinstance(zone, Mapping)]
+    return tuple(dict.fromkeys(str(column) for entry in wanted if isinstance(entry, Mapping) for column in entry))
 
 
 def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> Iterator[Check]:
@@ -364,7 +364,7 @@ def _wants(rule: Rule, known: Mapping[str, Field], name: str, value: object) -> 
         names = tuple(map(str, items(rule, value)))
         yield of_header(rule, HeaderRequirement(required=names), f"the columns {brief(', '.join(names))}")
     elif name == "when forbidden column present":
-        names = tuple(str(each).replace("%", "*") for each in items(rule, value))
+        names = tuple(str(item).replace("%", "*") for item in items(rule, value))
         yield of_header(rule, HeaderRequirement(forbidden=names), f"no column {brief(', '.join(names))}")
     elif name == WRONG_TYPE and isinstance(value, Mapping):
         yield from (_of_type(rule, known, str(column), str(declared)) for column, declared in value.items())
@@ -459,7 +459,7 @@ def _compiled(rule: Rule, declared: dict[str, Field], fields: tuple[Field, ...],
         compiled = metric.compile(Site(rule, fields, parsed, good))
         checks = compiled if isinstance(compiled, tuple) else (compiled,)
         found += (
-            conditioned(replace(named_check(each, rule, part), worst=worst or each.worst), given) for each in checks
+            conditioned(replace(named_check(entry, rule, part), worst=worst or entry.worst), given) for entry in checks
         )
     return found
 

@@ -79,7 +79,7 @@ def own_columns(call: str) -> tuple[str, ...]:
 
 
 def _split(names: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in names.split(","))
+    return tuple(entry.strip() for entry in names.split(","))
 
 
 # ---- References to other data ----
@@ -101,9 +101,11 @@ def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Argu
         parsed = replace(read("values", arguments), metric=call)
         _refuse_settings(parsed)
         own = tuple(known[name] for name in _split(found["own"]) if name in known)
-        to = ",".join(f"{found['dataset']}.{each}" for each in _split(found["theirs"]))
+        to = ",".join(f"{found['dataset']}.{entry}" for entry in _split(found["theirs"]))
         return ReferencedData(own, to, parsed)
-    if REFERENCE_DATA not in {ALIASES.get(name, name) for name in (each.replace("_", " ") for each in arguments)}:
+    if REFERENCE_DATA not in {
+        ALIASES.get(name, name) for name in (argument.replace("_", " ") for argument in arguments)
+    }:
         return None
     parsed = read(call, arguments)
     given = parsed.settings[REFERENCE_DATA]
@@ -129,7 +131,7 @@ def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: R
         raise SodaSyntaxError(
             f"{reference.parsed.metric} has no threshold of its own: name `invalid_count`, or remove it"
         )
-    return tuple(_with(found, rule, each, _words(each[1], found)) for each in thresholds)
+    return tuple(_with(found, rule, threshold, _words(threshold[1], found)) for threshold in thresholds)
 
 
 def _words(good: Interval, found: Check) -> str:
@@ -152,7 +154,7 @@ def _declared_columns(dataset: Dataset, rule: Rule, parsed: SodaCheck) -> Check:
     closed, ordered = (
         text_of(settings.get(name)).casefold() != "true" for name in ("allow extra columns", "allow other column order")
     )
-    names = tuple(each.physical or each.own_name for each in dataset.fields)
+    names = tuple(field.physical or field.own_name for field in dataset.fields)
     order = " in this order" if ordered else ""
     others = " and no others" if closed else ""
     found = of_header(
@@ -181,7 +183,7 @@ def _asked(call: str, arguments: Arguments) -> Asked | None:
         return Asked(_select(str(text), is_whole=key.startswith("query")), parsed)
     for kind in ("expression", "query"):
         if isinstance(arguments.get(f"{name} {kind}"), str):
-            parsed = read(call, {key: each for key, each in arguments.items() if key != f"{name} {kind}"})
+            parsed = read(call, {key: argument for key, argument in arguments.items() if key != f"{name} {kind}"})
             _refuse_settings(parsed)
             return Asked(_select(str(arguments[f"{name} {kind}"]), is_whole=kind == "query"), parsed)
     return None
@@ -224,12 +226,12 @@ def _of_query(
         found = sql(contract, dataset, own, fields)
     except ContractError as error:
         at = rule.origin
-        raise ContractError(tuple(replace(each, path=at.path, line=at.line) for each in error.problems)) from None
-    if any(each.skip is not None for each in found):
+        raise ContractError(tuple(replace(problem, path=at.path, line=at.line) for problem in error.problems)) from None
+    if any(entry.skip is not None for entry in found):
         yield from found
         return
     for threshold in wanted(rule, asked.parsed, None):
-        yield from (_with(each, rule, threshold, f"an answer of {threshold[1]}") for each in found)
+        yield from (_with(entry, rule, threshold, f"an answer of {threshold[1]}") for entry in found)
 
 
 def _with(base: Check, rule: Rule, threshold: Wanted, words: str) -> Check:

@@ -137,7 +137,7 @@ def read(call: str, arguments: Arguments) -> SodaCheck:
     parsed = SodaCheck(
         metric=found["metric"],
         columns=tuple(_columns(found["columns"] or "")) or _named(arguments),
-        thresholds=(*written, *(("", each, None) for each in intervals(arguments)), *_of_threshold(arguments)),
+        thresholds=(*written, *(("", interval, None) for interval in intervals(arguments)), *_of_threshold(arguments)),
         level=_severity(_threshold(arguments)),
         zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
         settings=settings,
@@ -171,7 +171,7 @@ def unknown_setting(parsed: SodaCheck, known: Iterable[str]) -> UnmeasuredError 
     if foreign is None:
         return None
     written = parsed.spelled[foreign]
-    near = [each if " " in written else each.replace(" ", "_") for each in sorted(names)]
+    near = [entry if " " in written else entry.replace(" ", "_") for entry in sorted(names)]
     what = f"the setting {brief(written)} of {brief(parsed.metric)}"
     return UnmeasuredError(not_measured(what, written, [*near, *sorted(RESERVED)]))
 
@@ -205,8 +205,8 @@ def refuse_variables(value: object) -> None:
     elif isinstance(value, Mapping):
         refuse_variables(tuple(value.values()))
     elif isinstance(value, list | tuple):
-        for each in value:
-            refuse_variables(each)
+        for entry in value:
+            refuse_variables(entry)
 
 
 def _columns(text: str) -> Iterator[str]:
@@ -270,8 +270,8 @@ def intervals(arguments: Arguments) -> tuple[Interval, ...]:
 
 def _joined(found: list[Interval]) -> list[Interval]:
     """The intervals, with a single lower and a single upper bound as one."""
-    lower = [each for each in found if each.high is None]
-    upper = [each for each in found if each.low is None]
+    lower = [interval for interval in found if interval.high is None]
+    upper = [interval for interval in found if interval.low is None]
     if len(lower) != 1 or len(upper) != 1:
         return found
     (low,), (high,) = lower, upper
@@ -281,7 +281,7 @@ def _joined(found: list[Interval]) -> list[Interval]:
         both = Interval(low.low, high.high, low.low_open, high.high_open)
     else:
         both = Interval(high.high, low.low, not high.high_open, not low.low_open, outside=True)
-    return [both, *(each for each in found if each not in (low, high))]
+    return [both, *(interval for interval in found if interval not in (low, high))]
 
 
 def _bound(name: str, value: object) -> Decimal:
@@ -297,14 +297,14 @@ def _range(name: str, value: object, turned: bool) -> Interval:  # noqa: FBT001 
     if isinstance(value, Mapping):
         (low_name, high_name) = ("less_than", "greater_than") if turned else ("greater_than", "less_than")
         form = f"`{name}` has a lower and an upper bound: `{name}: {{{low_name}: 1, {high_name}: 5}}`"
-        unknown = next((each for each in value if each not in BOUNDS), None)
+        unknown = next((entry for entry in value if entry not in BOUNDS), None)
         if unknown is not None:
             raise SodaSyntaxError(f"{form}, not {shown(unknown)}.{did_you_mean(str(unknown), BOUNDS)}")
-        found = intervals({f"must_be_{each}": bound for each, bound in value.items()})
+        found = intervals({f"must_be_{key}": bound for key, bound in value.items()})
         if len(found) != 1 or None in (found[0].low, found[0].high) or found[0].outside is not turned:
             raise SodaSyntaxError(form)
         return found[0]
-    ends = [_bound(name, each) for each in value] if isinstance(value, list | tuple) else []
+    ends = [_bound(name, entry) for entry in value] if isinstance(value, list | tuple) else []
     if len(ends) != 2 or ends != sorted(ends):  # noqa: PLR2004 - two ends
         raise SodaSyntaxError(form)
     return Interval(ends[0], ends[1], outside=turned)
@@ -328,7 +328,7 @@ _LEVELS = {"fail": None, "warn": Severity.WARN}
 def _of_threshold(arguments: Arguments) -> Iterator[Wanted]:
     """The bounds of a `threshold` of version 4, and those of its `additional` one, each with its level."""
     given = _threshold(arguments)
-    yield from (("", each, _severity(given)) for each in intervals(given))
+    yield from (("", interval, _severity(given)) for interval in intervals(given))
     more = given.get("additional")
     if more is None:
         return
@@ -336,7 +336,7 @@ def _of_threshold(arguments: Arguments) -> Iterator[Wanted]:
         raise SodaSyntaxError("`additional` is one more threshold: `{must_be_less_than: 5, level: warn}`")
     if _severity(more) is _severity(given):
         raise SodaSyntaxError("a threshold and its `additional` one have two levels: one is `level: warn`")
-    yield from ((f":{more.get('level') or 'fail'}", each, _severity(more)) for each in found)
+    yield from ((f":{more.get('level') or 'fail'}", entry, _severity(more)) for entry in found)
 
 
 def _threshold(arguments: Arguments) -> Arguments:
@@ -350,7 +350,7 @@ def _threshold(arguments: Arguments) -> Arguments:
 
 def _known(given: Arguments, others: tuple[str, ...]) -> Arguments:
     known = (*KEYS, *BETWEEN_KEYS, *others)
-    unknown = next((each for each in given if each not in known), None)
+    unknown = next((entry for entry in given if entry not in known), None)
     if unknown is not None:
         raise UnmeasuredError(not_measured(f"the key {brief(unknown)} of a threshold", unknown, known))
     return given
@@ -415,5 +415,5 @@ def _of_function(parsed: SodaCheck) -> SodaCheck:
     function = str(parsed.settings.get("function") or "")
     if not function:
         raise SodaSyntaxError("an aggregate has a `function`, such as `avg`")
-    rest = {name: each for name, each in parsed.settings.items() if name != "function"}
+    rest = {name: setting for name, setting in parsed.settings.items() if name != "function"}
     return replace(parsed, metric=FUNCTIONS.get(function.casefold(), function), settings=rest)

@@ -109,7 +109,7 @@ def validations(dependencies: Dependencies) -> Validations:
 def _validation(row: Row) -> Validation:
     """Keys of a newer release are ignored, and are not written again: a validation expires after days."""
     document = json.loads(row.text("validation"))
-    return Validation(**{each.name: document[each.name] for each in fields(Validation) if each.name in document})
+    return Validation(**{entry.name: document[entry.name] for entry in fields(Validation) if entry.name in document})
 
 
 def _row(validation: Validation) -> Row:
@@ -172,13 +172,13 @@ def plan_of(base: Plan, rules: Sequence[ValidationRule]) -> Plan:
     contract = examined.contract
     assert contract is not None
     (dataset,) = contract.datasets
-    own = tuple(each for each in dataset.rules if OF_RULE.match(each.origin.path))
-    scales = {path_of(each.place): each.scale for each in base.columns}
-    fields = tuple(replace(each, scale=scales.get(each.name, each.scale)) for each in dataset.fields)
+    own = tuple(rule for rule in dataset.rules if OF_RULE.match(rule.origin.path))
+    scales = {path_of(column.place): column.scale for column in base.columns}
+    fields = tuple(replace(entry, scale=scales.get(entry.name, entry.scale)) for entry in dataset.fields)
     dataset = replace(dataset, fields=fields, rules=own, csv=base.csv, storage=base.storage)
     compiled = compile_plan(replace(contract, datasets=(dataset,)), dataset)
     policy = Policy(samples=False, allow_empty=True)
-    own_fields = tuple(replace(each, name=path_of(each.place), path=each.place) for each in base.fields)
+    own_fields = tuple(replace(entry, name=path_of(entry.place), path=entry.place) for entry in base.fields)
     return replace(
         compiled, contract=base.contract, contract_version=base.contract_version, fields=own_fields, policy=policy
     )
@@ -186,18 +186,18 @@ def plan_of(base: Plan, rules: Sequence[ValidationRule]) -> Plan:
 
 def _columns(base: Plan, rules: Sequence[ValidationRule]) -> Iterator[dict[str, str]]:
     """The declared columns that rules name, in DCM's form; all of them where a rule may have some in its arguments."""
-    named = {column_name(column) for each in rules for column in each.columns or ()}
-    every = any(each.type == "custom" for each in rules)
-    for each in base.columns:
-        if each.shape is Shape.VALUE and (every or each.column in named):
-            yield {"name": each.column, "dataType": TYPES[each.type]}
+    named = {column_name(column) for rule in rules for column in rule.columns or ()}
+    every = any(rule.type == "custom" for rule in rules)
+    for entry in base.columns:
+        if entry.shape is Shape.VALUE and (every or entry.column in named):
+            yield {"name": entry.column, "dataType": TYPES[entry.type]}
 
 
 def _in_document(rule: ValidationRule) -> dict[str, object]:
     """The rule as a document has it: `type` for `ruleType`."""
     severity = rule.severity and encode(rule.severity)
-    members = {each.name: getattr(rule, each.name) for each in fields(rule)} | {"severity": severity}
-    return {"name": rule.id} | {name: each for name, each in members.items() if each is not None}
+    members = {entry.name: getattr(rule, entry.name) for entry in fields(rule)} | {"severity": severity}
+    return {"name": rule.id} | {name: member for name, member in members.items() if member is not None}
 
 
 def _located(problem: Problem) -> Problem:
@@ -237,7 +237,7 @@ class ValidatedData:
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(each.size for each in self.parts)
+        return sum(part.size for part in self.parts)
 
 
 def data_at(dependencies: Dependencies, path: str, allows: Callable[[str], bool]) -> ValidatedData:
@@ -251,11 +251,11 @@ def data_at(dependencies: Dependencies, path: str, allows: Callable[[str], bool]
     contract, plan, objects = found(dependencies, path, allows)
     if not objects:
         raise NoSuchData
-    if not all(READABLE.fullmatch(each.key) for each in objects):
+    if not all(READABLE.fullmatch(entry.key) for entry in objects):
         raise InputError(
             "the key of an object has a space, a control character, `#` or `?`: such data is not validated"
         )
-    staged = (StagedPart(f"s3://{each.bucket}/{each.key}", each.size, version=each.version) for each in objects)
+    staged = (StagedPart(f"s3://{entry.bucket}/{entry.key}", entry.size, version=entry.version) for entry in objects)
     return ValidatedData(contract, plan, tuple(staged))
 
 
@@ -290,12 +290,16 @@ def _of_key(
         raise NoSuchData
     listed = _listed(dependencies, landing, key)
     is_folder, ignored = key.endswith("/"), dependencies.places.ignored
-    own = [each for each in listed if each.key == key or is_folder]
-    folders = {each.key.rpartition("/")[0] + "/" for each in own}
-    at = {each: covering(each, dependencies.registry.routes(landing, candidates(each))) for each in folders}
+    own = [entry for entry in listed if entry.key == key or is_folder]
+    folders = {entry.key.rpartition("/")[0] + "/" for entry in own}
+    at = {folder: covering(folder, dependencies.registry.routes(landing, candidates(folder))) for folder in folders}
     # below the folder there may be routes of others: of an object its own one counts, as for intake
-    covered = (each for each in own if at[each.key.rpartition("/")[0] + "/"] == route)
-    return route.contract, route.plan, tuple(each for each in covered if not is_ignored(each.key, each.size, ignored))
+    covered = (entry for entry in own if at[entry.key.rpartition("/")[0] + "/"] == route)
+    return (
+        route.contract,
+        route.plan,
+        tuple(entry for entry in covered if not is_ignored(entry.key, entry.size, ignored)),
+    )
 
 
 def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:
@@ -303,7 +307,7 @@ def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[Sourc
     listed = tuple(islice(every_version(dependencies.objects, bucket, prefix), MOST_VERSIONS + 1))
     if len(listed) > MOST_VERSIONS:
         raise InputError("there are too many objects: name one of them")
-    return tuple(SourceObject.of(each) for each in listed if each.current)
+    return tuple(SourceObject.of(version) for version in listed if version.current)
 
 
 # ---- DCM's Validator API ----
@@ -355,7 +359,7 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
     Raises OtherValidation, NoSuchData, ContractError with the problems of the rules, and InputError.
     """
     identity = identity_of(wanted.caller, wanted.name)
-    rules = [_in_document(each) for each in wanted.rules]
+    rules = [_in_document(rule) for rule in wanted.rules]
     asked = hashlib.sha256(json.dumps([rules, wanted.path], sort_keys=True).encode()).hexdigest()
     before = validations(dependencies).get(identity)
     if before is not None and not _is_expired(dependencies, before):
@@ -466,7 +470,7 @@ def _prepared(
 
 
 def _request(dependencies: Dependencies, run: str, plan: Plan, data: ValidatedData, now: datetime) -> Request:
-    versions = json.dumps([[each.uri, each.version] for each in data.parts])
+    versions = json.dumps([[part.uri, part.version] for part in data.parts])
     return Request(
         workload=run,
         attempt=ATTEMPT,

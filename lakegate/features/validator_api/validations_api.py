@@ -44,7 +44,9 @@ def start_validation(dependencies: Dependencies, request: HttpRequest) -> HttpRe
     except NoSuchData:
         raise HttpProblem(404, "not-found", "`access.path` names no data that you may have validated.") from None
     except ContractError as refused:
-        errors = [{"path": each.path, "code": each.code, "message": each.message} for each in refused.problems]
+        errors = [
+            {"path": problem.path, "code": problem.code, "message": problem.message} for problem in refused.problems
+        ]
         raise HttpProblem(400, "invalid-rules", "The rules cannot be measured.", errors=errors) from None
     return HttpResponse(200, {"workloadId": body.name, "status": "OK", "cause": None, "result": []})
 
@@ -80,8 +82,8 @@ def exact(written: str) -> float:
 
 
 def _results(seen: Observed) -> Iterator[Mapping[str, object]]:
-    for each in results_of(seen.report) if seen.report else ():
-        yield {**each, "severity": {name: _of_validator(one) for name, one in each["severity"].items()}}
+    for result in results_of(seen.report) if seen.report else ():
+        yield {**result, "severity": {name: _of_validator(one) for name, one in result["severity"].items()}}
 
 
 def _of_validator(severity: Any) -> dict[str, object] | None:  # noqa: ANN401 - JSON

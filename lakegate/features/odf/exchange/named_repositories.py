@@ -89,13 +89,13 @@ def _described(file: Path) -> dict[str, Any]:
     wrong = f"{file} has no mapping of names to {{address, token}} or {{address, user, password}}"
     if not isinstance(found or {}, dict):
         raise InputError(wrong)
-    for name, each in (found or {}).items():
+    for name, value in (found or {}).items():
         is_described = (
-            isinstance(each, dict) and set(each) in _KEYS and all(isinstance(one, str) for one in each.values())
+            isinstance(value, dict) and set(value) in _KEYS and all(isinstance(one, str) for one in value.values())
         )
         if not isinstance(name, str) or not is_described:
             raise InputError(f"{wrong}: {shown(str(name))}")
-    return {name.lower(): each for name, each in (found or {}).items()}
+    return {name.lower(): entry for name, entry in (found or {}).items()}
 
 
 def _authorization(name: str, described: Mapping[str, str], address: str, environment: Mapping[str, str]) -> str:

@@ -133,8 +133,8 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     step, merge = _STEPS.get(plan.storage.format), MERGES[plan.policy.merge_strategy.value]
     if step is None:
         return None
-    own = [each for each in fields if each["name"] not in COMMON]
-    key, schema = _key(plan.policy, [str(each["name"]) for each in own]), {"fields": own}
+    own = [entry for entry in fields if entry["name"] not in COMMON]
+    key, schema = _key(plan.policy, [str(entry["name"]) for entry in own]), {"fields": own}
     read = {**(_csv(plan) if step == "ReadStepCsv" else {}), "schema": schema}
     event = {"read_type": step, "read": read, "merge_type": merge, "merge": key}
     if plan.policy.pull is None:
@@ -154,7 +154,7 @@ def _prepared(pull: Pull) -> dict[str, Any]:
 def _key(policy: Policy, names: list[str]) -> dict[str, Any]:
     """The columns of a merge strategy: the primary key, and those compared of snapshots, where their time is in a column."""
     key = {"primary_key": list(policy.merge_key)} if policy.merge_key else {}
-    compared = [each for each in names if each not in {*policy.merge_key, policy.event_time}]
+    compared = [name for name in names if name not in {*policy.merge_key, policy.event_time}]
     is_dated = policy.merge_strategy is MergeStrategy.SNAPSHOT and policy.event_time is not None
     return {**key, "compare_columns": compared} if is_dated and compared else key
 
@@ -223,15 +223,15 @@ def odf_blocks(
     another one than that of the slices before. InputError where it is not the one that the block names.
     """
     writer: _Writer | None = None
-    for each in stored:
-        block = from_json(each.text.decode())
+    for text in stored:
+        block = from_json(text.text.decode())
         if writer is None:
             writer = _Writer()
-            yield writer.write(block, Seed(dataset_of(each.text)))
+            yield writer.write(block, Seed(dataset_of(text.text)))
             yield writer.write(block, OtherEvent("SetVocab", VOCABULARY))
         slices = (block.slices or ()) if isinstance(block, Block) else ()
         changed = plan_of(block) if isinstance(block, Block) and slices and block.plan != writer.plan else None
-        yield writer.write(block, SetAttachments(tuple(_attached(block, each, changed))))
+        yield writer.write(block, SetAttachments(tuple(_attached(block, text, changed))))
         if isinstance(block, Record) and block.kind == "watermark":
             yield from writer.mark(block)
         if isinstance(block, Block) and slices:
@@ -260,13 +260,13 @@ class _Writer:
         if plan is None:
             return
         self.plan = at.plan
-        for each in described(at, plan, fields):
-            if each != self.described.get(each.kind, UNSTATED.get(each.kind)):
-                for kind in DISABLED.keys() - {each.kind} if each.kind in DISABLED else ():
+        for entry in described(at, plan, fields):
+            if entry != self.described.get(entry.kind, UNSTATED.get(entry.kind)):
+                for kind in DISABLED.keys() - {entry.kind} if entry.kind in DISABLED else ():
                     if self.described.pop(kind, None):  # a dataset is pulled or pushed, not both
                         yield self.write(at, DISABLED[kind])
-                self.described[each.kind] = each
-                yield self.write(at, each)
+                self.described[entry.kind] = entry
+                yield self.write(at, entry)
 
     def write(self, at: AnyBlock, event: Event, added: AddedSlice | None = None) -> OdfBlock:
         """The next block."""
@@ -322,9 +322,9 @@ def ledger_in(attachments: Iterable[SetAttachments]) -> Iterator[SignedText]:
     InputError where one is missing, or there twice.
     """
     height = 0
-    for each in attachments:
+    for attachment in attachments:
         found: dict[str, str] = {}
-        for path, content in each.items:
+        for path, content in attachment.items:
             attached = _ATTACHED.fullmatch(path)
             if attached is None:
                 continue
@@ -371,7 +371,7 @@ class Exported:
     @property
     def slices(self) -> int:
         """Slices of the new blocks."""
-        return sum(each.added is not None for each in self.blocks[len(self.blocks) - self.new :])
+        return sum(block.added is not None for block in self.blocks[len(self.blocks) - self.new :])
 
 
 def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported:
@@ -382,7 +382,7 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
         raise InputError(f"the chain of {line} is broken: `lakegate verify {line}` names the block")
     plans = _Plans(dependencies, {})
     blocks = list(odf_blocks(stored, plans.fields, plans.text))
-    if not any(each.added for each in blocks):
+    if not any(block.added for block in blocks):
         raise InputError(f"{line} has no slices: its contract needs `publishAs: parquet`, and a delivery")
     with place.locked():
         before = place.head()
@@ -418,7 +418,7 @@ def _known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
     """The number of blocks that are there."""
     if head is None:
         return 0
-    names = [each.name for each in blocks]
+    names = [block.name for block in blocks]
     if head not in names:
         raise InputError(f"the destination has another dataset than {line}, or a longer one: name another place")
     return names.index(head) + 1
@@ -427,9 +427,9 @@ def _known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
 def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBlock], moved: Mapping[str, Left]) -> int:
     """Write data, then blocks; how many bytes of data were not there. `moved`: objects that have another version now."""
     missing = [
-        (each.added, each.fields)
-        for each in blocks
-        if each.added and not is_whole(place, f"data/{each.added.data.physical}")
+        (entry.added, entry.fields)
+        for entry in blocks
+        if entry.added and not is_whole(place, f"data/{entry.added.data.physical}")
     ]
     size = sum(added.data.size for added, _ in missing)
     with terminal.bytes_arriving("slices", size) as arrived:
@@ -449,6 +449,6 @@ def _write(dependencies: Dependencies, place: OdfPlace, blocks: Sequence[OdfBloc
                         f"{source.key} {text}: {error}; `lakegate verify DATASET --replay` names every such slice"
                     ) from None
                 place.put(f"data/{added.data.physical}", Path(name, file.place))
-    for each in blocks:
-        place.put(f"blocks/{each.name}", each.body)
+    for block in blocks:
+        place.put(f"blocks/{block.name}", block.body)
     return size

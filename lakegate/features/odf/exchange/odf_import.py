@@ -88,8 +88,8 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
         "license": found.state.license and {name: found.state.license.get(name) for name in LICENSE},
         "blocks": found.blocks,
         "slices": len(found.added),
-        "rows": sum(each.data.rows for each in found.added),
-        "bytes": sum(each.data.size for each in found.added),
+        "rows": sum(entry.data.rows for entry in found.added),
+        "bytes": sum(entry.data.size for entry in found.added),
         "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
         "left_out": ledger.unproven if ledger else 0,
         "signatures": ledger and chain_proofs.as_document(proof.signatures, proof.anchors),
@@ -98,7 +98,7 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
 
 def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     """For people. `new`: a word before what is counted."""
-    rows, size = (sum(getattr(each.data, name) for each in found.added) for name in ("rows", "size"))
+    rows, size = (sum(getattr(entry.data, name) for entry in found.added) for name in ("rows", "size"))
     slices = counted(len(found.added), "slice")
     yield f"{found.name}: {counted(found.blocks, f'{new}block')}"
     yield f"  {slices}, each as its block states: {counted(rows, 'row')}, {counted(size, 'byte')}"
@@ -106,7 +106,7 @@ def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     yield f"  head      {found.state.head}"
     if found.state.license:
         terms = (found.state.license.get(name) for name in ("name", "website_url"))
-        yield f"  licence   {' '.join(shown(each) for each in terms if each)}"
+        yield f"  licence   {' '.join(shown(term) for term in terms if term)}"
     if found.ledger is None:
         yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
     else:
@@ -175,7 +175,7 @@ def ledger_of(links: Sequence[Link], proof: Proof) -> CheckedLedger | None:
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
         )
     slices, ends = _written_again(links)
-    reached = max((proof.signatures.covered, *(each for each in proof.anchors if each <= passed.height)))
+    reached = max((proof.signatures.covered, *(anchor for anchor in proof.anchors if anchor <= passed.height)))
     if proof.signatures.given is None or proof.takes_unsigned or reached == passed.height:
         return CheckedLedger(line, passed.height, passed.digest, slices, len(links))
     stored = next(islice(_Attached().ledger(links), reached, None))
@@ -210,8 +210,8 @@ class _Attached:
         return self.known[block.plan]
 
     def _noted(self, links: Iterable[Link]) -> Iterator[SetAttachments]:
-        for each in links:
-            event = each.block.event
+        for link in links:
+            event = link.block.event
             if isinstance(event, SetAttachments):
                 self.plan = plan_in(event)
                 yield event
@@ -322,7 +322,7 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
     path = folder.path
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is not a folder")
-    if path.is_dir() and (extra := sorted({each.name for each in path.iterdir()} - set(FOLDERS))):
+    if path.is_dir() and (extra := sorted({entry.name for entry in path.iterdir()} - set(FOLDERS))):
         raise InputError(f"{path} has {extra[0]}, which is no part of a dataset: give another folder")
     head = head_of(source)
     if head is None:
@@ -347,14 +347,14 @@ def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -
         if ledger is not None and ledger.unproven:
             links, left = links[: ledger.proven], links[ledger.proven :]
             _check_proven(links, there)
-            folder.remove(f"blocks/{each.name}" for each in left)
+            folder.remove(f"blocks/{entry.name}" for entry in left)
             state, slices = followed(links)
     except SourceError:
         raise  # what came is used when the command is repeated
     except InputError:
         folder.remove(brought)
         raise
-    added = [each for each in slices if each.sequence >= len(there)]
+    added = [entry for entry in slices if entry.sequence >= len(there)]
     _bring(source, folder, added, ledger, _last_time(folder, slices[: -len(added) or None]))
     if len(links) > len(there):
         folder.set_head(links[-1].name, before)
@@ -386,16 +386,16 @@ def _bring(
     before: datetime | None,
 ) -> None:
     """Files of data that are new, each whole and verified. `before`: the last system time of the dataset without them."""
-    size = sum(each.data.size for each in added)
+    size = sum(item.data.size for item in added)
     free = shutil.disk_usage(
-        next(each for each in (folder.path.absolute(), *folder.path.absolute().parents) if each.exists())
+        next(parent for parent in (folder.path.absolute(), *folder.path.absolute().parents) if parent.exists())
     ).free
     if size > free:
         raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
     stated = ledger.slices if ledger else {}
     with terminal.bytes_arriving("data", size) as arrived:
-        for each in added:
-            before = _bring_slice(source, folder, each, stated.get(each.data.start), before, arrived)
+        for entry in added:
+            before = _bring_slice(source, folder, entry, stated.get(entry.data.start), before, arrived)
 
 
 def _last_time(folder: FolderPlace, slices: Sequence[Added]) -> datetime | None:
@@ -408,25 +408,25 @@ def _last_time(folder: FolderPlace, slices: Sequence[Added]) -> datetime | None:
 def _bring_slice(  # noqa: PLR0913, PLR0917 - a slice on its way has these parts
     source: OdfSource,
     folder: FolderPlace,
-    each: Added,
+    added: Added,
     stated: LedgerSlice | None,
     before: datetime | None,
     arrived: Callable[[int], object],
 ) -> datetime:
-    name = f"data/{each.data.physical}"
-    if folder.size(name) == each.data.size:  # of an interrupted run; fetched again if it was damaged since
+    name = f"data/{added.data.physical}"
+    if folder.size(name) == added.data.size:  # of an interrupted run; fetched again if it was damaged since
         with suppress(InputError):
-            found = check_file(folder.path / name, each.data, each.fields, stated, before)
-            arrived(each.data.size)
+            found = check_file(folder.path / name, added.data, added.fields, stated, before)
+            arrived(added.data.size)
             return found
     try:
         with folder.new(name) as part:
-            _fetch(source, name, each.data.size, part, arrived)
-            return check_file(part, each.data, each.fields, stated, before)
+            _fetch(source, name, added.data.size, part, arrived)
+            return check_file(part, added.data, added.fields, stated, before)
     except NotFound:
-        raise InputError(f"block {each.sequence}: {name} is missing") from None
+        raise InputError(f"block {added.sequence}: {name} is missing") from None
     except InputError as error:
-        raise InputError(f"block {each.sequence}: {name} is not as stated: {error}") from None
+        raise InputError(f"block {added.sequence}: {name} is not as stated: {error}") from None
 
 
 def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Callable[[int], object]) -> None:
@@ -471,21 +471,23 @@ def _verified(folder: FolderPlace, proof: Proof) -> tuple[DatasetCopy | None, li
         faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
     parts = {
         HEAD,
-        *(f"blocks/{each.name}" for each in there.links),
-        *(f"data/{each.data.physical}" for each in there.added),
+        *(f"blocks/{link.name}" for link in there.links),
+        *(f"data/{entry.data.physical}" for entry in there.added),
     }
     foreign = foreign_entries(folder.path, parts)
-    faults += [f"{printable(each)} {IS_LINK if (folder.path / each).is_symlink() else IS_FOREIGN}" for each in foreign]
+    faults += [
+        f"{printable(entry)} {IS_LINK if (folder.path / entry).is_symlink() else IS_FOREIGN}" for entry in foreign
+    ]
     with terminal.working("comparing slices") as progress:
-        for number, each in enumerate(there.added, 1):
+        for number, item in enumerate(there.added, 1):
             progress(f"comparing slices: {number:,} of {len(there.added):,}")
-            name = f"data/{each.data.physical}"
+            name = f"data/{item.data.physical}"
             try:
                 if folder.size(name) is None:
                     raise InputError("it is missing")  # noqa: TRY301 - one of the ways in which a file differs
-                before = check_file(folder.path / name, each.data, each.fields, there.stated(each), before)
+                before = check_file(folder.path / name, item.data, item.fields, there.stated(item), before)
             except InputError as error:
-                faults.append(f"block {each.sequence}: {name} is not as stated: {error}")
+                faults.append(f"block {item.sequence}: {name} is not as stated: {error}")
     return DatasetCopy(there.state, len(there.links), tuple(there.added), ledger), faults
 
 

@@ -149,9 +149,9 @@ class FolderPlace:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """See `OdfPlace`. The lock ends with the process that holds it, however that ends; its file is removed."""
-        for each in (self.path / name for name in FOLDERS):
-            if each.is_symlink():
-                raise InputError(f"{each} is a symbolic link, which would be written through: give another folder")
+        for entry in (self.path / name for name in FOLDERS):
+            if entry.is_symlink():
+                raise InputError(f"{entry} is a symbolic link, which would be written through: give another folder")
         place = self.path / LOCK
         try:
             file = _opened(place)
@@ -201,8 +201,8 @@ class FolderPlace:
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete objects, and folders that have none left."""
-        for each in names:
-            (self.path / each).unlink(missing_ok=True)
+        for text in names:
+            (self.path / text).unlink(missing_ok=True)
         for name in (*FOLDERS, "."):
             with suppress(OSError):  # it is not empty, or not there
                 (self.path / name).rmdir()
@@ -331,14 +331,14 @@ def followed(links: Iterable[Link]) -> tuple[ChainState, list[Added]]:
     state: ChainState | None = None
     schema: Link | None = None
     added = []
-    for number, each in enumerate(links):
-        block = each.block
+    for number, link in enumerate(links):
+        block = link.block
         try:
-            state = follow(state, each.name, block)
+            state = follow(state, link.name, block)
         except InputError as error:
-            raise InputError(f"block {number} ({each.name}): {error}") from None
+            raise InputError(f"block {number} ({link.name}): {error}") from None
         if isinstance(block.event, SetDataSchema):
-            schema = each
+            schema = link
         if isinstance(block.event, AddData) and block.event.data is not None:
             assert schema is not None  # else the block does not follow
             added.append(Added(number, block.system_time.time.isoformat(), block.event.data, schema))
@@ -400,7 +400,7 @@ def check_file(
 
 def names(links: Sequence[Link]) -> frozenset[str]:
     """Of all blocks."""
-    return frozenset(each.name for each in links)
+    return frozenset(link.name for link in links)
 
 
 # ---- Repositories by address ----

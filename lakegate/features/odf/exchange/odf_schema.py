@@ -32,11 +32,11 @@ def odf(contract: Contract, dataset: Dataset) -> Converted:
     ODF reads CSV (`AddPushSource`) with one word for null, and with numbers as the types' grammars have them.
     """
     requirements = ExpressedRequirements.in_contract(contract, dataset)
-    taken = sorted({each.own_name for each in dataset.fields} & set(COMMON))
+    taken = sorted({field.own_name for field in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
     common = [_named(name, kind) for name, kind in COMMON.items()]
-    fields = Items([*common, *(_field(requirements, each) for each in dataset.fields)])
+    fields = Items([*common, *(_field(requirements, field) for field in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
     types = unexpressed(dataset.fields, requirements, "the type that slices have")
     return Converted(written(Mapping(event)), (*types, *unread_csv(dataset, 1), *requirements.omitted()))
@@ -73,43 +73,43 @@ def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
     return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
 
 
-def _field(requirements: ExpressedRequirements, each: Field) -> Mapping:
-    return _named(each.own_name, _optional(requirements, each), each.description)
+def _field(requirements: ExpressedRequirements, field: Field) -> Mapping:
+    return _named(field.own_name, _optional(requirements, field), field.description)
 
 
-def _optional(requirements: ExpressedRequirements, each: Field | None) -> Mapping:
+def _optional(requirements: ExpressedRequirements, field: Field | None) -> Mapping:
     """The type of a value, which may be null unless it is required; text where nothing is declared."""
-    if each is None:
+    if field is None:
         return _kind("Option", inner=_TEXT)
-    kind = _SHAPES.get(shape_of(each), _value)(requirements, each)
-    return kind if requirements.is_present(each.name) else _kind("Option", inner=kind)
+    kind = _SHAPES.get(shape_of(field), _value)(requirements, field)
+    return kind if requirements.is_present(field.name) else _kind("Option", inner=kind)
 
 
-def _value(_requirements: ExpressedRequirements, each: Field) -> Mapping:
-    if each.type is LogicalType.DECIMAL:
-        return _kind("Decimal", precision=PRECISION, scale=each.scale)
-    return _TYPES.get(each.type, _TEXT)
+def _value(_requirements: ExpressedRequirements, field: Field) -> Mapping:
+    if field.type is LogicalType.DECIMAL:
+        return _kind("Decimal", precision=PRECISION, scale=field.scale)
+    return _TYPES.get(field.type, _TEXT)
 
 
-def _record(requirements: ExpressedRequirements, each: Field) -> Mapping:
-    if not each.parts:
+def _record(requirements: ExpressedRequirements, field: Field) -> Mapping:
+    if not field.parts:
         return _TEXT
-    return _kind("Struct", fields=Items([_field(requirements, one) for one in each.parts]))
+    return _kind("Struct", fields=Items([_field(requirements, one) for one in field.parts]))
 
 
-def _map(requirements: ExpressedRequirements, each: Field) -> Mapping:
+def _map(requirements: ExpressedRequirements, field: Field) -> Mapping:
     """A key is never null."""
-    key = part(each, ".key")
+    key = part(field, ".key")
     return _kind(
         "Map",
         keyType=_TEXT if key is None else _value(requirements, key),
-        valueType=_optional(requirements, part(each, ".value")),
+        valueType=_optional(requirements, part(field, ".value")),
     )
 
 
 _SHAPES: dict[Shape, Callable[[ExpressedRequirements, Field], Mapping]] = {
     Shape.RECORD: _record,
-    Shape.LIST: lambda requirements, each: _kind("List", itemType=_optional(requirements, part(each, "[]"))),
+    Shape.LIST: lambda requirements, entry: _kind("List", itemType=_optional(requirements, part(entry, "[]"))),
     Shape.MAP: _map,
     Shape.ANY: lambda _requirements, _each: _TEXT,
 }
@@ -150,14 +150,14 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     content = top["content"]
     # a later schema replaces those before
     events = [top, *top.items, *content["metadata"].items, content["event"]]
-    schemas = [each["schema"] for each in events if _folded(each["kind"]) == EVENT.lower()]
+    schemas = [event["schema"] for event in events if _folded(event["kind"]) == EVENT.lower()]
     if not schemas:
         raise InputError(f"{name} has no event `{EVENT}`: give one, or the manifest of a dataset or a block with one")
     if not schemas[-1]["fields"].items:
         raise InputError(f"{schemas[-1].path} of {name} has no `fields`: a schema of RFC-016 lists its columns there")
     schema = schemas[-1]
     reader = _Reader(ImportedSchema(name, storage=Format.PARQUET))
-    own = [each for each in schema["fields"].items if each["name"].text not in COMMON]
+    own = [item for item in schema["fields"].items if item["name"].text not in COMMON]
     dataset = reader.schema.dataset(reader.fields(own, None))
     reader.list_rest(schema, ("fields",), "$.schema")
     return contract_of(name, [dataset], reader.schema.lost)
@@ -180,14 +180,14 @@ class _Reader:
 
     def fields(self, places: list[Place], within: FieldPath | None) -> Iterator[Field]:
         """The fields of a schema or of a record."""
-        for each in places:
-            name = each["name"].text
+        for place in places:
+            name = place["name"].text
             if name is None:
-                raise InputError(f"{each.path} has no `name`: every field of a schema has one")
+                raise InputError(f"{place.path} has no `name`: every field of a schema has one")
             path = member_path(within, name) if within else column_path(name)
-            self.list_rest(each, ("name", "type", "extra"), path)
-            self.list_rest(each["extra"], (DESCRIPTION,), path)
-            found = self._value(each["type"], path, each["extra"][DESCRIPTION].text)
+            self.list_rest(place, ("name", "type", "extra"), path)
+            self.list_rest(place["extra"], (DESCRIPTION,), path)
+            found = self._value(place["type"], path, place["extra"][DESCRIPTION].text)
             if found is not None:
                 yield found
 
@@ -224,7 +224,7 @@ class _Reader:
         else:
             key = self._value(place["keyType"], member_path(path, KEY), is_key=True)
             declared, found = "map", [key, self._value(place["valueType"], member_path(path, VALUE))]
-        known = [each for each in found if each is not None]
+        known = [entry for entry in found if entry is not None]
         return self.schema.nested(path, declared, known, description) if len(known) == len(found) else None
 
     def _scalar(self, place: Place, path: FieldPath, description: str | None) -> Field | None:

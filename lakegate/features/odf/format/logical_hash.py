@@ -56,10 +56,10 @@ def prefix(found: pa.DataType) -> bytes | None:
 
 def fields_of(fields: Iterable[pa.Field], level: int = 0, path: str = "") -> Iterator[tuple[str, pa.Field, int]]:
     """Each field with its path and level, those of records after the record itself, depth first."""
-    for each in fields:
-        name = f"{path}{each.name}"
-        yield name, each, level
-        found = unwrapped(each.type)
+    for field in fields:
+        name = f"{path}{field.name}"
+        yield name, field, level
+        found = unwrapped(field.type)
         if is_type.is_struct(found):
             yield from fields_of(found.fields, level + 1, f"{name}.")
 
@@ -85,7 +85,7 @@ def is_list(found: pa.DataType) -> bool:
 
 
 def _number(code: int, *numbers: int) -> bytes:
-    return struct.pack("<H", code) + b"".join(struct.pack("<Q", each & _BITS) for each in numbers)
+    return struct.pack("<H", code) + b"".join(struct.pack("<Q", number & _BITS) for number in numbers)
 
 
 def _unit(found: pa.DataType) -> bytes:
@@ -134,14 +134,14 @@ class LogicalHash:
     def __init__(self, schema: pa.Schema) -> None:
         self._fields = hashlib.sha3_256()
         self._columns = []
-        for path, each, level in fields_of(schema):
-            name = each.name.encode()
+        for path, field, level in fields_of(schema):
+            name = field.name.encode()
             self._fields.update(struct.pack("<Q", len(name)) + name + struct.pack("<Q", level))
-            if is_type.is_struct(unwrapped(each.type)):
+            if is_type.is_struct(unwrapped(field.type)):
                 continue
-            begin = prefix(each.type)
+            begin = prefix(field.type)
             if begin is None:
-                raise InputError(f"the logical hash is not defined for the type of {path} ({each.type})")
+                raise InputError(f"the logical hash is not defined for the type of {path} ({field.type})")
             self._columns.append(hashlib.sha3_256(begin))
 
     def update(self, batch: pa.RecordBatch) -> None:
@@ -159,11 +159,11 @@ class LogicalHash:
 
 def _leaves(arrays: Iterable[pa.Array]) -> Iterator[pa.Array]:
     """The columns without their records: a field is null where its record is."""
-    for each in map(_plain, arrays):
-        if is_type.is_struct(each.type):
-            yield from _leaves(each.flatten())
+    for entry in map(_plain, arrays):
+        if is_type.is_struct(entry.type):
+            yield from _leaves(entry.flatten())
         else:
-            yield each
+            yield entry
 
 
 def _plain(array: pa.Array) -> pa.Array:
@@ -272,12 +272,12 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
     times: list[list[datetime]] = [[], []]
     for batch in batches:
         columns = [batch.column(name) for name in COMMON]
-        if any(each.null_count for each in columns):
+        if any(entry.null_count for entry in columns):
             raise InputError("a common column has a null")
         if not batch.num_rows:
             continue
         # Whole numbers alone: what wraps, as numbers beyond 63 bits do, is below 0, and refused as such.
-        offsets, operations = (np.asarray(each.cast("int64", safe=False)) for each in columns[:2])
+        offsets, operations = (np.asarray(entry.cast("int64", safe=False)) for entry in columns[:2])
         first = int(offsets[0]) if first is None else first
         follows = following in {None, int(offsets[0])}
         if offsets.min() < 0 or not follows or (np.diff(offsets) != 1).any():
@@ -288,13 +288,13 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
         known = np.asarray(columns[2].cast("int64"))
         if (np.diff(known) < 0).any() or (times[0] and _moment(columns[2][0]) < times[0][-1]):
             raise InputError("the system times go back")
-        for found, each in zip(times, columns[2:], strict=True):
-            found += [_moment(bound) for bound in pc.min_max(each).values()]
+        for found, column in zip(times, columns[2:], strict=True):
+            found += [_moment(bound) for bound in pc.min_max(column).values()]
     if pending:
         raise InputError("a correction is not a pair")
     if first is None or following is None:
         raise InputError("a slice has at least one row")
-    system, event = ((min(each), max(each)) for each in times)
+    system, event = ((min(entry), max(entry)) for entry in times)
     return SliceStatistics(first, following - 1, dict(zip(OPERATIONS, counts.tolist(), strict=True)), system, event)
 
 
@@ -362,8 +362,8 @@ def digest_of(path: Path, batch: int = BATCH) -> FileDigest:
         size = file.tell()
         with pq.ParquetFile(file) as parquet:
             logical = LogicalHash(parquet.schema_arrow)
-            for each in parquet.iter_batches(batch):
-                logical.update(each)
+            for entry in parquet.iter_batches(batch):
+                logical.update(entry)
             rows = parquet.metadata.num_rows
     return FileDigest(
         rows,
@@ -397,7 +397,7 @@ def is_as_stated(path: Path, stated: LedgerSlice) -> bool:
         found, digests = slice_in(path), digest_of(path)
     except InputError:
         return False
-    times = tuple(moment(each.astimezone(UTC)) for each in found.event_times)
+    times = tuple(moment(entry.astimezone(UTC)) for entry in found.event_times)
     is_its_turn = stated.system_time is None or {stated.system_time} == set(map(moment, found.system_times))
     return is_its_turn and (found.first_offset, digests.rows, times, digests.logical, digests.physical) == (
         stated.offset,

@@ -171,7 +171,7 @@ def _event(kind: str, value: Mapping[str, Any]) -> Event:
             return SetDataSchema(tuple(value["schema"].get("fields", ())))
         case "SetAttachments":
             items = _there(value, "attachments").get("items", ())
-            return SetAttachments(tuple((each.get("path", ""), each.get("content", "")) for each in items))
+            return SetAttachments(tuple((item.get("path", ""), item.get("content", "")) for item in items))
         case "SetVocab":
             if any(value.get(key, name) != name for key, name in VOCABULARY.items()):
                 raise InputError(f"the common columns have other names than {', '.join(VOCABULARY.values())}")

@@ -68,8 +68,8 @@ def _base58(data: bytes) -> str:
 
 def _from_base58(text: str) -> bytes:
     rest, number = text.lstrip(_BITCOIN[0]), 0
-    for each in rest:
-        number = number * len(_BITCOIN) + _BITCOIN.index(each)
+    for entry in rest:
+        number = number * len(_BITCOIN) + _BITCOIN.index(entry)
     return bytes(len(text) - len(rest)) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 

@@ -227,8 +227,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "SetDataSchema": {"raw_arrow_schema": BYTES, "schema": TableField("DataSchema")},
     "DataSchema": {"fields": TablesField("DataField"), "extra": _EXTRA},
     "DataField": {"name": TEXT, "type": _TYPES, "extra": _EXTRA},
-    **{f"DataType{each}": {} for each in _PLAIN},
-    **{each: {} for each in _WHOLE},
+    **{f"DataType{item}": {} for item in _PLAIN},
+    **{member: {} for member in _WHOLE},
     "DataTypeBinary": {"fixed_length": ANY_U64},
     "DataTypeDecimal": {"precision": U32, "scale": I32},
     "DataTypeDuration": {"unit": _UNIT},
@@ -309,7 +309,7 @@ class _Reader:
         for field, kind in TABLES[name].items():
             slots = range(slot, slot + 1 + isinstance(kind, UnionField))
             if only is None or field in only:
-                self.read(value, field, kind, [self.place(index, length, at, each) for each in slots], depth)
+                self.read(value, field, kind, [self.place(index, length, at, entry) for entry in slots], depth)
             slot = slots.stop
         return value
 
@@ -344,10 +344,10 @@ class _Reader:
                 return self.table(table, self.reference(at), depth + 1)
             case TablesField(table):
                 start, count = self.vector(at, _ENTRY)
-                return [self.table(table, self.reference(start + _OFFSET * each), depth + 1) for each in range(count)]
+                return [self.table(table, self.reference(start + _OFFSET * entry), depth + 1) for entry in range(count)]
             case TextsField():
                 start, count = self.vector(at, _ENTRY)
-                return [self.text_at(start + _OFFSET * each) for each in range(count)]
+                return [self.text_at(start + _OFFSET * entry) for entry in range(count)]
             case TextField():
                 return self.text_at(at)
             case _:
@@ -460,7 +460,7 @@ def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any])
         case UnionField():
             return _table(builder, value[f"{name}_type"], found)
         case TablesField(table):
-            return _vector(builder, [_table(builder, table, each) for each in found])
+            return _vector(builder, [_table(builder, table, entry) for entry in found])
         case _:
             return 0
 
@@ -468,14 +468,14 @@ def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any])
 def _text(builder: Builder, found: str | list[str]) -> int:
     if isinstance(found, str):
         return int(builder.CreateString(found))
-    return _vector(builder, [_text(builder, each) for each in found])
+    return _vector(builder, [_text(builder, entry) for entry in found])
 
 
 def _vector(builder: Builder, places: list[int]) -> int:
     """References to what is written already."""
     builder.StartVector(_OFFSET_BYTES, len(places), _OFFSET_BYTES)
-    for each in reversed(places):
-        builder.PrependUOffsetTRelative(each)
+    for place in reversed(places):
+        builder.PrependUOffsetTRelative(place)
     return int(builder.EndVector())
 
 

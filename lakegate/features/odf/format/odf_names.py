@@ -164,7 +164,7 @@ def reference(text: str) -> RemoteId | RemoteAlias | DatasetUrl | DatasetAlias:
 
 
 def _joined(*parts: str | None) -> str:
-    return "/".join(each for each in parts if each is not None)
+    return "/".join(part for part in parts if part is not None)
 
 
 # ---- Identities without a private key (RFC 8032, section 5.1.3) ----

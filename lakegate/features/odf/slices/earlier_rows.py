@@ -66,9 +66,9 @@ def earlier_rows(
     """
     offsets = records["offset"].astype(np.int64)
     with pa.ipc.new_file(str(path), content.schema) as writer:
-        for each in slices:
-            own = records[slice(*np.searchsorted(offsets, (each.offset, each.offset + each.rows)))]
-            for table in _earlier_rows(store, each, own, content) if len(own) else ():
+        for entry in slices:
+            own = records[slice(*np.searchsorted(offsets, (entry.offset, entry.offset + entry.rows)))]
+            for table in _earlier_rows(store, entry, own, content) if len(own) else ():
                 writer.write_table(table)
     with pa.memory_map(str(path)) as file:
         table = pa.ipc.open_file(file).read_all()
@@ -89,7 +89,7 @@ def _earlier_rows(
     try:
         with closing(AddressedFile(store, found.uri)) as file, ParquetFile(file) as parquet:
             about, begin = parquet.metadata, found.offset
-            names = [COMMON[0], *(each for each in content.schema.names if each in parquet.schema_arrow.names)]
+            names = [COMMON[0], *(name for name in content.schema.names if name in parquet.schema_arrow.names)]
             for group in range(about.num_row_groups):
                 end = begin + about.row_group(group).num_rows
                 own = records[slice(*np.searchsorted(offsets, (begin, end)))]
@@ -111,8 +111,8 @@ def _conformed(table: pa.Table, records: NDArray[np.void], begin: int, content: 
     if not pc.equal(rows.column(COMMON[0]).cast(pa.int64()), pa.chunked_array([pa.array(offsets)])).to_numpy().all():
         raise pa.ArrowInvalid("other offsets")
     columns = (
-        rows.column(each.name).cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
-        for each in content.schema
+        rows.column(entry.name).cast(entry.type) if entry.name in rows.column_names else pa.nulls(len(rows), entry.type)
+        for entry in content.schema
     )
     conformed = pa.table(list(columns), schema=content.schema)
     if not np.array_equal(row_hashes(conformed.drop_columns(list(content.without))), records["content"]):

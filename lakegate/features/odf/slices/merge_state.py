@@ -41,8 +41,8 @@ def row_hashes(table: pa.Table) -> Hashes:
     if not len(table):
         return np.zeros(0, f"S{HASH_BYTES}")
     nothing = _text(b"")  # Arrow leaves rows out in which all texts are null
-    texts = pc.binary_join_element_wise(nothing, *(each for _, each in parts), nothing, null_handling="skip")
-    found = b"".join(blake2b(each, digest_size=HASH_BYTES).digest() for each in texts.to_pylist())
+    texts = pc.binary_join_element_wise(nothing, *(part for _, part in parts), nothing, null_handling="skip")
+    found = b"".join(blake2b(entry, digest_size=HASH_BYTES).digest() for entry in texts.to_pylist())
     return np.frombuffer(found, f"S{HASH_BYTES}")
 
 
@@ -58,7 +58,7 @@ def _parts(columns: Iterable[tuple[str, pa.Array]]) -> Iterator[tuple[str, pa.Ar
     """Of each column that is no record its name and, of each row, name and value as bytes; null where the value is."""
     for name, array in columns:
         if is_type.is_struct(array.type):
-            inner = (f"{name}\0{each.name}" for each in array.type.fields)
+            inner = (f"{name}\0{field.name}" for field in array.type.fields)
             yield from _parts(zip(inner, array.flatten(), strict=True))
         else:
             label = struct.pack("<Q", len(name.encode())) + name.encode()
@@ -227,13 +227,13 @@ def _spans(buckets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 def merged(parts: Sequence[Iterator[NDArray[np.void]]]) -> Iterator[NDArray[np.void]]:
     """The records of sorted parts in one order, of which some are in memory; of a key in several, that of the first one."""
-    heads = [head for each in parts if (head := _Head(each)).pull()]
+    heads = [head for part in parts if (head := _Head(part)).pull()]
     while heads:
-        limit = min(each.block["key"][-1] for each in heads)
-        taken = np.concatenate([each.take(limit) for each in heads])
+        limit = min(head.block["key"][-1] for head in heads)
+        taken = np.concatenate([head.take(limit) for head in heads])
         taken = taken[np.argsort(taken["key"], kind="stable")]  # a key is in the present block of each part that has it
         yield taken[np.append(True, taken["key"][1:] != taken["key"][:-1])]
-        heads = [each for each in heads if len(each.block) or each.pull()]
+        heads = [head for head in heads if len(head.block) or head.pull()]
 
 
 class _Head:
@@ -245,7 +245,7 @@ class _Head:
 
     def pull(self) -> bool:
         """Read on; whether there is more."""
-        self.block = next((each for each in self._blocks if len(each)), self.block[:0])
+        self.block = next((block for block in self._blocks if len(block)), self.block[:0])
         return len(self.block) > 0
 
     def take(self, limit: bytes) -> NDArray[np.void]:
@@ -260,7 +260,7 @@ def write_run(new: StateRecords, taken_up: Sequence[StoredRun], path: Path) -> t
     index: list[bytes] = []
     rows = 0
     with path.open("wb") as file:
-        for block in _whole_buckets(merged([*(each.blocks() for each in taken_up), iter([new.records])])):
+        for block in _whole_buckets(merged([*(run.blocks() for run in taken_up), iter([new.records])])):
             records = block.tobytes()
             file.write(records)
             entries = np.empty(-(-len(block) // BUCKET), _ENTRY)

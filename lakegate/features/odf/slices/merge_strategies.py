@@ -165,7 +165,7 @@ class MergedDelivery:
     def write(self, workspace: Workspace) -> tuple[tuple[WrittenSlice, ...], Merged]:
         """Write slices and state by way of a folder of this machine."""
         rows = Identified.of(self.rows(workspace.connection), self.order.key)
-        runs = [StoredRun(workspace.store, each) for each in self.order.runs]
+        runs = [StoredRun(workspace.store, entry) for entry in self.order.runs]
         compared = rows.compared(runs)
         begin, count = self.begin, int(compared.is_new.sum())
         own_keys = compared.is_new & rows.has_key
@@ -181,15 +181,15 @@ class MergedDelivery:
 
     def rows(self, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         """The accepted rows."""
-        for each in self.accepted.slices:
-            yield from each.rows(self.accepted.columns, connection)
+        for entry in self.accepted.slices:
+            yield from entry.rows(self.accepted.columns, connection)
 
     def slices(
         self, rows: Iterator[pa.Table], counts: Sequence[int], begin: Begin, workspace: Workspace
     ) -> tuple[WrittenSlice, ...]:
         """Write rows, of which each slice has so many."""
         found: list[WrittenSlice] = []
-        for at, tables in groupby(divided(rows, counts), key=lambda each: each[0]):
+        for at, tables in groupby(divided(rows, counts), key=lambda entry: entry[0]):
             uri = f"{self.folder}/part-{at:05}.parquet"
             own = replace(begin, offset=begin.offset + sum(counts[:at]))
             rows_of_slice = (table for _, table in tables)
@@ -237,22 +237,22 @@ class Identified:
             for table in tables
             for keys in [table.select(key)]
         ]
-        return Identified(*(np.concatenate(each) for each in zip(none, *found, strict=True)))
+        return Identified(*(np.concatenate(entry) for entry in zip(none, *found, strict=True)))
 
     def compared(self, runs: Sequence[StoredRun]) -> AgainstState:
         """With the state of the dataset; of several rows with one key, the first one counts, and rows without one are new."""
         keys, own = self.keys[self.has_key], self.contents[self.has_key]
         unique, first, place = np.unique(keys, return_index=True, return_inverse=True)
         is_known, known = np.zeros(len(unique), bool), own[first]
-        for each in runs:
-            is_here, contents = each.contents(unique)
+        for run in runs:
+            is_here, contents = run.contents(unique)
             known = np.where(is_here, contents, known)
             is_known |= is_here
         is_new = ~self.has_key
         is_new[np.flatnonzero(self.has_key)[first[~is_known]]] = True
         changed = int((own != known[place]).sum())
         repeated = len(self.keys) - int(is_new.sum()) - changed
-        return AgainstState(is_new, repeated, changed, sum(each.run.rows for each in runs) - int(is_known.sum()))
+        return AgainstState(is_new, repeated, changed, sum(entry.run.rows for entry in runs) - int(is_known.sum()))
 
     def records(self, chosen: NDArray[np.bool_]) -> StateRecords:
         """Of some rows, no two with one key."""
@@ -288,7 +288,7 @@ class SnapshotDelivery(MergedDelivery):
         without = () if begin.event_time is None else (begin.event_time,)
         rows = Identified.of(times.seen(self.rows(workspace.connection)), self.order.key, without)
         without_key = len(rows.keys) - len(np.unique(rows.keys[rows.has_key]))
-        newest = max((each.as_of for each in runs), default="")
+        newest = max((entry.as_of for entry in runs), default="")
         found = MergedSnapshot(times.found(order.time, begin.system_time), newest, without_key)
         if not found.is_merged:
             return (), Merged(begin.offset, len(rows.keys), 0, 0, 0, runs, runs, snapshot=found)
@@ -296,7 +296,7 @@ class SnapshotDelivery(MergedDelivery):
         same, appended, retracted, corrected = difference.numbers
         found = replace(found, appended=appended, retracted=retracted, corrected=corrected)
         if runs and not found.events:
-            kept = tuple(replace(each, as_of=found.time) for each in runs)
+            kept = tuple(replace(entry, as_of=found.time) for entry in runs)
             return (), Merged(begin.offset, same, 0, 0, 0, runs, kept, snapshot=found)
         events = replace(begin, event_time=None, moment=instant_of(found.time))
         content = Content(self.accepted.columns.schema, without)
@@ -310,7 +310,7 @@ class SnapshotDelivery(MergedDelivery):
 
 def stored_state(store: Store, runs: Sequence[StateRun]) -> NDArray[np.void]:
     """All records of the state of a dataset of snapshots."""
-    return np.concatenate([np.empty(0, PLACED), *(each for run in runs for each in StoredRun(store, run).blocks())])
+    return np.concatenate([np.empty(0, PLACED), *(block for run in runs for block in StoredRun(store, run).blocks())])
 
 
 @dataclass(slots=True)
@@ -350,7 +350,7 @@ class SliceWriter:
     def memory(self, order: SliceOrder) -> int:
         """Of a dataset of snapshots its whole state."""
         merge = order.merge
-        return sum(each.rows for each in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
+        return sum(run.rows for run in merge.runs) * PLACED.itemsize if merge and merge.snapshot else 0
 
     def write(self, accepted: AcceptedRows, request: Request, backend: Backend) -> dict[str, Any]:
         """Slices, and what became of rows that are merged: those in one process, as each is compared with those before it."""

@@ -77,7 +77,7 @@ class PlanColumns:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a slice after the common ones."""
-        return pa.schema([(each.column, self._type(each)) for each in self.plan.columns])
+        return pa.schema([(column.column, self._type(column)) for column in self.plan.columns])
 
     def parts(self, field: PlanField) -> list[PlanField]:
         """The fields of a record, or what a list consists of."""
@@ -86,15 +86,15 @@ class PlanColumns:
     @cached_property
     def _parts(self) -> dict[tuple[str, ...], list[PlanField]]:
         found: dict[tuple[str, ...], list[PlanField]] = {}
-        for each in self.plan.fields:
-            if not each.is_column:
-                found.setdefault(each.path[:-1], []).append(each)
+        for field in self.plan.fields:
+            if not field.is_column:
+                found.setdefault(field.path[:-1], []).append(field)
         return found
 
     def _type(self, field: PlanField) -> pa.DataType:
         if field.shape is Shape.VALUE:
             return _kind(field)
-        inner = [(each.place[-1][1:], self._type(each)) for each in self.parts(field)]
+        inner = [(part.place[-1][1:], self._type(part)) for part in self.parts(field)]
         return pa.struct(inner) if field.shape is Shape.RECORD else pa.list_(inner[0][1])
 
 
@@ -108,14 +108,14 @@ class SliceColumns(PlanColumns):
         """All records of a chunk."""
         levels = {(): chunk.records, **chunk.levels}
         values = {level: self._values(level, levels[level], connection) for level in self._queries}
-        return pa.table([_array(each, self, values) for each in self.plan.columns], schema=self.schema)
+        return pa.table([_array(column, self, values) for column in self.plan.columns], schema=self.schema)
 
     @cached_property
     def _queries(self) -> dict[Level, str]:
         """The SELECT of each level; of records and lists whether they are there."""
         fields: dict[Level, list[PlanField]] = {(): []}
-        for each in self.plan.fields:
-            fields.setdefault(each.level, []).append(each)
+        for field in self.plan.fields:
+            fields.setdefault(field.level, []).append(field)
         return {
             level: f"SELECT {', '.join([ROW, *([AT] if level else []), *map(self._select, own)])} FROM {SOURCE}"  # noqa: S608 - generated names
             for level, own in fields.items()
@@ -131,8 +131,8 @@ class SliceColumns(PlanColumns):
 
     def _values(self, level: Level, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Array]:
         if not table.num_rows:
-            own = [each for each in self.plan.fields if each.level == level]
-            kinds = {value_name(each.alias): _kind(each) for each in own}
+            own = [field for field in self.plan.fields if field.level == level]
+            kinds = {value_name(field.alias): _kind(field) for field in own}
             return {name: pa.array([], kind) for name, kind in {ROW: pa.int64(), AT: pa.string(), **kinds}.items()}
         connection.register(SOURCE, table)
         found = connection.sql(self._queries[level]).to_arrow_table()
@@ -142,7 +142,7 @@ class SliceColumns(PlanColumns):
         """Values of DuckDB as those of the column."""
         kind = _kind(field)
         if field.type is LogicalType.BINARY and not isinstance(self.source, CsvSource | JsonSource):
-            return pa.array([None if each is None else each.encode("latin-1") for each in values.to_pylist()], kind)
+            return pa.array([None if entry is None else entry.encode("latin-1") for entry in values.to_pylist()], kind)
         return values.cast(kind)
 
 
@@ -157,10 +157,10 @@ def _array(field: PlanField, columns: SliceColumns, values: Mapping[Level, Mappi
     found = values[field.level][value_name(field.alias)]
     if field.shape is Shape.VALUE:
         return columns.value(field, found)
-    inner = [_array(each, columns, values) for each in columns.parts(field)]
+    inner = [_array(part, columns, values) for part in columns.parts(field)]
     absent = pc.invert(found)
     if field.shape is Shape.RECORD:
-        names = [each.place[-1][1:] for each in columns.parts(field)]
+        names = [part.place[-1][1:] for part in columns.parts(field)]
         return pa.StructArray.from_arrays(inner, names, mask=absent)
     # the elements of a list are those of the same row and, of lists in lists, in the place of the list
     parents = values[field.level]
@@ -237,7 +237,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
             target,
             whole,
             compression="zstd",
-            use_dictionary=[each for field in fields[1:] + list(schema) for each in _leaves(field.name, field.type)],
+            use_dictionary=[leave for field in fields[1:] + list(schema) for leave in _leaves(field.name, field.type)],
             column_encoding={COMMON[0]: "DELTA_BINARY_PACKED"},
             write_page_index=True,
         ) as writer:
@@ -263,7 +263,7 @@ def write_slice(rows: Iterable[pa.Table], schema: pa.Schema, begin: Begin, targe
 
 def schema_of(columns: pa.Schema) -> pa.Schema:
     """The columns of a slice: the common ones, then the plan's."""
-    return pa.schema([*(pa.field(*each, nullable=False) for each in zip(COMMON, _KINDS, strict=True)), *columns])
+    return pa.schema([*(pa.field(*entry, nullable=False) for entry in zip(COMMON, _KINDS, strict=True)), *columns])
 
 
 def divided(tables: Iterable[pa.Table], counts: Sequence[int]) -> Iterator[tuple[int, pa.Table]]:
@@ -283,7 +283,7 @@ def _groups(rows: Iterable[pa.Table]) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     for table in rows:
         held.append(table)
-        if sum(len(each) for each in held) >= GROUP_ROWS or sum(each.nbytes for each in held) >= GROUP_BYTES:
+        if sum(len(entry) for entry in held) >= GROUP_ROWS or sum(entry.nbytes for entry in held) >= GROUP_BYTES:
             yield pa.concat_tables(held)
             held = []
     if held:
@@ -333,8 +333,8 @@ def event_moments(values: pa.Array) -> pa.Array:
 def _leaves(path: str, found: pa.DataType) -> Iterator[str]:
     """The columns of Parquet that a field consists of."""
     if is_type.is_struct(found):
-        for each in found.fields:
-            yield from _leaves(f"{path}.{each.name}", each.type)
+        for field in found.fields:
+            yield from _leaves(f"{path}.{field.name}", field.type)
     elif is_type.is_list(found):
         yield from _leaves(f"{path}.list.element", found.value_type)
     else:
@@ -418,7 +418,7 @@ class AcceptedSlices:
         for at, partial in enumerate(rejected.partials, start=1):
             lines, broken = rejected.reasons(partial)
             held.append((partial.number, lines if plan.policy.on_reject is OnReject.FILE else lines[broken == 0]))
-            rows = sum(len(each) for _, each in held)
+            rows = sum(len(entry) for _, entry in held)
             is_full = rows >= SLICE_ROWS or len(held) >= SLICE_SHARES or at == len(rejected.partials)
             if rows and is_full:
                 uri = f"{request.output_uri}/slices/part-{len(found):05}.parquet"
@@ -435,7 +435,7 @@ _UNITS = {"s": "Second", "ms": "Millisecond", "us": "Microsecond", "ns": "Nanose
 
 def odf_fields(columns: Iterable[pa.Field]) -> tuple[dict[str, Any], ...]:
     """Each column as a `DataField`. InputError for a type that ODF does not have."""
-    return tuple({"name": each.name, **_member("type", *_of_field(each))} for each in columns)
+    return tuple({"name": column.name, **_member("type", *_of_field(column))} for column in columns)
 
 
 def plan_fields(plan: Plan) -> tuple[dict[str, Any], ...]:
@@ -445,7 +445,7 @@ def plan_fields(plan: Plan) -> tuple[dict[str, Any], ...]:
 
 def bare(fields: Iterable[Mapping[str, Any]]) -> list[Any]:
     """The part of a schema that a file must have: names and types in their order, without options and attributes."""
-    return [(each.get("name"), _bare(each, "type")) for each in fields]
+    return [(field.get("name"), _bare(field, "type")) for field in fields]
 
 
 def _bare(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - nested lists
