@@ -354,7 +354,7 @@ class DecidedDelivery(ABC):
 
 @dataclass(frozen=True, slots=True)
 class AnsweredDelivery(DecidedDelivery):
-    """A delivery that a person approved or declined."""
+    """A delivery that a person approved, declined or cancelled."""
 
     workload: str
     state: State

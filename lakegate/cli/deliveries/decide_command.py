@@ -22,6 +22,7 @@ from lakegate.gate.person_decisions import (
     PERSON_DECISIONS,
     WantedApproval,
     WantedCancellation,
+    WantedDecision,
     WantedDecline,
     WantedWaiver,
 )
@@ -43,7 +44,7 @@ def _answered(
     there: StackFacade,
     workload: str,
     contract: str | None,
-    wanted: WantedApproval | WantedDecline | WantedCancellation,
+    wanted: WantedDecision,
 ) -> CommandResult[AnsweredDelivery]:
     found = there.decide(AnsweredDelivery, workload, contract, wanted)
     did = PERSON_DECISIONS[wanted.transition].done

@@ -15,7 +15,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.advance import take
-from lakegate.gate.delivery.decide_verdict import decision_of_answer
+from lakegate.gate.delivery.decide_verdict import rejected
 from lakegate.gate.delivery.delivery_row import ApprovalAnswer, Workload
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, Outcome, State
 from lakegate.gate.delivery.replay import named_row
@@ -87,9 +87,7 @@ def _observed(turn: DeliveryTurn, given: ApprovalAnswer) -> Observation:
     """Decide a SCHEDULED delivery at once: back in ANSWERED, a reader of an earlier approval could store its date again."""
     if turn.row.state is State.AWAITING:
         return Observation(Outcome.ANSWERED, answer=given)
-    return Observation(
-        Outcome.DECLINED, answer=given, decision=decision_of_answer(turn.moved(turn.row._replace(answer=given)))
-    )
+    return Observation(Outcome.DECLINED, answer=given, decision=rejected(turn.candidate, given.in_words))
 
 
 def unanswerable(row: Workload) -> str:

@@ -11,19 +11,17 @@ own time limit; nobody reads its result.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
-from itertools import takewhile
 from typing import Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import observe_pinned
-from lakegate.gate.delivery.decide_verdict import decide, decision_of_answer
+from lakegate.gate.delivery.decide_verdict import decide, rejected
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS, ApprovalAnswer, Decision, Workload
 from lakegate.gate.delivery.find_landed_data import UnreadableSource
 from lakegate.gate.delivery.pin_contract import observe_received, pinned_row
-from lakegate.gate.delivery.protocol import Outcome, State
+from lakegate.gate.delivery.protocol import OUTCOMES, Outcome, State
 from lakegate.gate.delivery.replay import named_row
 from lakegate.gate.delivery.stage_data import claim_parts
 from lakegate.gate.delivery.submit_run import end_attempt
@@ -35,7 +33,7 @@ from lakegate.gate.ledger.commit import LONGEST_REASON, append, is_one_line
 from lakegate.gate.person_decisions import PERSON_DECISIONS, WantedCancellation
 from lakegate.verdict.verdict import Verdict
 
-OPEN: Final = frozenset(takewhile(lambda state: state is not State.DECIDED, State))
+OPEN: Final = OUTCOMES.keys() - {State.DECIDED, State.FAILED}
 """The states of a delivery that nothing is decided about."""
 
 
@@ -54,7 +52,7 @@ def cancel(dependencies: Dependencies, workload: str, wanted: WantedCancellation
             return (yield from _decided(turn, given))
         turn = turn.reread()
     if not is_cancelled(turn.row):
-        raise InputError(_why_not(turn.row))
+        raise InputError(f"it is {turn.row.state} already")
     return turn.row
 
 
@@ -66,7 +64,8 @@ def _decided(turn: DeliveryTurn, given: ApprovalAnswer) -> Steps[Workload]:
     yield from append(turn.gate, "cancellation", turn.pin.chain, content, event)
     if turn.row.parts is not None:
         yield from claim_parts(turn)
-    ended = Observation(Outcome.DECLINED, decision=_decision(turn, given), answer=given)
+    judged = turn.row.candidate or Decision(Verdict.REJECTED, staged=turn.row.staged is not None)
+    ended = Observation(Outcome.DECLINED, decision=rejected(judged, _reason(given)), answer=given)
     yield from end_attempt(turn, ended)
     return (yield from decide(turn, State.DECIDED, ended))
 
@@ -87,14 +86,6 @@ def _movable(turn: DeliveryTurn) -> Steps[DeliveryTurn]:
     return turn
 
 
-def _decision(turn: DeliveryTurn, given: ApprovalAnswer) -> Decision:
-    """A rejection with what was judged, if anything was."""
-    row = turn.row._replace(answer=given)
-    if row.candidate is None:
-        return Decision(Verdict.REJECTED, (_reason(given),), staged=row.staged is not None)
-    return replace(decision_of_answer(turn.moved(row)), reasons=(_reason(given), *row.candidate.reasons))
-
-
 def _reason(given: ApprovalAnswer) -> str:
     return f"{PERSON_DECISIONS['cancel'].done}: {given.reason} (by {given.actor})"
 
@@ -104,13 +95,9 @@ def is_cancelled(row: Workload) -> bool:
     return row.answer is not None and row.decision is not None and _reason(row.answer) in row.decision.reasons
 
 
-def _why_not(row: Workload) -> str:
-    return "it is decided already" if row.decision is not None else f"it is not open: it is {row.state}"
-
-
 CANCEL: Final = DecisionKind(
     lambda _, row: row.state in OPEN,
     is_cancelled,
-    lambda row: f"It cannot be cancelled: {_why_not(row)}.",
+    lambda row: f"It cannot be cancelled: it is {row.state} already.",
     cancel,
 )

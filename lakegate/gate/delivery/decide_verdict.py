@@ -69,12 +69,11 @@ def decide(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
     except ConditionFailed as refused:
         if "content" not in refused.reasons:
             raise _refusal(turn.moved(after)) from None
-        rejected = _rejected(decision, DUPLICATE)
-        duplicate = replace(rejected, reasons=(DUPLICATE,), broken=(), enforced=None)
+        duplicate = replace(rejected(decision, DUPLICATE), reasons=(DUPLICATE,), broken=(), enforced=None)
         return (yield from move(turn, Effect.DECIDE, after._replace(decision=duplicate)))
 
 
-def _rejected(decision: Decision, reason: str) -> Decision:
+def rejected(decision: Decision, reason: str) -> Decision:
     """A rejection of what was judged and accepted, for a reason that is no rule of the contract."""
     counts = decision.counts
     none = counts and replace(counts, published_rows=0, rejected_rows=counts.rows)
@@ -133,12 +132,12 @@ def answer(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Worklo
 
 def decision_of_answer(turn: DeliveryTurn) -> Decision:
     """The decision of a person: the candidate as it was, or a rejection that names who declined, and why."""
-    return turn.candidate if turn.answer.approved else _rejected(turn.candidate, turn.answer.in_words)
+    return turn.candidate if turn.answer.approved else rejected(turn.candidate, turn.answer.in_words)
 
 
 def decision_of_silence(turn: DeliveryTurn) -> Decision:
     """The decision when nobody has answered in time."""
-    return _rejected(turn.candidate, APPROVAL_EXPIRED)
+    return rejected(turn.candidate, APPROVAL_EXPIRED)
 
 
 # ---- Failures of a run ----

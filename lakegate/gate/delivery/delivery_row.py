@@ -221,7 +221,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """The person who approved or declined, when, and why."""
+    """The person who approved, declined or cancelled, when, and why."""
 
     actor: str
     """The ARN of the caller; never a text that was given."""

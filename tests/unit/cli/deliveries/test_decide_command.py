@@ -177,7 +177,7 @@ def test_what_is_decided_is_not_cancelled(lakegate: Lakegate) -> None:
     refused = lakegate("cancel", workload, "--reason", REASON)
 
     assert (str(refused.exception), lakegate.json("status", workload)["state"]) == (
-        "it is decided already",
+        "it is PUBLISHED already",
         "PUBLISHED",
     )
 

@@ -396,7 +396,7 @@ def test_what_is_held_is_cancelled_and_what_is_decided_is_not(serve: Callable[[E
     assert (refused.status, refused.body["transitions"], refused.body["detail"]) == (
         409,
         ["replay", "waive"],
-        "It cannot be cancelled: it is decided already.",
+        "It cannot be cancelled: it is QUARANTINED already.",
     )
 
 

@@ -193,7 +193,7 @@ def test_a_decision_that_comes_first_stands() -> None:
     for _, job in env.new_jobs():
         run(job, env.dependencies.clock)
     steps = cancel(env.dependencies, row.id, REASON)
-    with pytest.raises(InputError, match="it is decided already"):
+    with pytest.raises(InputError, match="it is PUBLISHED already"):
         refused_at(env, Effect.DECIDE, steps, lambda: drive(env.dependencies, sweep(_due(env, row).dependencies)))
 
     assert env.dependencies.workloads.get(row.id).state is State.PUBLISHED
@@ -270,12 +270,12 @@ def test_what_cannot_be_moved_is_refused() -> None:
 def test_what_is_decided_is_not_cancelled() -> None:
     """Nor what failed, or what a person declined; of a cancelled delivery the answer stays."""
     env, row = decided()
-    with pytest.raises(InputError, match=r"^it is decided already$"):
+    with pytest.raises(InputError, match=r"^it is (DECIDED|QUARANTINED) already$"):
         cancelled(env, row)
     with following(ASKING):
         other, waits, _ = judged()
         drive(other.dependencies, decline(other.dependencies, waits.id, REASON))
-        with pytest.raises(InputError, match=r"^it is decided already$"):
+        with pytest.raises(InputError, match=r"^it is (DECIDED|QUARANTINED) already$"):
             cancelled(other, waits)
     with pytest.raises(InputError, match=r"^no such workload$"):
         drive(env.dependencies, cancel(env.dependencies, "0" * 64, REASON))
