@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -27,7 +28,6 @@ from tests.simulation.parts import complete
 from tests.simulation.promises import Promises
 from tests.simulation.stage import Fault, Stage, settle
 from tests.simulation.workflows import ASKING, DATED, following
-from tests.unit.features.waivers.test_waiver import until
 from tests.unit.gate.delivery.test_multi_file_deliveries import QUIET, SUCCESS, environment, only
 from tests.unit.gate.delivery.test_small_file_batches import arrived, finished, rows
 from tests.unit.gate.scenarios import KEY, decided, drive, landed, quarantined, refused_at, resumed
@@ -295,7 +295,10 @@ def test_a_cancelled_delivery_is_replayed_and_not_waived() -> None:
     env, row = landed()
     cancelled(env, row)
     with pytest.raises(InputError, match="rejected as `cancelled` cannot be waived"):
-        drive(env.dependencies, waive(env.dependencies, row.id, REASON, until(env)))
+        drive(
+            env.dependencies,
+            waive(env.dependencies, row.id, REASON, moment(env.memory.clock.now() + timedelta(hours=1))),
+        )
     drive(env.dependencies, replay(env.dependencies, row.id))
     finished(env)
 
