@@ -29,24 +29,26 @@ _STEP: Final = re.compile(rf'\[\]|\.(?:{_QUOTED}|(?![\s.\["]){_PLAIN})', re.DOTA
 
 def column_path(name: str) -> FieldPath:
     """The path of a column."""
-    return FieldPath(name if (found := _COLUMN.match(name)) and found[0] == name and name[:1] != '"' else _quoted(name))
+    return FieldPath(
+        name if (found := _COLUMN.match(name)) and found[0] == name and name[:1] != '"' else _quote_name(name)
+    )
 
 
 def member_path(record: FieldPath, name: str) -> FieldPath:
     """The path of a member of a record."""
-    return FieldPath(f"{record or _quoted('')}{member_step(name)}")
+    return FieldPath(f"{record or _quote_name('')}{member_step(name)}")
 
 
 def member_step(name: str) -> str:
     """What the path of a member has behind that of its record: `.street`, `."a.b"`."""
     found = _STEP.match(f".{name}")
     is_plain = found is not None and found[0] == f".{name}" and name[:1] != '"'
-    return f".{name if is_plain else _quoted(name)}"
+    return f".{name if is_plain else _quote_name(name)}"
 
 
 def element_path(array: FieldPath) -> FieldPath:
     """The path of the elements of a list."""
-    return FieldPath(f"{array or _quoted('')}{ELEMENTS}")
+    return FieldPath(f"{array or _quote_name('')}{ELEMENTS}")
 
 
 def path_of(steps: Iterable[str]) -> FieldPath:
@@ -96,10 +98,10 @@ def column_name(path: str) -> str:
 def spelled_out(path: FieldPath) -> str:
     """A path with its first name in quotes, so that no column has this text as its name."""
     found = _COLUMN.match(path)
-    return path if found is None or path.startswith('"') else _quoted(found[0]) + path[found.end() :]
+    return path if found is None or path.startswith('"') else _quote_name(found[0]) + path[found.end() :]
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -59,7 +59,7 @@ def _of_dataset(
     old: ContractVersion, new: ContractVersion, was: Dataset, now: Dataset, metadata: Metadata
 ) -> Iterator[Change]:
     fields = pair_fields(was, now)
-    before, after = requirements(old.contract, _renamed(was, fields)), requirements(new.contract, now)
+    before, after = requirements(old.contract, _rename_fields(was, fields)), requirements(new.contract, now)
     sides = Side(was, demanded_fields(before, fields.removed)), Side(now, demanded_fields(after, fields.added))
     yield from compare_settings(was, now)
     yield from compare_fields(*sides, fields, is_one_format=old.family == new.family)
@@ -82,7 +82,7 @@ def _all_names(fields: Iterable[Field]) -> frozenset[str]:
     return frozenset(part.name for part in with_parts(fields))
 
 
-def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
+def _rename_fields(dataset: Dataset, found: FieldPairs) -> Dataset:
     """The dataset with its fields where they are now; queries and calls of other engines keep the names that they contain."""
     paths = found.paths
     if all(old == new for old, new in paths.items()):
@@ -90,9 +90,9 @@ def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
     taken = set(paths.values()) - _all_names(dataset.fields)
     names = {**{name: FieldPath(f"{name} (undeclared)") for name in taken}, **paths}
     away = {old.name for old, _ in found.moved}
-    fields = _renamed_fields(dataset.fields, paths, away)
+    fields = _rename_parts(dataset.fields, paths, away)
     for old, new in sorted(found.moved, key=lambda pair: pair[1].name):
-        fields = _placed(fields, replace(old, name=new.name, parts=_renamed_fields(old.parts, paths, away)))
+        fields = _place_field(fields, replace(old, name=new.name, parts=_rename_parts(old.parts, paths, away)))
     return replace(
         dataset,
         fields=fields,
@@ -102,21 +102,21 @@ def _renamed(dataset: Dataset, found: FieldPairs) -> Dataset:
     )
 
 
-def _renamed_fields(
+def _rename_parts(
     fields: tuple[Field, ...], paths: Mapping[FieldPath, FieldPath], away: Collection[str]
 ) -> tuple[Field, ...]:
     """The fields that are still where they were, by their new paths."""
     return tuple(
-        replace(field, name=paths.get(field.name, field.name), parts=_renamed_fields(field.parts, paths, away))
+        replace(field, name=paths.get(field.name, field.name), parts=_rename_parts(field.parts, paths, away))
         for field in fields
         if field.name not in away
     )
 
 
-def _placed(fields: tuple[Field, ...], field: Field) -> tuple[Field, ...]:
+def _place_field(fields: tuple[Field, ...], field: Field) -> tuple[Field, ...]:
     """The fields with another one, inside the one whose path its own begins with."""
     for place, entry in enumerate(fields):
         steps = steps_of(entry.name) or ()
         if (steps_of(field.name) or ())[: len(steps)] == steps:
-            return (*fields[:place], replace(entry, parts=_placed(entry.parts, field)), *fields[place + 1 :])
+            return (*fields[:place], replace(entry, parts=_place_field(entry.parts, field)), *fields[place + 1 :])
     return (*fields, field)

@@ -106,7 +106,7 @@ class _Pairing:
     def pair_moved(self) -> None:
         """Pair fields that are inside other fields now, or were before: the only ones of their name and type."""
         before, after = list(with_parts(self.found.removed)), list(with_parts(self.found.added))
-        while moved := self._moved(before, after):
+        while moved := self._find_moved(before, after):
             old, new = moved
             self.found.moved.append(moved)
             self.found.removed = [entry for entry in self.found.removed if entry is not old]
@@ -120,7 +120,7 @@ class _Pairing:
         self.found.same.append((before, after))
         self.pair(before.parts, after.parts)
 
-    def _moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
+    def _find_moved(self, before: list[Field], after: list[Field]) -> tuple[Field, Field] | None:
         def key(entry: Field) -> Hashable | None:
             step = _step(entry)
             return None if step == ELEMENTS else (step, self._kind(entry), tuple(map(_step, entry.parts)))
@@ -210,11 +210,13 @@ def compare_fields(old: Side, new: Side, pairs: FieldPairs, *, is_one_format: bo
         yield Change(new.path(after), "field-moved", before.name, after.name)
     for before, after in pairs.same:
         words = (type_of(before, old_typed), type_of(after, new_typed))
-        yield from _changed(new.path(after), before, after, words, is_one_format=is_one_format)
+        yield from _compare_field(new.path(after), before, after, words, is_one_format=is_one_format)
     yield from _orders(old.dataset, new.dataset, pairs)
 
 
-def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_one_format: bool) -> Iterator[Change]:
+def _compare_field(
+    path: str, old: Field, new: Field, types: tuple[str, str], *, is_one_format: bool
+) -> Iterator[Change]:
     if types[0] != types[1]:
         yield Change(path, "type-changed", *types)
     elif is_one_format and old.declared != new.declared:
@@ -224,7 +226,7 @@ def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_on
         if before != after:
             yield Change(f"{path}.{key}", kind, before, after)
     if old.classification != new.classification:
-        kind = _classified(old.classification, new.classification)
+        kind = _compare_classifications(old.classification, new.classification)
         yield Change(f"{path}.classification", kind, old.classification, new.classification)
     if bool(old.personal) != bool(new.personal):
         kind = "personal-marked" if new.personal else "personal-unmarked"
@@ -234,7 +236,7 @@ def _changed(path: str, old: Field, new: Field, types: tuple[str, str], *, is_on
         yield Change(f"{path}.examples", "examples", *map(text_of, examples))
 
 
-def _classified(old: str | None, new: str | None) -> str:
+def _compare_classifications(old: str | None, new: str | None) -> str:
     """The kind of a changed classification: any is higher than none."""
     before, after = (LEVELS.get((side or "").strip().casefold()) for side in (old, new))
     if before is None or after is None:

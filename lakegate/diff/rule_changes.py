@@ -160,7 +160,7 @@ def compare_requirements(matched: Matched, old: list[Requirement], new: list[Req
             same_words = was.words == now.words
             sides = (text_of(side.rule.arguments) if same_words else side.words for side in (was, now))
             yield Change(now.path, kind, *sides)
-        elif was.rule.kind == now.rule.kind and _declared(was.rule) != _declared(now.rule):
+        elif was.rule.kind == now.rule.kind and _declared_arguments(was.rule) != _declared_arguments(now.rule):
             yield Change(now.rule_path, "rule-described", text_of(was.rule.arguments), text_of(now.rule.arguments))
         if was.rule.kind == now.rule.kind and was.own_id != now.own_id:
             yield Change(now.rule_path, "rule-id", was.own_id, now.own_id)
@@ -202,7 +202,7 @@ def _shape(predicate: Predicate | None) -> Hashable:
             return type(predicate).__name__
 
 
-def _declared(rule: Rule) -> Hashable:
+def _declared_arguments(rule: Rule) -> Hashable:
     """The arguments of a rule; the order of a list of values does not count."""
     lists = {
         key: frozenset(map(meaning, argument))

@@ -126,7 +126,7 @@ def _in_percent(check: Check, tier: Tier) -> tuple[Unit, Interval]:
 def of_intervals(old: Interval, new: Interval, *, whole: bool = False, least: Decimal = -_INFINITY) -> Order:
     """The order of two sets of good numbers; `whole` if only whole numbers occur, none below `least`."""
     before, after = _segments(old, whole=whole, least=least), _segments(new, whole=whole, least=least)
-    return order_of(stricter=_inside(after, before), looser=_inside(before, after))
+    return order_of(stricter=_are_inside(after, before), looser=_are_inside(before, after))
 
 
 def _segments(interval: Interval, *, whole: bool = False, least: Decimal = -_INFINITY) -> tuple[Segment, ...]:
@@ -136,10 +136,14 @@ def _segments(interval: Interval, *, whole: bool = False, least: Decimal = -_INF
     if interval.outside:
         ends = (((-_INFINITY, 0), (low[0], low[1] - 1)), ((high[0], high[1] + 1), (_INFINITY, 0)))
     clipped = _not_empty((max(start, (least, 0)), end) for start, end in ends)
-    return _merged(tuple(_not_empty((_up(start), _down(end)) for start, end in clipped))) if whole else tuple(clipped)
+    return (
+        _merge_segments(tuple(_not_empty((_round_up(start), _round_down(end)) for start, end in clipped)))
+        if whole
+        else tuple(clipped)
+    )
 
 
-def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+def _merge_segments(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
     """Segments of whole numbers, joined if no number is between them."""
     if len(segments) > 1 and segments[0][1][0] + 1 == segments[1][0][0]:
         return ((segments[0][0], segments[1][1]),)
@@ -150,13 +154,13 @@ def _not_empty(segments: Iterable[Segment]) -> Iterator[Segment]:
     return ((start, end) for start, end in segments if start <= end)
 
 
-def _up(end: End) -> End:
+def _round_up(end: End) -> End:
     """The first whole number of a segment."""
     number, is_open = end
     return (Decimal(math.ceil(number)) + (1 if is_open and number == number.to_integral_value() else 0), 0)
 
 
-def _down(end: End) -> End:
+def _round_down(end: End) -> End:
     """The last whole number of a segment."""
     number, is_open = end
     if not number.is_finite():
@@ -164,7 +168,7 @@ def _down(end: End) -> End:
     return (Decimal(math.floor(number)) - (1 if is_open and number == number.to_integral_value() else 0), 0)
 
 
-def _inside(inner: tuple[Segment, ...], outer: tuple[Segment, ...]) -> bool:
+def _are_inside(inner: tuple[Segment, ...], outer: tuple[Segment, ...]) -> bool:
     return all(any(low <= start and end <= high for low, high in outer) for start, end in inner)
 
 

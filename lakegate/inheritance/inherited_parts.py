@@ -65,7 +65,7 @@ def templates(parent: Contract, name: str) -> tuple[Dataset, ...]:
 def inherited(parent: Contract, child: Contract) -> Contract:
     """The child with everything that it inherits; what it declares itself is kept, whether weaker or not."""
     names = {dataset.name for dataset in child.all_datasets}
-    missing = (_moved(parent, dataset, child) for dataset in parent.all_datasets if dataset.name not in names)
+    missing = (_move_origins(parent, dataset, child) for dataset in parent.all_datasets if dataset.name not in names)
     own = [_with_templates(parent, child, dataset) for dataset in child.all_datasets]
     merged = {entry.name: entry for entry in (*own, *missing)}
     common = merged.pop(COMMON, None)
@@ -79,9 +79,9 @@ def inherited(parent: Contract, child: Contract) -> Contract:
 
 def _with_templates(parent: Contract, child: Contract, dataset: Dataset) -> Dataset:
     for template in reversed(templates(parent, dataset.name)):
-        moved = _moved(parent, template, child)
+        moved = _move_origins(parent, template, child)
         known = {part.name for part in with_parts(dataset.fields)}
-        own = replace(dataset, fields=_merged_fields(moved.fields, dataset.fields))
+        own = replace(dataset, fields=_merge_fields(moved.fields, dataset.fields))
         settings = {
             part: replace(
                 getattr(own, part),
@@ -103,7 +103,7 @@ def _with_templates(parent: Contract, child: Contract, dataset: Dataset) -> Data
     return dataset
 
 
-def _moved(parent: Contract, dataset: Dataset, child: Contract) -> Dataset:
+def _move_origins(parent: Contract, dataset: Dataset, child: Contract) -> Dataset:
     """A dataset of the parent, with the origins that its elements have in the child."""
     return replace(
         dataset,
@@ -122,21 +122,21 @@ def _moved_field(parent: Contract, field: Field, child: Contract) -> Field:
     )
 
 
-def _merged_fields(inherited_fields: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
+def _merge_fields(inherited_fields: tuple[Field, ...], own: tuple[Field, ...]) -> tuple[Field, ...]:
     """The own fields with what they leave open, then the fields that are missing."""
     given = {field.name: field for field in inherited_fields}
     names = {field.name for field in own}
     missing = (field for field in inherited_fields if field.name not in names)
-    return (*(_filled(given[field.name], field) if field.name in given else field for field in own), *missing)
+    return (*(_fill_field(given[field.name], field) if field.name in given else field for field in own), *missing)
 
 
-def _filled(given: Field, own: Field) -> Field:
+def _fill_field(given: Field, own: Field) -> Field:
     return replace(
         own,
         classification=own.classification or given.classification,
         personal=given.personal if own.personal is None else own.personal,
         physical=own.physical or given.physical,
-        parts=_merged_fields(given.parts, own.parts),
+        parts=_merge_fields(given.parts, own.parts),
     )
 
 

@@ -56,7 +56,7 @@ def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Findi
                 for entry in checks.get(field.name, ())
                 if entry.rule != rule.id and entry.kind not in {"type", *LISTS}
             ]
-            for value in _listed(rule):
+            for value in _list_values(rule):
                 for broken in _broken(others, field, value):
                     message = f"The listed value {shown(value)} breaks another rule of its field: {broken}."
                     yield rule.origin.path, message
@@ -144,7 +144,7 @@ def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding
     for dataset in contract.datasets:
         seen: dict[str, set[str]] = {}
         for rule, field in pairs(dataset):
-            values = set(_listed(rule))
+            values = set(_list_values(rule))
             if values and not values & seen.setdefault(field.name, values):
                 yield rule.origin.path, f"No value of this list is in the other list of {shown(field.name)}."
 
@@ -212,7 +212,7 @@ def _broken(checks: Iterable[Check], field: Field, value: str) -> Iterator[str]:
             yield check.wanted
 
 
-def _listed(rule: Rule) -> list[str]:
+def _list_values(rule: Rule) -> list[str]:
     values = rule.arguments.get(LISTS.get(rule.kind, ""))
     return [str(value) for value in values if value is not None][:MAX_JUDGED] if isinstance(values, tuple) else []
 
@@ -233,11 +233,11 @@ def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding
             greatest: dict[str, tuple[Rule, Decimal | str]] = {}
             for rule, field, low in _bounds(dataset, low_kinds):
                 _, known = greatest.get(field.name, (rule, low))
-                if known is low or _crossed(low, known, is_open=False):
+                if known is low or _are_crossed(low, known, is_open=False):
                     greatest[field.name] = (rule, low)
             for rule, field, high in _bounds(dataset, high_kinds):
                 other, low = greatest.get(field.name, (rule, high))
-                if _crossed(low, high, is_open=other is not rule and (_is_open(rule) or _is_open(other))):
+                if _are_crossed(low, high, is_open=other is not rule and (_is_open(rule) or _is_open(other))):
                     yield rule.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
 
 
@@ -248,7 +248,7 @@ def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, 
             yield rule, field, value
 
 
-def _crossed(low: Decimal | str, high: Decimal | str, *, is_open: bool) -> bool:
+def _are_crossed(low: Decimal | str, high: Decimal | str, *, is_open: bool) -> bool:
     if isinstance(low, Decimal) and isinstance(high, Decimal):
         return low > high or (is_open and low == high)
     same_shape = isinstance(low, str) and isinstance(high, str) and len(low) == len(high)

@@ -97,22 +97,22 @@ def lint(contract: Contract, document: Document, notes: Notes) -> None:
     parts = frozenset(_refused_parts(document, notes.errors))
     unknown = [
         entry
-        for code, entry in _found(contract, document)
+        for code, entry in _find_problems(contract, document)
         if not _is_refused_rule(document.at(entry.path), notes)
         and not (LINTS[code].level is LintLevel.ERROR and entry.path in blamed)
         and not (code in NEVER_MEASURED and notes.blames(document.at(entry.path)))
     ]
     errors = [entry for entry in unknown if LINTS[entry.code].level is LintLevel.ERROR]
-    refused, named = _compiled(contract, document)
+    refused, named = _compile_rules(contract, document)
     notes.warnings.extend(entry for entry in unknown if LINTS[entry.code].level is LintLevel.WARNING)
-    notes.errors.extend(_outside(parts, errors))
-    notes.errors.extend(_outside(parts, _unblamed(notes.errors, refused)))
+    notes.errors.extend(_leave_out_parts(parts, errors))
+    notes.errors.extend(_leave_out_parts(parts, _leave_out_blamed(notes.errors, refused)))
     never_measured = [warning for warning in notes.warnings if warning.code in {*NEVER_MEASURED, *NAMED_BY_READERS}]
-    notes.warnings.extend(_unblamed([*notes.errors, *never_measured], named))
+    notes.warnings.extend(_leave_out_blamed([*notes.errors, *never_measured], named))
     wrong, lacking = {problem.path for problem in notes.errors}, {part[:-1] for part in parts}
     notes.warnings[:] = [
         problem
-        for problem in _outside(parts, notes.warnings)
+        for problem in _leave_out_parts(parts, notes.warnings)
         if not (problem.code in OF_ONE_VALUE and problem.path in wrong)
         and not (problem.code in OF_WHAT_LACKS and steps_of(problem.path) in lacking)
     ]
@@ -130,7 +130,7 @@ def _refused_parts(document: Document, errors: Iterable[Problem]) -> Iterator[tu
             yield owner
 
 
-def _outside(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> list[Problem]:
+def _leave_out_parts(parts: Collection[tuple[Step, ...]], found: Iterable[Problem]) -> list[Problem]:
     """The problems that lie in none of some parts."""
     if not parts:
         return list(found)
@@ -143,13 +143,13 @@ def _is_refused_rule(place: Place, notes: Notes) -> bool:
     return place.steps[-2:-1] == ("quality",) and notes.blames(place)
 
 
-def _found(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
+def _find_problems(contract: Contract, document: Document) -> Iterator[tuple[str, Problem]]:
     for code, lint in LINTS.items():
         for path, message in islice(lint.find(contract, document), MAX_FINDINGS):
-            yield code, _located(document, code, path, message)
+            yield code, _locate_problem(document, code, path, message)
 
 
-def _located(document: Document, code: str, path: str, message: str) -> Problem:
+def _locate_problem(document: Document, code: str, path: str, message: str) -> Problem:
     """The problem at the longest part of its path that exists in the document."""
     place = document.top
     for step in document.at(path).steps:
@@ -159,14 +159,14 @@ def _located(document: Document, code: str, path: str, message: str) -> Problem:
     return Problem(code, place.path, place.mark.line, message)
 
 
-def _unblamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
+def _leave_out_blamed(known: Iterable[Problem], found: Iterable[Problem]) -> list[Problem]:
     """The problems without another problem at their path or below it: the compiler reports whole rules."""
     steps = [steps_of(problem.path) for problem in known]
     blamed = {step[:length] for step in steps for length in range(len(step) + 1)}
     return [problem for problem in found if steps_of(problem.path) not in blamed]
 
 
-def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
+def _compile_rules(contract: Contract, document: Document) -> tuple[list[Problem], list[Problem]]:
     """The errors of refused rules and the warnings of skipped ones."""
     refused: list[Problem] = []
     named: list[Problem] = []
@@ -177,14 +177,14 @@ def _compiled(contract: Contract, document: Document) -> tuple[list[Problem], li
             concerned = tuple(fields[name] for name in own if name in fields) or dataset.fields
             compiled = compile_rules(contract, replace(dataset, rules=(rule,), fields=concerned))
             refused += compiled.refused
-            named += () if compiled.refused else _named(rule, compiled)
+            named += () if compiled.refused else _explain_skipped(rule, compiled)
     return [_as_sentence(document, problem) for problem in dict.fromkeys(refused)], [
         _as_sentence(document, problem) for problem in dict.fromkeys(named)
     ]
 
 
 def _as_sentence(document: Document, problem: Problem) -> Problem:
-    return _located(document, problem.code, problem.path, _sentence(problem.message))
+    return _locate_problem(document, problem.code, problem.path, _sentence(problem.message))
 
 
 def _sentence(words: str) -> str:
@@ -198,7 +198,7 @@ def _is_quiet(rule: Rule, check: Check) -> bool:
     return rule.kind in QUIET or (rule.kind in OF_WHOLE and check.skip == NO_PARTS)
 
 
-def _named(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
+def _explain_skipped(rule: Rule, compiled: Compiled) -> Iterator[Problem]:
     """The reason why a rule is skipped: its own problem, or that of a check."""
     yield from compiled.unmeasured
     explained = {entry.message.rstrip(".") for entry in compiled.unmeasured}
@@ -285,11 +285,11 @@ def read(text: bytes, variables: Mapping[str, str] = NO_VARIABLES) -> Contract:
 
 
 def _in_order(document: Document, problems: list[Problem]) -> tuple[Problem, ...]:
-    placed = dict.fromkeys(_placed(document, problem) for problem in problems)
+    placed = dict.fromkeys(_add_column(document, problem) for problem in problems)
     return tuple(sorted(placed, key=lambda problem: (problem.line or 0, problem.path)))
 
 
-def _placed(document: Document, problem: Problem) -> Problem:
+def _add_column(document: Document, problem: Problem) -> Problem:
     """The problem with its column, if its path leads to its line."""
     mark = document.at(problem.path).mark
     return replace(problem, column=mark.column) if mark.line == problem.line else problem

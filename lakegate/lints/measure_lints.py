@@ -180,7 +180,7 @@ def _of_related(measures: Measures) -> Iterator[tuple[Rule, str]]:
             possible, other = _possible(measured.check, values, counting, is_required=is_required)
             if other is not None and possible.within(measured.span).is_empty:
                 yield measured.rule, _words(measured.check, other)
-            reached = _reached(measured)
+            reached = _span_to_reach(measured)
             if reached is not None and values.source is not None and reached.within(values.span).is_empty:
                 yield measured.rule, _words(measured.check, values.source)
 
@@ -246,7 +246,7 @@ def _of_sum(span: Span, least: Fraction, most: Fraction | None) -> Span:
     return Span(low, high)
 
 
-def _reached(bound: MeasureBound) -> Span | None:
+def _span_to_reach(bound: MeasureBound) -> Span | None:
     """The values of which some row is to have one; None for other checks."""
     predicate = bound.check.accept.predicate
     is_some = bound.check.metric is Metric.FAILING_ROWS and bound.span.low is not None and bound.span.low >= 1

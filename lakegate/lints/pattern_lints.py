@@ -51,18 +51,18 @@ def superlinear(pattern: str) -> str | None:
         items = parse(rewritten(pattern, is_strict=False))
     except ValueError:
         return None
-    return _judged(items)
+    return _find_reason(items)
 
 
-def _judged(items: Items) -> str | None:
+def _find_reason(items: Items) -> str | None:
     """The first reason in a sequence or its descendants."""
     for at, node in enumerate(items):
-        inner = next(filter(None, map(_judged, bodies(node))), None)
+        inner = next(filter(None, map(_find_reason, bodies(node))), None)
         if inner is not None:
             return inner
         if _is_many(node):
             body = node.body
-            if overlap(_open_end(body), _first(body)) or _blurred(body):
+            if overlap(_open_end(body), _first(body)) or _is_blurred(body):
                 return "repeats what already repeats"
             if _alike(body):
                 return "repeats alternatives that begin alike"
@@ -75,7 +75,7 @@ def _is_many(node: Node) -> TypeGuard[Repeat]:
     return isinstance(node, Repeat) and (node.high is None or node.high >= MANY)
 
 
-def _blurred(body: Items) -> bool:
+def _is_blurred(body: Items) -> bool:
     """Whether a repeat in a body may match the characters that follow it."""
     inner = ((node.body, body[at + 1 :]) for at, node in enumerate(body) if _is_many(node))
     return any(overlap(_first(entry), _first(rest)) for entry, rest in inner)

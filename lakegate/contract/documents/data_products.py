@@ -79,10 +79,10 @@ def named_contracts(text: bytes) -> tuple[tuple[NamedContract, ...], tuple[Named
     top = parse(text).top
     outputs = _first(top, PORTS).items
     inputs = [*_first(top, INPUTS).items, *(item for port in outputs for item in port[INPUT_CONTRACTS].items)]
-    return tuple(filter(None, map(_named, inputs))), tuple(filter(None, map(_named, outputs)))
+    return tuple(filter(None, map(_read_port, inputs))), tuple(filter(None, map(_read_port, outputs)))
 
 
-def _named(port: Place) -> NamedContract | None:
+def _read_port(port: Place) -> NamedContract | None:
     found = _first(port, (*CONTRACTS, "id"))
     if not found.text:
         return None
@@ -96,7 +96,7 @@ def has_ports_to_generate(text: bytes) -> bool:
 
 
 def _is_described(port: Place) -> bool:
-    return bool(_first(port, COLUMNS).items) or _named(port) is None
+    return bool(_first(port, COLUMNS).items) or _read_port(port) is None
 
 
 def generated(text: bytes) -> bytes:

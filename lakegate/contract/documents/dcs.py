@@ -320,8 +320,8 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     del variables
     top = document.top
     version = top["dataContractSpecification"].written
-    schema, problems = _judged(document, version)
-    merged = merge_by_owner(problems, partial(_untyped_rule, document), lambda _: UNTYPED)
+    schema, problems = _validate_document(document, version)
+    merged = merge_by_owner(problems, partial(_find_untyped_rule, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, schema, notes)
     definitions = Definitions(document, notes)
@@ -346,7 +346,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     )
 
 
-def _judged(document: Document, version: str) -> tuple[str, list[Problem]]:
+def _validate_document(document: Document, version: str) -> tuple[str, list[Problem]]:
     """The schema that a document is validated with, and the problems it reports."""
     document = document.without(EDITOR_SCHEMA)
     problems, published = schema_problems(document, SCHEMAS[version]), AS_PUBLISHED.get(version)
@@ -355,7 +355,7 @@ def _judged(document: Document, version: str) -> tuple[str, list[Problem]]:
     return SCHEMAS[version], problems
 
 
-def _untyped_rule(document: Document, problem: Problem) -> Place | None:
+def _find_untyped_rule(document: Document, problem: Problem) -> Place | None:
     """A quality rule without `type`, which causes problems for every type at once."""
     place = document.at(problem.path)
     is_untyped = place.steps[-2:-1] == ("quality",) and not place["type"].present

@@ -94,7 +94,7 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
         keys = [entry.key for entry in FORMATS]
         near = next((key for key in document.top.entries if found is None and did_you_mean(key, keys)), None)
         place, hint = (document.top, "") if near is None else (document.top[near], did_you_mean(near, keys))
-        words = f"This is not a contract: it must be of the kind `{KIND}` and declare {_known()}."
+        words = f"This is not a contract: it must be of the kind `{KIND}` and declare {_list_formats()}."
         notes.error(
             "unknown-format", place, words if near is None else f"{words} {shown(near)} is no key of a format.{hint}"
         )
@@ -119,5 +119,5 @@ def identity(top: Place) -> tuple[str, str]:
     return (dcm.contract_id(written, version) if is_dcm else "") or written, version
 
 
-def _known() -> str:
+def _list_formats() -> str:
     return " or ".join(f"`{entry.key}` ({entry.name} {', '.join(entry.versions)})" for entry in FORMATS)

@@ -157,7 +157,7 @@ class Place:
 
 def address(steps: tuple[Step, ...]) -> str:
     """The address of steps: `("a", 3, "b c")` is `$.a[3]["b c"]`."""
-    return "$" + "".join(_rendered(step) for step in steps)
+    return "$" + "".join(_render_step(step) for step in steps)
 
 
 def steps_of(path: str) -> tuple[Step, ...]:
@@ -168,7 +168,7 @@ def steps_of(path: str) -> tuple[Step, ...]:
     )
 
 
-def _rendered(step: Step) -> str:
+def _render_step(step: Step) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"

@@ -159,7 +159,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     document = expanded(document, notes)
     top = document.top
     problems = schema_problems(document.without(DEPRECATION).without(EDITOR_SCHEMA), SCHEMAS[version])
-    merged = merge_by_owner(problems, partial(_untyped, document), lambda _: UNTYPED)
+    merged = merge_by_owner(problems, partial(_find_untyped_property, document), lambda _: UNTYPED)
     notes.errors.extend(advised(merged, document))
     warn_unknown_keys(document, SCHEMAS[version], notes)
     described = [_dataset(item, item["name"].text or "", top, notes) for item in top["schema"].items]
@@ -175,7 +175,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     )
 
 
-def _untyped(document: Document, problem: Problem) -> Place | None:
+def _find_untyped_property(document: Document, problem: Problem) -> Place | None:
     """A property with options but without a type, which causes problems for every type at once."""
     owner, found, _ = problem.path.rpartition(".logicalTypeOptions")
     return None if not found or document.at(owner)["logicalType"].present else document.at(owner)

@@ -84,13 +84,13 @@ def _option_rules(name: str, place: Place, options: Place, logical: LogicalType)
         yield from CONSTRAINTS[name].rules(place, options)
 
 
-def _bound(*kinds: str) -> Callable[[Place], Iterable[KindAndArguments]]:
+def _make_bounds(*kinds: str) -> Callable[[Place], Iterable[KindAndArguments]]:
     return lambda place: ((kind, {"value": exact(place)}) for kind in kinds)
 
 
 NESTED_OPTIONS: dict[str, Callable[[Place], Iterable[KindAndArguments]]] = {
-    **{name: _bound(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
-    "dimensions": _bound("minItems", "maxItems"),
+    **{name: _make_bounds(name) for name in ("minItems", "maxItems", "minProperties", "maxProperties")},
+    "dimensions": _make_bounds("minItems", "maxItems"),
     "uniqueItems": lambda place: () if place.flag is False else (("uniqueItems", {}),),
     "required": lambda place: (("requiredMember", {"member": name}) for name in texts(place)),
 }
@@ -320,13 +320,13 @@ def read_relationship(place: Place, ordinals: Counter[str], properties: Place, n
     """A relationship of an object; its `from` contains names or ids of properties of the object."""
     sources = place["from"].items or [place["from"]]
     targets = place["to"].items or [place["to"]]
-    found = [_resolved(source, properties, notes) for source in sources if source.text]
+    found = [_resolve_name(source, properties, notes) for source in sources if source.text]
     fields = tuple(name for name in found if name is not None) if None not in found else ()
     arguments = {"to": ",".join(target.text or "" for target in targets)}
     return Rule(rule_id(ordinals, ",".join(fields), "foreignKey"), "foreignKey", place.origin, fields, arguments)
 
 
-def _resolved(place: Place, properties: Place, notes: Notes) -> FieldPath | None:
+def _resolve_name(place: Place, properties: Place, notes: Notes) -> FieldPath | None:
     text = place.text or ""
     last = re.split(r"[./]", text)[-1]
     for wanted in (text, text.partition(".")[2], last):

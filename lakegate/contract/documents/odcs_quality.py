@@ -145,7 +145,7 @@ def quality_rules(owner: Owner, ordinals: Counter[str], notes: Notes) -> Iterato
     """The quality rules of a dataset or field, in order; each operator of a rule (DCS allows several) becomes its own rule."""
     for place in owner.place["quality"].items:
         kind = _kind(place)
-        for ordinal, (arguments, comparison) in enumerate(_asked(kind, place, notes), start=1):
+        for ordinal, (arguments, comparison) in enumerate(_read_arguments(kind, place, notes), start=1):
             own = place["id"].text
             yield Rule(
                 id=(own if ordinal == 1 else f"{own}:{ordinal}") if own else rule_id(ordinals, owner.subject, kind),
@@ -177,16 +177,16 @@ def implementations(place: Place) -> list[Place]:
             place = parse(place.text.encode()).top
         except ContractError:
             return []
-    return _unwrapped(place)
+    return _unwrap_check(place)
 
 
-def _unwrapped(place: Place) -> list[Place]:
+def _unwrap_check(place: Place) -> list[Place]:
     if place.items:
-        return [check for item in place.items for check in _unwrapped(item)]
+        return [check for item in place.items for check in _unwrap_check(item)]
     held = [name for name in place.entries if name in WRAPPERS or name.startswith(CHECKS_FOR)]
     if len(held) != 1 or any(name not in (*held, *AROUND_CHECKS) for name in place.entries):
         return [place]
-    return _unwrapped(place[held[0]])
+    return _unwrap_check(place[held[0]])
 
 
 def implementation_of(engine: str, place: Place) -> dict[str, object]:
@@ -227,7 +227,7 @@ def _fields(kind: str, place: Place, field: FieldPath | None) -> tuple[FieldPath
     return named or (() if field is None else (field,))
 
 
-def _asked(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
+def _read_arguments(kind: str, place: Place, notes: Notes) -> Iterator[tuple[dict[str, object], Comparison | None]]:
     """The arguments of a rule, with the comparison of each of its operators."""
     if kind == "custom":
         engine, parts = place["engine"].text or "", implementations(place["implementation"])

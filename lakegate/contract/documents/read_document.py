@@ -135,7 +135,7 @@ class Composer:
                 self.stack.append(_Open(mark, isinstance(event, yaml.MappingStartEvent), event.anchor))
             case yaml.CollectionEndEvent():
                 done = self.stack.pop()
-                self._add(self._closed(done), done.anchor)
+                self._add(self._close_node(done), done.anchor)
             case yaml.DocumentStartEvent() if self.root is not None:
                 self.refuse("several-documents", "Keep one contract in one document.", mark_of(event.start_mark))
             case _:
@@ -184,7 +184,7 @@ class Composer:
         else:
             self.root = node
 
-    def _closed(self, done: _Open) -> Node:
+    def _close_node(self, done: _Open) -> Node:
         if not done.mapping:
             return sized(Node(done.mark, tuple(done.nodes), {}), done.nodes)
         content: dict[str, Node] = {}
@@ -254,11 +254,11 @@ def document_of(text: bytes) -> Document:
 
 def parse(text: bytes) -> Document:
     """Parse a text, or a part of a document; ContractError with all its problems."""
-    decoded = _decoded(text)
+    decoded = _decode_text(text)
     _refuse_comments(decoded)
     composer = Composer()
     try:
-        for event in yaml.parse(_paired(decoded), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        for event in yaml.parse(_pair_escapes(decoded), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             composer.take(event)
     except yaml.MarkedYAMLError as error:
         words, mark = mistake_of(error, decoded)
@@ -270,18 +270,18 @@ def parse(text: bytes) -> Document:
     return Document(composer.root, tuple(decoded.splitlines()), text, aliased=frozenset(composer.aliased))
 
 
-def _decoded(text: bytes) -> str:
+def _decode_text(text: bytes) -> str:
     if len(text) > LARGEST_BYTES:
-        _refused("document-too-large", 1, f"The document has more than {LARGEST_BYTES:,} bytes: split it.")
+        _refuse_document("document-too-large", 1, f"The document has more than {LARGEST_BYTES:,} bytes: split it.")
     try:
         decoded = text.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        _refused("not-utf-8", line, f"Byte {error.start + 1} is not UTF-8: save the document as UTF-8.")
+        _refuse_document("not-utf-8", line, f"Byte {error.start + 1} is not UTF-8: save the document as UTF-8.")
     unseen = _UNSEEN_OF_ASCII.search(decoded) if decoded.isascii() else re.search(_UNSEEN, decoded)
     if unseen is not None:
         line = len(decoded[: unseen.start() + 1].splitlines())
-        _refused(
+        _refuse_document(
             "unseen-character", line, f"The character U+{ord(unseen[0]):04X} may not stand in a document: remove it."
         )
     return decoded
@@ -295,17 +295,17 @@ def _refuse_comments(text: str) -> None:
     if found is not None:
         line = text.count("\n", 0, found.start("comment")) + 1
         words = "JSON has no comments: remove them, or write YAML, whose comments begin with `#`"
-        _refused("syntax", line, f"This is neither YAML nor JSON: {words}.")
+        _refuse_document("syntax", line, f"This is neither YAML nor JSON: {words}.")
 
 
-def _refused(code: str, line: int, message: str) -> NoReturn:
+def _refuse_document(code: str, line: int, message: str) -> NoReturn:
     raise ContractError((Problem(code, "$", line, message),))
 
 
-def _paired(text: str) -> str:
+def _pair_escapes(text: str) -> str:
     r"""JSON writes characters beyond U+FFFF as two escapes (`\ud83d\ude00`), which YAML's own escapes do not know."""
-    return _PAIR.sub(_joined, text) if text.lstrip().startswith(("{", "[")) else text
+    return _PAIR.sub(_join_escapes, text) if text.lstrip().startswith(("{", "[")) else text
 
 
-def _joined(pair: re.Match[str]) -> str:
+def _join_escapes(pair: re.Match[str]) -> str:
     return pair[1] + (bytes.fromhex(pair[2]) + bytes.fromhex(pair[3])).decode("utf-16-be")

@@ -111,7 +111,7 @@ def bundled(text: bytes, read: FileReader, above: int = 0) -> bytes:
         return text
     bundle = UsedDefinitions(read, above)
     bundle.follow(document.root)
-    return _appended(document, bundle) if bundle.found else text
+    return _append_bundle(document, bundle) if bundle.found else text
 
 
 @dataclass(slots=True)
@@ -141,9 +141,11 @@ class UsedDefinitions:
 
     def entry(self, file: str) -> str:
         """A file with its digest and definitions, in the form of JSON."""
-        named = [f"{_quoted(name)}: {_written(value, file)}" for name, value in sorted(self.found[file].items())]
+        named = [
+            f"{_quote_text(name)}: {_write_definition(value, file)}" for name, value in sorted(self.found[file].items())
+        ]
         digest = f'"sha256": "{self.digests[file]}", ' if file in self.digests else ""
-        return f'{_quoted(file)}: {{{digest}"{DEFINITIONS}": {{{", ".join(named)}}}}}'
+        return f'{_quote_text(file)}: {{{digest}"{DEFINITIONS}": {{{", ".join(named)}}}}}'
 
     def refused(self, reason: str) -> UsedDefinitions:
         """The same with a reason instead of each definition."""
@@ -215,11 +217,11 @@ def embedded(document: Document) -> Document:
             else:
                 unread[OutsideReference(file, name).text] = entry.text or "it is no definition"
     mark = next((item.mark for item in document.named(REFERENCE) if _is_among(item, names)), files.mark)
-    kept = {key: _renamed(node, names) for key, node in content.items() if key != FILES}
+    kept = {key: _rename_references(node, names) for key, node in content.items() if key != FILES}
     inner = own.node if own.node is not None else Node(mark, {}, {})
     if isinstance(inner.content, dict):
-        found = {key: _renamed(node, names, mark) for key, node in nodes.items()}
-        renamed = {key: _renamed(node, names) for key, node in inner.content.items()}
+        found = {key: _rename_references(node, names, mark) for key, node in nodes.items()}
+        renamed = {key: _rename_references(node, names) for key, node in inner.content.items()}
         marks = {**inner.keys, **dict.fromkeys(found, mark)}
         inner = replace(inner, content={**renamed, **found}, keys=marks)
     root = replace(
@@ -234,19 +236,19 @@ def _is_among(reference: Place, names: Mapping[str, str]) -> bool:
     return found is not None and found.text in names
 
 
-def _appended(document: Document, bundle: UsedDefinitions) -> bytes:
+def _append_bundle(document: Document, bundle: UsedDefinitions) -> bytes:
     """The text with the bundle at its end; with the reason instead of definitions where that is no document any more."""
     try:
-        return _joined(document, bundle)
+        return _join_bundle(document, bundle)
     except ContractError as error:
         reason = f"with the definitions of files, the document cannot be read: {error.problems[0].message}"
     try:
-        return _joined(document, bundle.refused(reason))
+        return _join_bundle(document, bundle.refused(reason))
     except ContractError:
         return document.text
 
 
-def _joined(document: Document, bundle: UsedDefinitions) -> bytes:
+def _join_bundle(document: Document, bundle: UsedDefinitions) -> bytes:
     """Raises ContractError for a text that is no document."""
     entries = [bundle.entry(file) for file in sorted(bundle.found)]
     text = document.text.decode()
@@ -281,21 +283,21 @@ def _absolute(file: str, text: str) -> str:
     return file + text if text.startswith("#") else text
 
 
-def _written(node: Node | str, file: str) -> str:
+def _write_definition(node: Node | str, file: str) -> str:
     """A definition in the form of JSON; numbers as the file has them, references as the document would write them."""
     content = node if isinstance(node, str) else node.content
     if isinstance(content, str):
-        return _quoted(content)
+        return _quote_text(content)
     assert isinstance(node, Node)
     if isinstance(content, tuple):
-        return f"[{', '.join(_written(item, file) for item in content)}]"
+        return f"[{', '.join(_write_definition(item, file) for item in content)}]"
     if isinstance(content, dict):
         parts = (
-            f"{_quoted(key)}: "
+            f"{_quote_text(key)}: "
             + (
-                _quoted(_absolute(file, part.content))
+                _quote_text(_absolute(file, part.content))
                 if key == REFERENCE and isinstance(part.content, str)
-                else _written(part, file)
+                else _write_definition(part, file)
             )
             for key, part in content.items()
         )
@@ -303,19 +305,19 @@ def _written(node: Node | str, file: str) -> str:
     return json.dumps(content) if content is None or isinstance(content, bool) else node.written
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     """A text that YAML and JSON read alike."""
     return re.sub(_ESCAPED, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def _renamed(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> Node:
+def _rename_references(node: Node, names: Mapping[str, str], mark: Mark | None = None) -> Node:
     """The node with the references to these names; all of it at a mark, if one is given."""
     node = node if mark is None else replace(node, mark=mark)
     if isinstance(node.content, tuple):
-        return replace(node, content=tuple(_renamed(entry, names, mark) for entry in node.content))
+        return replace(node, content=tuple(_rename_references(entry, names, mark) for entry in node.content))
     if not isinstance(node.content, dict):
         return node
-    parts = {key: _renamed(value, names, mark) for key, value in node.content.items()}
+    parts = {key: _rename_references(value, names, mark) for key, value in node.content.items()}
     reference = parts.get(REFERENCE)
     found = (
         outside_reference(reference.content) if reference is not None and isinstance(reference.content, str) else None
@@ -389,7 +391,7 @@ class Definitions:
             return None
         places, trail = [place], list(around.trail if around is not None else ())
         while (reference := places[-1][REFERENCE]).present:
-            found = self._found(reference)
+            found = self._find_definition(reference)
             if found is None:
                 break
             if found.path in trail:
@@ -411,7 +413,7 @@ class Definitions:
         if all(problem.code != "too-many-fields" for problem in self.notes.errors):
             self.notes.error("too-many-fields", place, f"References lead to more than {most}: flatten them.")
 
-    def _found(self, reference: Place) -> Place | None:
+    def _find_definition(self, reference: Place) -> Place | None:
         """The definition a reference points to: by its whole name (which may contain `/`), else step by step."""
         text = reference.text or ""
         if not text.startswith(INSIDE_DOCUMENT):

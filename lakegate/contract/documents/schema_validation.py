@@ -105,27 +105,27 @@ def _at(error: SchemaError) -> tuple[Step, ...]:
 
 def _unknown(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     """A key that the schema does not contain is unknown; else it belongs to another form (`mustBe` in a rule of type text)."""
-    known = set(_named(error.schema, root, DEEP))
+    known = set(_list_keys(error.schema, root, DEEP))
     unknown = [key for key in error.instance if key not in known]
     for key in unknown:
         other = OTHER_WORDS.get(key.casefold())
         hint = f" Did you mean `{other}`?" if other in known else did_you_mean(key, sorted(known))
         hint = hint or f" Known are {listed(sorted(known))}."
         yield "unknown-key", (*_at(error), key), f"The key {shown(key)} is not known here.{hint}"
-    always = set(_named(error.schema, root, ALWAYS))
+    always = set(_list_keys(error.schema, root, ALWAYS))
     for key in () if unknown else [key for key in error.instance if key not in always]:
         yield NOT_FITTING, (*_at(error), key), f"The key {shown(key)} does not fit what stands beside it: remove it."
 
 
-def _named(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:  # noqa: ANN401 -- JSON
+def _list_keys(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:  # noqa: ANN401 -- JSON
     """The keys that a schema, and the schemas below these keywords, give a meaning to."""
     yield from schema.get("properties", ())
     for keyword in keywords:
         part = schema.get(keyword, ())
         if isinstance(part, str):
-            yield from _named(resolve_reference(root, part), root, keywords)
+            yield from _list_keys(resolve_reference(root, part), root, keywords)
         for entry in (part,) if isinstance(part, Mapping) else () if isinstance(part, str) else part:
-            yield from _named(entry, root, keywords)
+            yield from _list_keys(entry, root, keywords)
 
 
 def resolve_reference(root: Mapping[str, Any], reference: str) -> Any:  # noqa: ANN401 -- JSON
@@ -278,7 +278,7 @@ def _no_value(error: SchemaError) -> str:
 
 
 def _exclusive_keys(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
-    known = set(_named(error.schema, root, DEEP))
+    known = set(_list_keys(error.schema, root, DEEP))
     several = [key for key in error.instance if key in known] if isinstance(error.instance, dict) else []
     if len(several) > 1:
         yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
@@ -381,7 +381,7 @@ def schema_problems(document: Document, schema: str) -> list[Problem]:
         if message[0] == WRONG_TYPE
         or (message[1] not in mistyped and (message[0] != NOT_FITTING or message[1][:-1] not in blamed))
     )
-    problems = [_located(document, *message) for message in kept]
+    problems = [_locate_problem(document, *message) for message in kept]
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
@@ -401,7 +401,7 @@ def server_messages(place: Place, schema: str) -> list[Message]:
     return [message for error in errors if error.validator in {"required", "type"} for message in messages(error, root)]
 
 
-def _located(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
+def _locate_problem(document: Document, code: str, steps: tuple[Step, ...], message: str) -> Problem:
     path = address(steps)
     if message == NO_VALUE and isinstance(steps[-1], int):
         message = NO_VALUE.replace("the key", "the item")
@@ -435,7 +435,7 @@ def _judge(name: str) -> type[Validator]:
             instance, resolve_reference(schema, reference)
         ),
         "uniqueItems": _unique,
-        "unevaluatedProperties": partial(_unevaluated, schema),
+        "unevaluatedProperties": partial(_check_unevaluated, schema),
         "if": _if,
     }
     judge: type[Validator] = extend(base, keywords, type_checker=checker)  # type: ignore[no-untyped-call]  # as shipped
@@ -493,7 +493,7 @@ def _exactly(number: Decimal) -> int | str:
     return int(number) if number == number.to_integral_value() else str(Fraction(number))
 
 
-def _unevaluated(
+def _check_unevaluated(
     root: Schema, validator: Validator, _wanted: object, instance: object, schema: Schema
 ) -> Iterator[Any]:
     """`unevaluatedProperties: false` in linear time; jsonschema validates nested values again at each level.
@@ -503,12 +503,12 @@ def _unevaluated(
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415 -- as above
 
     keys = set(instance) if isinstance(instance, dict) else set()
-    unnamed = keys - set(_evaluated(root, schema, lambda _: False))
-    if unnamed and unnamed - set(_evaluated(root, schema, partial(_holds, validator, instance))):
+    unnamed = keys - set(_list_evaluated(root, schema, lambda _: False))
+    if unnamed and unnamed - set(_list_evaluated(root, schema, partial(_holds, validator, instance))):
         yield ValidationError("unevaluated keys")
 
 
-def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
+def _list_evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) -> Iterator[str]:
     """The keys that a schema evaluates, including those of alternatives and conditions that hold."""
     yield from schema.get("properties", ())
     parts = [
@@ -520,7 +520,7 @@ def _evaluated(root: Schema, schema: Schema, holds: Callable[[Schema], bool]) ->
     if "if" in schema and holds(schema["if"]):
         parts += [schema["if"], schema.get("then", {})]
     for part in parts:
-        yield from _evaluated(root, part, holds)
+        yield from _list_evaluated(root, part, holds)
 
 
 def _if(validator: Any, wanted: Schema, instance: Any, schema: Schema) -> Iterator[Any]:  # noqa: ANN401 -- as shipped, and JSON

@@ -56,7 +56,7 @@ def advised(problems: Iterable[Problem], document: Document) -> Iterator[Problem
     merged = merge_by_owner(
         causes, lambda cause: _older_rule(document, cause), lambda rule: _metric_of(rule["rule"].written)
     )
-    return (_mended(document, problem) for problem in merged)
+    return (_mend_problem(document, problem) for problem in merged)
 
 
 def merge_by_owner(
@@ -98,7 +98,7 @@ def _metric_of(rule: str) -> str:
     return f"The key `rule` belongs to ODCS 3.0: {form}."
 
 
-def _mended(document: Document, problem: Problem) -> Problem:
+def _mend_problem(document: Document, problem: Problem) -> Problem:
     place = document.at(problem.path)
     key = str(place.steps[-1]) if place.steps else ""
     advice = ""

@@ -89,16 +89,16 @@ def scalar(value: Scalar) -> str:
         plain = f"{value:f}" if isinstance(value, Decimal) else str(value)
         return plain if len(plain) <= LONGEST_NUMBER else f"{value:E}"
     is_plain = _PLAIN.fullmatch(value) is not None and value.casefold() not in _WORDS
-    return value if is_plain else f'"{"".join(map(_escaped, value))}"'
+    return value if is_plain else f'"{"".join(map(_escape_character, value))}"'
 
 
 def comment(text: str) -> str:
     """A comment on one line: what does not print is escaped."""
-    shown = "".join(entry if entry.isprintable() else _escaped(entry) for entry in text)
+    shown = "".join(entry if entry.isprintable() else _escape_character(entry) for entry in text)
     return f"# {shown if len(shown) <= LONGEST_NOTE else shown[:LONGEST_NOTE] + '…'}"
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():
