@@ -508,7 +508,7 @@ def _read(dependencies: Dependencies, document: ObjectVersion) -> _Kept:
 def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: str) -> dict[str, AnchoredHead | None]:
     """Every chain that may have a block, sorted: what is published, and what the anchor before this day names, with its head."""
     names: set[str] = set()
-    for versions in _published(dependencies):
+    for versions in _list_published(dependencies):
         names |= lines_of(versions) | {contract_chain(entry.contract) for entry in versions}
     now = dependencies.now.date()
     names |= {f"{lake_layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
@@ -520,7 +520,7 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     return {name: before.get(name) for name in sorted(names | before.keys())}
 
 
-def _published(dependencies: Dependencies) -> Iterator[list[Publication]]:
+def _list_published(dependencies: Dependencies) -> Iterator[list[Publication]]:
     """The versions of contracts and workflows, a page of the registry at a time."""
     for prefix in ("", "_"):
         for page in dependencies.registry.pages(prefix):

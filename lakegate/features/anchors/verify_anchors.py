@@ -157,7 +157,7 @@ def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> Comm
         else:
             entered(options.stack, local=options.local)
             context.enter_context(readable_errors())
-        checked = _checked(place, line, options, there)
+        checked = _check_anchors(place, line, options, there)
     return CommandResult(checked, _in_words(checked), 1 if checked.faults else 0)
 
 
@@ -170,7 +170,7 @@ ANCHORS: Final = KeptAnchors(
 )
 
 
-def _checked(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
+def _check_anchors(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
     fetched = options.key == KMS and there is not None
     signatures = (
         signatures_of(there) if fetched and there else signatures_by(Path(options.key) if options.key else None)
@@ -178,7 +178,7 @@ def _checked(place: str, line: str | None, options: AnchorOptions, there: Deploy
     dependencies = there.dependencies() if there is not None and options.file is None else None
     chain = dataset_named(dependencies, line) if dependencies and line else line
     anchors = Anchors(signatures.verifies, signatures.given, chain)
-    stored = _stored(place, there)
+    stored = _read_stored(place, there)
     anchors.read(stored.documents)
     if not anchors.documents:
         raise InputError(f"there is no anchor at {place}; the stack keeps one a day with AnchorDays (docs/ledger.md)")
@@ -194,11 +194,11 @@ def _checked(place: str, line: str | None, options: AnchorOptions, there: Deploy
         with terminal.working("comparing chains") as progress:
             for number, item in enumerate(chains):
                 progress(f"comparing chains: {number:,} of {len(chains):,}")
-                found += _compared(dependencies, item, anchors)
+                found += _compare_chain(dependencies, item, anchors)
     return _Checked(anchors, len(chains), tuple(found), fetched)
 
 
-def _stored(place: str, there: DeployedStack | None) -> StoredAnchors:
+def _read_stored(place: str, there: DeployedStack | None) -> StoredAnchors:
     if place == STACK:
         assert there is not None
         if OUTPUT not in there.outputs:
@@ -210,7 +210,7 @@ def _stored(place: str, there: DeployedStack | None) -> StoredAnchors:
     return documents_in(Path(place))
 
 
-def _compared(dependencies: Dependencies, chain: str, anchors: Anchors) -> Iterator[Fault]:
+def _compare_chain(dependencies: Dependencies, chain: str, anchors: Anchors) -> Iterator[Fault]:
     passed = Passed({entry.height for entry in anchors.heads[chain]})
     head = dependencies.ledger.head(chain)
     faults = stored_faults(dependencies, chain, head, signatures_by(None), {}, passed=passed)

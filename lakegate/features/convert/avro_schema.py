@@ -71,7 +71,7 @@ class AvroWriter:
 
     def record(self, name: str, fields: tuple[Field, ...], parent: Field | None) -> dict[str, Any]:
         """A record with its fields."""
-        stem = _named(re.sub(r"[^A-Za-z0-9_]+", "_", name) if parent else name)
+        stem = _check_name(re.sub(r"[^A-Za-z0-9_]+", "_", name) if parent else name)
         own = next(each for at in count(1) if (each := stem if at == 1 else f"{stem}_{at}") not in self.names)
         self.names.add(own)
         return {"type": "record", "name": own, "fields": [self._member(entry) for entry in fields]}
@@ -80,7 +80,7 @@ class AvroWriter:
         kind = self._with_null(entry)
         optional = {"default": None} if isinstance(kind, list) else {}
         doc = {"doc": entry.description} if entry.description else {}
-        return {"name": _named(entry.own_name), "type": kind, **optional, **doc}
+        return {"name": _check_name(entry.own_name), "type": kind, **optional, **doc}
 
     def _with_null(self, entry: Field) -> Any:  # noqa: ANN401 - JSON
         kind = self._type(entry)
@@ -139,7 +139,7 @@ class AvroWriter:
         return TYPES[entry.type]
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if NAME.fullmatch(name) is None:
         raise InputError(f"Avro has no name {shown(name)}: its names are of letters, digits and _")
     return name

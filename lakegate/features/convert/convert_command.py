@@ -201,7 +201,7 @@ def _of_contract(path: Path, to: Target, dataset: str | None, root: Path | None)
     from lakegate.library.contract_files import ParentPlaces, load  # noqa: PLC0415 - yaml and more, for this command alone
 
     if to not in WHOLE:
-        return _written(to, load(path, ParentPlaces(root=root)), dataset)
+        return _write_target(to, load(path, ParentPlaces(root=root)), dataset)
     if dataset is not None:
         raise InputError(f"--to {to.value} writes the whole contract: leave out --dataset")
     return _as_document(path, to, root), None
@@ -225,7 +225,7 @@ def _of_schema(  # noqa: PLR0913, PLR0917 - what a schema is read by
         found = odcs_of_schema(whole) if to is Target.ODCS else dcs_of_schema(whole)
         written = chosen.name if chosen else None
     else:
-        found, written = _written(to, contract, dataset)
+        found, written = _write_target(to, contract, dataset)
     return replace(found, omitted=(*lost, *found.omitted)), written
 
 
@@ -242,7 +242,7 @@ def _as_document(path: Path, to: Target, root: Path | None) -> Converted:
     return odcs(version) if to is Target.ODCS else dcs(version)
 
 
-def _written(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:
+def _write_target(to: Target, contract: Contract, dataset: str | None) -> tuple[Converted, str]:
     chosen = _chosen(contract, dataset)
     module, _, name = WRITERS[to].partition(":")
     found: Converted = getattr(import_module(module), name)(contract, chosen)

@@ -131,7 +131,7 @@ def declared_routes(manifest: bytes, stage: str, *, public: bool = False) -> tup
     """
     document = manifest_of(manifest)
     found = [
-        _declared(resource, value, declaration, stage)
+        _declare_route(resource, value, declaration, stage)
         for group in _GROUPS
         for resource, value in _mapping(document.get(group), group).items()
         for declaration in _declarations(value)
@@ -189,7 +189,7 @@ def _by_convention(model: object, stage: str) -> object:
     return {"contract": project, "dataset": name, "prefix": "".join(f"{folder}/" for folder in folders), **numbered}
 
 
-def _declared(resource: str, node: Mapping[str, Any], declaration: object, stage: str) -> DeclaredRoute:
+def _declare_route(resource: str, node: Mapping[str, Any], declaration: object, stage: str) -> DeclaredRoute:
     name = node.get("name")
     route = DeclaredRoute(resource, name if isinstance(name, str) else "")
     fault = _fault(declaration)

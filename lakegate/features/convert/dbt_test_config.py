@@ -59,7 +59,7 @@ def allowed_failures(config: Mapping[str, object]) -> tuple[AllowedFailures, ...
     calc = config.get("fail_calc")
     if calc and not _COUNT.fullmatch(str(calc).strip()):
         raise UnreadConfigError(f"`fail_calc: {shown(calc)[1:-1]}` is no count of failures")
-    found = tuple(_allowed(config))
+    found = tuple(_read_allowed_failures(config))
     if config.get("limit") is not None and (
         str(config["limit"]) == "0" or any(failures.good != NO_ROW for failures in found)
     ):
@@ -67,7 +67,7 @@ def allowed_failures(config: Mapping[str, object]) -> tuple[AllowedFailures, ...
     return found
 
 
-def _allowed(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
+def _read_allowed_failures(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
     severity = str(config.get("severity") or "error").lower()
     if severity not in {"error", "warn"}:
         raise UnreadConfigError(f"the severity {shown(severity)} is not one of dbt")

@@ -93,7 +93,7 @@ class _Reader:
 
     def members(self, place: Place, path: FieldPath | None, trail: tuple[str, ...]) -> Iterator[Field]:
         """The properties of an object."""
-        place, trail = self._followed(place, trail)
+        place, trail = self._follow_references(place, trail)
         if not place["properties"].entries:
             raise InputError(f"{place.path} describes no object with `properties`")
         self._list_rest(place, (*READ, *NESTED["object"]) if path else (*READ, *_OF_RECORDS))
@@ -122,7 +122,7 @@ class _Reader:
     def _field(self, place: Place, path: FieldPath, trail: tuple[str, ...]) -> Field | None:
         """A field with its rules; None if it is left out."""
         own = place["description"].text or place["title"].text
-        place, trail = self._followed(place, trail)
+        place, trail = self._follow_references(place, trail)
         kind = self._kind(place)
         description = own or place["description"].text or place["title"].text
         match kind:
@@ -220,7 +220,7 @@ class _Reader:
             return "string"
         return "integer" if values and all(_is_of(value, (int,)) for value in values) else None
 
-    def _followed(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+    def _follow_references(self, place: Place, trail: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
         """The place that a reference leads to, the only alternative beside null, or the only schema of `allOf`.
 
         InputError if a reference leads back, outside, or nowhere.

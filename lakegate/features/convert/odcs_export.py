@@ -106,7 +106,7 @@ def passed_keys(version: ContractVersion) -> Rest:
 def _unread(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
     """The keys of an element, and of the definitions of a field, that the model leaves out: owner, key and value."""
     own = version.rest(element, path)
-    yield from (entry for entry in _defined(version, element, path) if entry[1] not in own)
+    yield from (entry for entry in _list_defined_keys(version, element, path) if entry[1] not in own)
     yield from ((path, key, value) for key, value in own.items())
     for section in IN_SECTIONS if element == "root" and version.family == "DCS" else ():
         if isinstance(keys := own.get(section), Mapping):
@@ -138,7 +138,7 @@ def definitions_of(links: object) -> list[dict[str, object]] | None:
     return [{"type": str(name), "url": url} for name, url in links.items()]
 
 
-def _defined(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
+def _list_defined_keys(version: ContractVersion, element: str, path: str) -> Iterator[tuple[str, str, Any]]:
     """Keys of a field of DCS from the definition that it refers to, and from those that this one refers to."""
     place, found, seen = version.document.at(path), dict[str, tuple[str, str, Any]](), set[str]()
     while element == "field" and version.family == "DCS":
@@ -160,7 +160,7 @@ def unread_keys(version: ContractVersion) -> Iterator[str]:
     followed = {rule.origin.path for dataset in version.contract.datasets for rule in dataset.rules if rule.schedule}
     extensions, passed = extension_keys(version), set[str]()
     for element, path in elements(version):
-        passed |= {f"{place}.{key}" for place, key, _ in _defined(version, element, path)}
+        passed |= {f"{place}.{key}" for place, key, _ in _list_defined_keys(version, element, path)}
         carried = CARRIED.get((version.family, element), ())
         for key, value in version.rest(element, path).items():
             own = f"{path}.{key}"

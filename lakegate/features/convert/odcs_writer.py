@@ -326,7 +326,7 @@ def metric(site: RuleSite) -> Quality:
     for key, argument in rule.arguments.items():
         arguments[key] = listed(argument, kind) if key in LISTS else argument
     if rule.comparison is not None:
-        yield site.owner, library(rule.kind, arguments) | _compared(rule.comparison)
+        yield site.owner, library(rule.kind, arguments) | _write_comparison(rule.comparison)
 
 
 def library(name: str, arguments: Plain) -> Plain:
@@ -334,7 +334,7 @@ def library(name: str, arguments: Plain) -> Plain:
     return {"metric": name} | ({"arguments": arguments} if arguments else {})
 
 
-def _compared(comparison: Comparison) -> Plain:
+def _write_comparison(comparison: Comparison) -> Plain:
     values = [number(entry) for entry in comparison.operands]
     operand = values if comparison.operator in BETWEEN else values[0]
     return {comparison.operator: operand} | ({"unit": "percent"} if comparison.percent else {})
@@ -437,13 +437,13 @@ def _aggregate(call: str) -> Threshold:
     return write
 
 
-def _bound(key: str, end: str) -> Threshold:
+def _write_bound(key: str, end: str) -> Threshold:
     return lambda _site, _check, tier: (
         library("invalidValues", {key: number(Decimal(getattr(tier.predicate, end)))}) | NO_ROW
     )
 
 
-def _allowed(site: RuleSite, check: Check, _tier: Tier) -> Plain:
+def _write_allowed(site: RuleSite, check: Check, _tier: Tier) -> Plain:
     values = listed(site.rule.arguments["parameter"], site.type(check.fields[0]))
     return library("invalidValues", {"validValues": values}) | NO_ROW
 
@@ -452,7 +452,7 @@ def _bounds(interval: Interval) -> tuple[Decimal, Decimal]:
     return interval.low or Decimal(0), interval.high or Decimal(0)
 
 
-def _written(write: Threshold, *, together: bool = True) -> Write:
+def _make_writer(write: Threshold, *, together: bool = True) -> Write:
     """The writer of a kind of rule; `together` for one quality rule of all fields."""
 
     def rules(site: RuleSite) -> Quality:
@@ -480,14 +480,14 @@ def _written(write: Threshold, *, together: bool = True) -> Write:
 
 
 THRESHOLDS: dict[str, Write] = {
-    "size": _written(_size),
-    "complete": _written(_complete),
-    "distinct": _written(_distinct, together=False),
-    "min": _written(_bound("minimum", "low")),
-    "max": _written(_bound("maximum", "high")),
-    "mean": _written(_aggregate("expect_column_mean_to_be_between"), together=False),
-    "stdev": _written(_aggregate("expect_column_stdev_to_be_between"), together=False),
-    "allowedValues": _written(_allowed),
+    "size": _make_writer(_size),
+    "complete": _make_writer(_complete),
+    "distinct": _make_writer(_distinct, together=False),
+    "min": _make_writer(_write_bound("minimum", "low")),
+    "max": _make_writer(_write_bound("maximum", "high")),
+    "mean": _make_writer(_aggregate("expect_column_mean_to_be_between"), together=False),
+    "stdev": _make_writer(_aggregate("expect_column_stdev_to_be_between"), together=False),
+    "allowedValues": _make_writer(_write_allowed),
 }
 """The writer of each kind of rule of DCM."""
 
@@ -614,18 +614,18 @@ def _object(contract: Contract, dataset: Dataset, rest: Rest) -> Plain:
 def _settings(dataset: Dataset, *, is_lenient: bool) -> Plain:
     """The extension: the settings that the document sets, and the format of its files, which servers may have given."""
     found = {
-        **_declared(dataset, POLICY, dataset.policy),
-        **_declared(dataset, STORAGE, dataset.storage),
+        **_list_declared(dataset, POLICY, dataset.policy),
+        **_list_declared(dataset, STORAGE, dataset.storage),
         "critical": False if is_lenient and "critical" in dataset.declared else None,
         "noticePeriod": dataset.notice_days if "notice_days" in dataset.declared else None,
-        "csv": _declared(dataset, CSV, dataset.csv) or None,
+        "csv": _list_declared(dataset, CSV, dataset.csv) or None,
     }
     if dataset.storage.format not in {Format.CSV, Format.UNKNOWN}:
         found["format"] = dataset.storage.format.value
     return without_none(found)
 
 
-def _declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values: object) -> Plain:
+def _list_declared(dataset: Dataset, table: Mapping[str, tuple[str, object]], values: object) -> Plain:
     declared = {key: getattr(values, name) for key, (name, _) in table.items() if name in dataset.declared}
     plain = {key: value.value if isinstance(value, Enum) else value for key, value in declared.items()}
     if isinstance(pull := plain.get("pull"), Pull):

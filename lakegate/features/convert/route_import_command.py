@@ -79,7 +79,7 @@ def import_routes(  # noqa: PLR0913 - the options of the command
     declared = declared_in(dbt, stage, public=public)
     found = imported(dependencies, declared, dry_run=dry_run, yes=yes)
     is_refused = any(entry.outcome == "refused" for entry in found)
-    result = RouteImport(stage, dry_run, tuple(map(_described, found)))
+    result = RouteImport(stage, dry_run, tuple(map(_describe_import, found)))
     return CommandResult(result, _in_words(result), FOUND if is_refused else 0)
 
 
@@ -87,14 +87,14 @@ def imported(
     dependencies: Dependencies, declared: tuple[DeclaredRoute, ...], *, dry_run: bool, yes: bool
 ) -> list[Import]:
     """Add the declared routes one by one, after one confirmation for all; with `dry_run`, only what would become of them."""
-    found = [_planned(dependencies, route) for route in declared]
+    found = [_plan_import(dependencies, route) for route in declared]
     if dry_run:
         return found
     confirm(
         [text for entry in found if entry.plan for text in effects(dependencies, entry.plan, entry.declared.contract)],
         yes=yes,
     )
-    return [_added(dependencies, entry) for entry in found]
+    return [_add_route(dependencies, entry) for entry in found]
 
 
 def declared_in(path: Path, stage: str, *, public: bool = False) -> tuple[DeclaredRoute, ...]:
@@ -110,7 +110,7 @@ def _text(path: Path) -> bytes:
         raise InputError(f"the manifest cannot be read ({error.strerror})") from None
 
 
-def _planned(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
+def _plan_import(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
     """The effect of a declaration, as the registry is now."""
     if declared.fault:
         return Import(declared, "refused", reason=declared.fault)
@@ -127,7 +127,7 @@ def _planned(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
     return Import(declared, "unchanged" if plan.there else "added", plan)
 
 
-def _added(dependencies: Dependencies, planned: Import) -> Import:
+def _add_route(dependencies: Dependencies, planned: Import) -> Import:
     if planned.outcome != "added" or planned.plan is None:
         return planned
     route = planned.plan.wanted
@@ -158,7 +158,7 @@ def _dataset(seen: RegistrySnapshot, declared: DeclaredRoute, line: int) -> str:
     return names[0] if len(names) == 1 else declared.name
 
 
-def _described(found: Import) -> ImportedRoute:
+def _describe_import(found: Import) -> ImportedRoute:
     declared, route = found.declared, found.plan.wanted if found.plan else None
     return ImportedRoute(
         declared.resource,

@@ -107,7 +107,7 @@ def _contract(top: Physical, name: str, form: Format) -> Found:
 
 def _field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
     """A field; None for what no contract declares, such as a union of several types."""
-    found = _described(schema, path, kind)
+    found = _describe_field(schema, path, kind)
     if found is None:
         schema.lose(path, f"left out: no logical type has values of the type {kind.words}")
     elif kind.is_required:
@@ -115,7 +115,7 @@ def _field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | N
     return found
 
 
-def _described(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
+def _describe_field(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field | None:
     match kind.kind:
         case Kind.RECORD:
             members = [_field(schema, member_path(path, name), part) for name, part in kind.parts]
@@ -125,7 +125,9 @@ def _described(schema: ImportedSchema, path: FieldPath, kind: Physical) -> Field
             items = _field(schema, element_path(path), kind.parts[0][1])
             return None if items is None else schema.nested(path, "array", [items])
         case Kind.MAP:
-            key, value = (_described(schema, member_path(path, name.strip("{}")), part) for name, part in kind.parts)
+            key, value = (
+                _describe_field(schema, member_path(path, name.strip("{}")), part) for name, part in kind.parts
+            )
             return None if key is None or value is None else schema.nested(path, "map", [key, value])
         case Kind.EXACT:
             return schema.value(path, LogicalType.DECIMAL, declared="decimal({},{})".format(*kind.digits))

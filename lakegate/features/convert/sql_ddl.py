@@ -83,7 +83,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
             " with --dialect"
         )
     by_name = {member.key: member for member in reversed(tables)}
-    lost = [member for statement in later for member in _added(statement, by_name)]
+    lost = [member for statement in later for member in _add_statement(statement, by_name)]
     for table in tables:
         table.refer(by_name)
     found = list[Dataset]()
@@ -98,7 +98,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
     return contract_of(name, found, [*mine, *lost])
 
 
-def _added(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str]:
+def _add_statement(statement: Statement, tables: Mapping[str, SqlTable]) -> Iterator[str]:
     """Comments, and constraints that are added to tables, become part of them; the words of what does not."""
     tree = statement.tree
     subject = None if tree is None else tree.args.get("kind")
@@ -292,7 +292,7 @@ class SqlTable:
             case exp.PrimaryKey() | exp.PrimaryKeyColumnConstraint():
                 self._rule("primaryKey", names or [one.name for one in _columns(expr.expressions)], expr)
             case exp.UniqueColumnConstraint() if not expr.find(exp.Where):
-                self._unique(names or tuple(one.name for one in _columns(_listed(expr.this))), expr)
+                self._unique(names or tuple(one.name for one in _columns(_list_columns(expr.this))), expr)
             case exp.ForeignKey() | exp.Reference():
                 # a reference of columns; before one, a dialect may write the words FOREIGN KEY alone
                 own = tuple(one.name for one in expr.expressions) if isinstance(expr, exp.ForeignKey) else names
@@ -306,20 +306,20 @@ class SqlTable:
                 self._lose(", ".join(names) or "table", expr)
 
     def _unique(self, names: tuple[str, ...], expr: exp.Expr) -> None:
-        known = self._known(names)
+        known = self._find_columns(names)
         if known is None or len(known) == 1:
             self._rule("unique", names, expr)
         else:
             self.schema.metric("duplicateValues", *known)
 
     def _rule(self, kind: str, names: Iterable[str], expr: exp.Expr, **arguments: object) -> None:
-        known = self._known(names)
+        known = self._find_columns(names)
         if known is None:
             self._lose(", ".join(names) or "table", expr)
         else:
             self.schema.rule(kind, *known, **arguments)
 
-    def _known(self, names: Iterable[str]) -> tuple[FieldPath, ...] | None:
+    def _find_columns(self, names: Iterable[str]) -> tuple[FieldPath, ...] | None:
         """The columns with the names, as they are declared; None if there are none, or one is not known."""
         found = [self._names.get(name.casefold()) for name in names]
         known = tuple(item.name for item in found if item is not None)
@@ -333,8 +333,8 @@ class SqlTable:
         for names, reference in self._references:
             target = reference.this
             table = tables.get((target.this if isinstance(target, exp.Schema) else target).name.casefold())
-            known = self._known(names)
-            wanted = [one.name for one in _columns(_listed(target))]
+            known = self._find_columns(names)
+            wanted = [one.name for one in _columns(_list_columns(target))]
             columns = table.targets(wanted) if table is not None else None
             if table is None or known is None or columns is None or len(columns) != len(known):
                 words = "has no equivalent: no table of the text has what it names"
@@ -346,7 +346,7 @@ class SqlTable:
     def targets(self, names: list[str]) -> tuple[FieldPath, ...] | None:
         """The columns that a reference names; where it names none, those of the primary key."""
         keys = (rule.fields for rule in self.schema.rules if rule.kind == "primaryKey")
-        return self._known(names) if names else next(keys, None)
+        return self._find_columns(names) if names else next(keys, None)
 
     def _check(self, condition: exp.Expr) -> None:
         """A condition about one column and literals is the constraint of the same meaning; all others are listed."""
@@ -369,7 +369,7 @@ def _columns(found: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         yield expr.this if isinstance(expr, exp.Ordered) else expr
 
 
-def _listed(of: object) -> list[exp.Expr]:
+def _list_columns(of: object) -> list[exp.Expr]:
     """The columns that stand in a target or behind a kind of index."""
     if isinstance(of, exp.Schema):
         return list(of.expressions)

@@ -98,12 +98,12 @@ def statements(text: bytes, dialect: str) -> list[Statement]:
         decoded = _COPIED.sub(lambda data: "\n" * data[0].count("\n"), _BATCH.sub(";", text.decode()))
     except UnicodeDecodeError:
         raise InputError("the text is not UTF-8") from None
-    decoded, tokens, rest = _closed(decoded, dialect)
+    decoded, tokens, rest = _cut_open_quote(decoded, dialect)
     reader = _Script(decoded, dialect)
-    return [*(reader.statement(entry) for entry in _separated(tokens)), *rest]
+    return [*(reader.statement(entry) for entry in _separate_statements(tokens)), *rest]
 
 
-def _closed(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]:
+def _cut_open_quote(text: str, dialect: str) -> tuple[str, list[Token], list[Statement]]:
     """The text before a quote that is not closed, its tokens, and the rest; the parser may name a line behind the quote."""
     lines = text.splitlines(keepends=True)
     last = len(lines)
@@ -174,7 +174,7 @@ def with_types_of(tree: exp.Expr, dialect: str) -> exp.Expr:
     return tree
 
 
-def _separated(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+def _separate_statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """The statements: after a semicolon, or where a line begins with that of a table, since SQL Server needs no semicolon."""
     found: list[Token] = []
     depth = 0
@@ -215,16 +215,16 @@ class _Script:
     def statement(self, tokens: list[Token]) -> Statement:
         """A statement, without the parts of a table that cannot be read."""
         words = self._words(tokens)
-        tree = self._parsed(words)
+        tree = self._parse_statement(words)
         first, lost = tokens[0], tuple[LostClause, ...]()
         if (tree is None or isinstance(tree, exp.Command)) and _begins(tokens) and _word(first) == "CREATE":
-            tree, lost = self._repaired(tokens) or (None, ())
+            tree, lost = self._repair_table(tokens) or (None, ())
         return Statement(first.line, words[:SHOWN], None if isinstance(tree, exp.Command) else tree, lost=lost)
 
     def _words(self, tokens: Sequence[Token]) -> str:
         return self.text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
 
-    def _parsed(self, sql: str) -> exp.Expr | None:
+    def _parse_statement(self, sql: str) -> exp.Expr | None:
         """The tree of one statement; None where it cannot be read."""
         try:
             found = [entry for entry in sqlglot.parse(sql, read=reader_of(self.dialect)) if entry is not None]
@@ -239,11 +239,11 @@ class _Script:
             raise InputError(
                 "too much of the text cannot be read: name its dialect with --dialect, or remove what is not about tables"
             )
-        tree = self._parsed(sql)
+        tree = self._parse_statement(sql)
         is_table = isinstance(tree, exp.Create) and isinstance(tree.this, exp.Schema)
         return list(tree.this.expressions) if is_table and tree is not None else None
 
-    def _repaired(self, tokens: list[Token]) -> tuple[exp.Expr, tuple[LostClause, ...]] | None:
+    def _repair_table(self, tokens: list[Token]) -> tuple[exp.Expr, tuple[LostClause, ...]] | None:
         """A table without what cannot be read; None where nothing is left of it."""
         opened = next((at for at, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN), len(tokens))
         head, parts, tail = self._words(tokens[: opened + 1]), *_parts(tokens[opened + 1 :])
@@ -258,7 +258,7 @@ class _Script:
             comment = self._comment(tail)
             end = comment if self._table(body + comment) is not None else ""
             lost.append(LostClause("", self._words(tail), tail[0].line, is_owner=False))
-        tree = self._parsed(body + end) if kept else None
+        tree = self._parse_statement(body + end) if kept else None
         return None if tree is None or not isinstance(tree, exp.Create) else (tree, tuple(lost))
 
     def _comment(self, tail: Sequence[Token]) -> str:

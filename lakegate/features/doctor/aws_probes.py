@@ -48,7 +48,7 @@ def enter(ask: StackReader, name: str) -> DeployedStack | CauseFinding:
     try:
         stack = find_stack(name, ask)
     except PortError as error:
-        return _refused(ask, error)
+        return _explain_refusal(ask, error)
     if stack is not None:
         return stack
     region = region_of()
@@ -82,7 +82,7 @@ def _skew(ask: StackReader) -> Iterator[CauseFinding]:
         yield CAUSES["clock-skew"].found(seconds=round(ask.skew))
 
 
-def _refused(ask: StackReader, error: PortError) -> CauseFinding:
+def _explain_refusal(ask: StackReader, error: PortError) -> CauseFinding:
     for finding in _skew(ask):
         return finding
     code = code_of(error)
@@ -146,7 +146,7 @@ def application(examined: ExaminedStack) -> Iterator[CauseFinding]:
         yield CAUSES["application-unusable"].found(application=identity, state=state)
     if found["releaseLabel"] != RELEASE:
         yield CAUSES["release-other"].found(application=identity, release=found["releaseLabel"], wanted=RELEASE)
-    capacity, needed = found.get("maximumCapacity", {}).get("cpu", ""), _needed(examined)
+    capacity, needed = found.get("maximumCapacity", {}).get("cpu", ""), _count_needed(examined)
     limit = re.match(r"\d+", capacity)
     if limit and int(limit[0]) < needed:
         yield CAUSES["capacity-small"].found(application=identity, capacity=capacity, needed=needed)
@@ -156,7 +156,7 @@ def quota(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """The account's quota lets one run start."""
     if examined.embedded:  # it has no quotas
         return
-    needed = _needed(examined)
+    needed = _count_needed(examined)
     found = examined.ask("service-quotas", "list_service_quotas", ServiceCode="emr-serverless")["Quotas"]
     for entry in found:
         if entry["QuotaName"] == QUOTA and entry["Value"] < needed:
@@ -178,12 +178,12 @@ def network(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for part in FUNCTIONS:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         subnets = found.get("VpcConfig", {}).get("SubnetIds", [])
-        yield from _reaches(examined, examined.name(part), subnets, _called(examined, part) if subnets else ())
+        yield from _reaches(examined, examined.name(part), subnets, _list_services(examined, part) if subnets else ())
     subnets = _application(examined).get("networkConfiguration", {}).get("subnetIds", [])
     yield from _reaches(examined, "the job", subnets, OF_THE_JOB)
 
 
-def _called(examined: ExaminedStack, part: str) -> tuple[str, ...]:
+def _list_services(examined: ExaminedStack, part: str) -> tuple[str, ...]:
     """The services that a function calls, some by the settings of the stack."""
     settings = examined.settings()
     wanted = needed({"SigningKey": settings.signing_key, "SmallFileBytes": settings.judge})
@@ -226,7 +226,7 @@ def _application(examined: ExaminedStack) -> dict[str, Any]:
     return found
 
 
-def _needed(examined: ExaminedStack) -> int:
+def _count_needed(examined: ExaminedStack) -> int:
     """The smallest run, in vCPU: one driver and one executor (4 each is EMR Serverless's own default)."""
     cores = {"driver": 4, "executor": 4} | {
         who: int(count) for who, count in CORES.findall(examined.settings().job_parameters)

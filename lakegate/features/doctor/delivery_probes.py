@@ -222,7 +222,7 @@ def _is_unrouted(examined: ExaminedStack, key: str) -> bool:
 def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     """The reason why a workload does not move, or has no verdict; nothing for one that moves."""
     if row.state is State.FAILED:
-        yield from _failed(examined, row)
+        yield from _probe_failure(examined, row)
     elif row.state is State.QUARANTINED:
         reasons = row.decision.reasons if row.decision else ()
         if "unrouted" in reasons:
@@ -242,7 +242,7 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
         yield from _open(examined, row)
 
 
-def _failed(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
+def _probe_failure(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
     last = row.failed[-1] if row.failed else None
     if last is not None and last.cause in BY_FAILURE:
         found = {"contract": _contract(row), "short": row.id[:SHORT], "why": last.cause.value}

@@ -157,14 +157,16 @@ def doctor(
             report, delivery, opened = Examination((there,), (), 1, 0.0), None, None
         else:
             opened = there
-            examined, delivery = _examined(there, ask, workload)
+            examined, delivery = _examine_stack(there, ask, workload)
             report = examine(examined, PROBES, timeout)
     faults = [finding for finding in report.findings if finding.level is Level.FAULT]
     code = Exit.CAUSE if faults else Exit.UNKNOWN if report.unknown else Exit.NOTHING
     return CommandResult(_result(name, opened, delivery, report), _in_words(name, opened, delivery, report), code)
 
 
-def _examined(stack: DeployedStack, ask: StackReader, workload: str | None) -> tuple[ExaminedStack, Delivery | None]:
+def _examine_stack(
+    stack: DeployedStack, ask: StackReader, workload: str | None
+) -> tuple[ExaminedStack, Delivery | None]:
     dependencies = stack.dependencies()
     try:
         delivery = named(dependencies, workload, LATEST) if workload else None

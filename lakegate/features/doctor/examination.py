@@ -166,7 +166,7 @@ class StackReader:
             alone, responses = self._responses.setdefault(key, (threading.Lock(), []))
         with alone:
             if not responses:
-                responses.append(self._asked(service, operation, request))
+                responses.append(self._ask_service(service, operation, request))
             return responses[0]
 
     def in_region(self, region: str, service: str, operation: str, **request: object) -> Any:  # noqa: ANN401 - likewise
@@ -174,7 +174,7 @@ class StackReader:
         with port_errors():
             return getattr(self._client(service, region), operation)(**request)
 
-    def _asked(self, service: str, operation: str, request: Mapping[str, object]) -> Any:  # noqa: ANN401 - likewise
+    def _ask_service(self, service: str, operation: str, request: Mapping[str, object]) -> Any:  # noqa: ANN401 - likewise
         with port_errors():
             client = self._client(service)
             from botocore.exceptions import ClientError  # noqa: PLC0415 - loaded with the first client
@@ -282,7 +282,7 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
     responses: queue.SimpleQueue[tuple[Probe, list[CauseFinding] | str]] = queue.SimpleQueue()
     for probe in probes:  # a thread that hangs must not keep the process
         threading.Thread(
-            target=lambda entry: responses.put((entry, _looked(entry, examined))), args=(probe,), daemon=True
+            target=lambda entry: responses.put((entry, _run_probe(entry, examined))), args=(probe,), daemon=True
         ).start()
     found: dict[str, list[CauseFinding] | str] = {}
     while len(found) < len(probes) and (left := began + seconds - time.monotonic()) > 0:
@@ -303,7 +303,7 @@ def examine(examined: ExaminedStack, probes: Sequence[Probe], seconds: float) ->
     )
 
 
-def _looked(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
+def _run_probe(probe: Probe, examined: ExaminedStack) -> list[CauseFinding] | str:
     try:
         return list(probe.look(examined))
     except UnreadableItem as error:

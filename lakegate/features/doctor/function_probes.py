@@ -141,7 +141,7 @@ def logs(examined: ExaminedStack) -> Iterator[CauseFinding]:
         function, group = examined.name(part), examined.name(part.removesuffix("Function") + "Log")
         lines = Counter(_lines(examined, group))
         for (kind, text), count in lines.items():
-            yield _logged(function, group, kind, text, count)
+            yield _report_log(function, group, kind, text, count)
 
 
 def _lines(examined: ExaminedStack, group: str) -> Iterator[tuple[str, str]]:
@@ -178,7 +178,7 @@ def _line(message: str) -> Iterator[tuple[str, str]]:
         yield "failed", str(line["errorType"])
 
 
-def _logged(function: str, group: str, kind: str, text: str, count: int) -> CauseFinding:
+def _report_log(function: str, group: str, kind: str, text: str, count: int) -> CauseFinding:
     operation, _, code = text.rpartition(": ")
     if kind == "unintelligible":
         return CAUSES["message-poisoned"].found(function=function, reason=text, count=count, minutes=MINUTES)
@@ -199,11 +199,11 @@ def rights(examined: ExaminedStack) -> Iterator[CauseFinding]:
         found = examined.ask("lambda", "get_function_configuration", FunctionName=examined.name(part))
         signs, calls = SIGNS if settings.signing_key else (), CALLS if settings.validator_hosts else ()
         more = (*signs, *calls) if part in SIGNERS else ()
-        yield from _denied(examined, found["Role"], examined.name(part), (*wanted, *more))
-    yield from _denied(examined, settings.job_role, "the job", JOB)
+        yield from _report_denied(examined, found["Role"], examined.name(part), (*wanted, *more))
+    yield from _report_denied(examined, settings.job_role, "the job", JOB)
 
 
-def _denied(
+def _report_denied(
     examined: ExaminedStack, role: str, who: str, wanted: tuple[tuple[str, str], ...]
 ) -> Iterator[CauseFinding]:
     settings, stack = examined.settings(), examined.stack

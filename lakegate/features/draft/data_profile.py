@@ -149,7 +149,7 @@ class LevelTable:
         """Each field: its type, how many values it has, and of values what is known of them."""
         likely = self._likely()
         first: dict[PlanField, MeasuredField] = {}
-        for kinds, fields in _grouped(self.fields, lambda field: likely[field]):
+        for kinds, fields in _group_fields(self.fields, lambda field: likely[field]):
             columns = [
                 "count(text)",
                 "approx_count_distinct(text)",
@@ -165,7 +165,7 @@ class LevelTable:
                 )
                 values = Values(min(distinct, present), shortest=shortest, longest=longest, almost=almost)
                 first[entry] = MeasuredField(entry, kind, present, values, self.name, self.text(entry))
-        for key, spelling in self._spelled(first).items():
+        for key, spelling in self._find_spellings(first).items():
             values = replace(first[key].values, spelling=spelling)
             first[key] = replace(first[key], type=LogicalType.STRING, values=values)
         yield from self._with_words(self._with_extremes(first)).values()
@@ -193,7 +193,7 @@ class LevelTable:
     def _likely(self) -> dict[PlanField, tuple[LogicalType, ...]]:
         """The types whose patterns at least half of the first texts match."""
         likely: dict[PlanField, tuple[LogicalType, ...]] = {}
-        for kinds, fields in _grouped(self.fields, self._candidates):
+        for kinds, fields in _group_fields(self.fields, self._candidates):
             matches = [f"regexp_full_match(text, '{GRAMMARS[kind].pattern}')" for kind in kinds]
             columns = ["count(text)", *(f"count(*) FILTER (WHERE {entry})" for entry in matches)]
             for key, (present, *counts) in self._of_each(fields, columns, self._first()).items():
@@ -211,11 +211,11 @@ class LevelTable:
             return ()
         return CANDIDATES if self.format is Format.CSV else OF_JSON_TEXTS
 
-    def _spelled(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, Spelling]:
+    def _find_spellings(self, first: Mapping[PlanField, MeasuredField]) -> dict[PlanField, Spelling]:
         """The fields of which all texts have another spelling."""
         seen = self._seen(first)
         found: dict[PlanField, Spelling] = {}
-        for (spelling, formats), fields in _grouped(seen, seen.__getitem__):
+        for (spelling, formats), fields in _group_fields(seen, seen.__getitem__):
             if not formats:
                 has_pattern = f"regexp_full_match(text, {text_literal(whole_pattern(spelling))})"
                 found |= dict.fromkeys(self._all_have(fields, has_pattern), spelling)
@@ -257,7 +257,7 @@ class LevelTable:
         """The measured fields with extremes, and of texts with forms."""
         found = dict(first)
         with_order = [entry for entry, one in first.items() if self._is_value(entry) and one.type in ORDERED]
-        for (kind, is_float), fields in _grouped(with_order, lambda entry: self._order(entry, first[entry].type)):
+        for (kind, is_float), fields in _group_fields(with_order, lambda entry: self._order(entry, first[entry].type)):
             value = _FINITE if is_float else _value(kind)
             extremes = [f"CAST({extreme}({value}) AS VARCHAR)" for extreme in ("min", "max")]
             for item, (low, high) in self._of_each(fields, extremes).items():
@@ -276,14 +276,14 @@ class LevelTable:
         found = dict(measured)
         texts = [item for item, one in measured.items() if self._is_text(one) and one.present]
         short = [text for text in texts if measured[text].values.longest <= LONGEST_WITH_SHAPE]
-        for key, shapes in self._counted(short, _SHAPE.format("text"), MAX_SHAPES).items():
+        for key, shapes in self._count_texts(short, _SHAPE.format("text"), MAX_SHAPES).items():
             found[key] = replace(found[key], values=replace(found[key].values, shapes=shapes))
         few = [text for text in texts if measured[text].values.distinct <= 2 * MAX_WORDS]
-        for entry, words in self._counted(few, "text", MAX_WORDS).items():
+        for entry, words in self._count_texts(few, "text", MAX_WORDS).items():
             found[entry] = replace(found[entry], values=replace(found[entry].values, words=words, distinct=len(words)))
         return found
 
-    def _counted(
+    def _count_texts(
         self, fields: Collection[PlanField], expression: str, most: int
     ) -> dict[PlanField, tuple[tuple[str, int], ...]]:
         """Texts with their numbers, the most frequent first, of the fields that have at most so many."""
@@ -328,7 +328,7 @@ class LevelTable:
         return self.connection.execute(query).fetchall()
 
 
-def _grouped(fields: Iterable[PlanField], key: Callable[[PlanField], Key]) -> list[tuple[Key, list[PlanField]]]:
+def _group_fields(fields: Iterable[PlanField], key: Callable[[PlanField], Key]) -> list[tuple[Key, list[PlanField]]]:
     """Fields with the same key."""
     found: dict[Key, list[PlanField]] = {}
     for field in fields:
@@ -392,15 +392,15 @@ def read(
     """
     storage, heads = recognised(parts, store)
     plan, fields = _plan(storage, parts, store, heads)
-    best, reasons = _loaded(connection, plan, fields, parts, store, taken)
+    best, reasons = _load_tables(connection, plan, fields, parts, store, taken)
     if "encoding" in reasons and plan.csv.encoding == GUESSED:
         raise UnreadableError("encoding", UNKNOWN_ENCODING.format("a line"))
     last = best
     for cause, other in _other_dialects(plan, reasons, heads):
-        last, remaining = _loaded(connection, other, fields, parts, store, lambda _: None)
+        last, remaining = _load_tables(connection, other, fields, parts, store, lambda _: None)
         if last.malformed < best.malformed and cause not in remaining:
             best = last
-    return best if best is last else _loaded(connection, best.plan, fields, parts, store, lambda _: None)[0]
+    return best if best is last else _load_tables(connection, best.plan, fields, parts, store, lambda _: None)[0]
 
 
 def _plan(
@@ -433,7 +433,7 @@ def _json_texts(source: JsonSource) -> Iterator[list[bytes]]:
                 yield texts
 
 
-def _loaded(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is read
+def _load_tables(  # noqa: PLR0913, PLR0917 - a delivery, and how and where it is read
     connection: duckdb.DuckDBPyConnection,
     plan: Plan,
     fields: tuple[FoundField, ...],
@@ -624,13 +624,13 @@ def profile(
             texts.plan.csv, null_values=words, null_values_by_column=tuple(sorted(own, key=lambda entry: entry.column))
         )
         rows = {entry.level: table.rows() for entry, table in zip(texts.tables, tables, strict=True)}
-        by_place = _measured(tables, csv, frozenset())
+        by_place = _measure_tables(tables, csv, frozenset())
         spelled = [value for value in by_place.values() if value.values.spelling and value.values.spelling.separators]
         plain = any(value.type is LogicalType.NUMBER for value in by_place.values())
         other = with_separators(csv, [value.values.spelling for value in spelled if value.values.spelling])
         can_declare = texts.plan.storage.format is Format.CSV
         if other is not None and can_declare and (other.decimal_separator == "." or not plain):
-            again = _measured(tables, other, frozenset(value.field for value in spelled))
+            again = _measure_tables(tables, other, frozenset(value.field for value in spelled))
             if all(again[value.field.place].present == value.present for value in spelled):
                 csv, by_place = other, again
         values = [by_place[(f".{field.name}",)] for field in texts.fields if field.shape is Shape.VALUE]
@@ -651,7 +651,7 @@ def profile(
     )
 
 
-def _measured(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
+def _measure_tables(tables: Sequence[LevelTable], csv: Csv, numbers: frozenset[PlanField]) -> ByPlace:
     """The fields of all tables by their places, read with a dialect."""
     found: ByPlace = {}
     for table in tables:

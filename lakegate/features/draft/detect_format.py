@@ -109,11 +109,11 @@ def encoding_of(text: bytes) -> str:
         if error.start >= len(text) - LONGEST_CHARACTER and len(text) >= HEAD:
             return UTF_8
         rest, whole = _WHOLE_CHARACTER.subn(b"", text)
-        return UTF_8 if whole > len(_BEYOND_ASCII.findall(rest)) else _guessed(text)
+        return UTF_8 if whole > len(_BEYOND_ASCII.findall(rest)) else _guess_encoding(text)
     return UTF_8
 
 
-def _guessed(text: bytes) -> str:
+def _guess_encoding(text: bytes) -> str:
     try:
         text.decode(GUESSED)
     except UnicodeDecodeError as error:
@@ -207,7 +207,7 @@ def recognised(parts: tuple[StagedPart, ...], store: Store) -> tuple[Storage, li
     for number, part in enumerate(parts):
         if part.size:
             with of_object(number):
-                found[number] = _recognised(part, store)
+                found[number] = _recognise_storage(part, store)
     if not found:
         raise UnreadableError("empty", "the file is empty: it has not even a header").of_part(0)
     commonest, _ = Counter(storage for storage, _ in found.values()).most_common(1)[0]
@@ -218,7 +218,7 @@ def recognised(parts: tuple[StagedPart, ...], store: Store) -> tuple[Storage, li
     return commonest, [found[number][1] if number in found else b"" for number in range(len(parts))]
 
 
-def _recognised(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
+def _recognise_storage(part: StagedPart, store: Store) -> tuple[Storage, bytes]:
     first = store.part(part.uri, 0, min(HEAD, part.size))
     code, words = signature_of(first)
     if not is_declarable(code):

@@ -92,7 +92,7 @@ def property_of(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str,
 
     Without `is_full` nothing is suggested but the type, and that it is personal.
     """
-    return _named(column, _content(column, key, unique, is_full=is_full))
+    return _name_property(column, _content(column, key, unique, is_full=is_full))
 
 
 def _content(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[str, ...], *, is_full: bool) -> Mapping:
@@ -145,7 +145,7 @@ def _parts(column: ProfiledColumn, *, is_full: bool) -> Iterator[YamlEntry | Rem
         case Shape.RECORD:
             chosen, left_out = describable(column.parts)
             yield from (Remark(f"left out: {entry}") for entry in left_out)
-            yield YamlEntry("properties", Items([_named(entry, parts[entry.name]) for entry in chosen]))
+            yield YamlEntry("properties", Items([_name_property(entry, parts[entry.name]) for entry in chosen]))
         case Shape.LIST:
             yield YamlEntry("items", parts["[]"])
         case Shape.MAP:
@@ -154,7 +154,7 @@ def _parts(column: ProfiledColumn, *, is_full: bool) -> Iterator[YamlEntry | Rem
             return
 
 
-def _named(column: ProfiledColumn, property_: Mapping) -> Mapping:
+def _name_property(column: ProfiledColumn, property_: Mapping) -> Mapping:
     is_index = _INDEX.fullmatch(column.name) is not None
     note = "it seems to be the index of pandas: write files without it (index=False)" if is_index else ""
     return Mapping([YamlEntry("name", column.name, note), *property_.entries])
@@ -200,7 +200,7 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
     chosen, left_out = describable(profile.columns)
     left_out = [*_no_records(profile), *left_out]
     for is_full in (True, False):
-        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
+        text, count = _render_document(profile, chosen, left_out, name, owner, now, faults, is_full=is_full)
         if _fits(text, count):
             return _draft(text, chosen, left_out, name)
     while not _fits(text, count):
@@ -211,7 +211,7 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
             *describable(profile.columns)[1],
             f"all columns after {chosen[-1].name}: a document has limits",
         ]
-        text, count = _rendered(profile, chosen, left_out, name, owner, now, faults, is_full=False)
+        text, count = _render_document(profile, chosen, left_out, name, owner, now, faults, is_full=False)
     return _draft(text, chosen, left_out, name)
 
 
@@ -234,7 +234,7 @@ def _fits(text: str, count: int) -> bool:
     return count <= ROOM * MAX_NODES and len(text.encode()) <= ROOM * LARGEST_BYTES
 
 
-def _rendered(  # noqa: PLR0913, PLR0917 - what a document is made of
+def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
     profile: Profile,
     columns: list[ProfiledColumn],
     left_out: list[str],

@@ -93,7 +93,7 @@ def init(
     name = name if name is not None else Path(DataFile(data[0]).shown).name.partition(".")[0]
     target = output if output is not None else f"{dataset_name(name)}{SUFFIX}"
     writable(target)
-    drafted = _drafted(data, name, owner)
+    drafted = _draft_contract(data, name, owner)
     write_draft(target, drafted.draft.text, as_json=as_json)
     if target == STANDARD_OUTPUT and not as_json:
         for line in _verdict(drafted):
@@ -102,7 +102,7 @@ def init(
     return CommandResult(_result(target, drafted), words)
 
 
-def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
+def _draft_contract(data: list[str], name: str, owner: str | None) -> Drafted:
     from lakegate.features.draft.draft_contract import draft  # noqa: PLC0415 - likewise
     from lakegate.library.contract_files import plan_of  # noqa: PLC0415 - likewise
     from lakegate.lints.linter import examine  # noqa: PLC0415 - likewise
@@ -120,7 +120,9 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         now = datetime.now(UTC)
         found = draft(profile, name, owner, now)
         if not found.columns:
-            raise InputError(f"{_shown(files)}: no column can be named by a contract ({'; '.join(found.left_out)})")
+            raise InputError(
+                f"{_show_files(files)}: no column can be named by a contract ({'; '.join(found.left_out)})"
+            )
         examined = examine(found.text.encode())
         if examined.contract is None or examined.errors:
             raise ContractError(examined.errors)
@@ -129,7 +131,7 @@ def _drafted(data: list[str], name: str, owner: str | None) -> Drafted:
         report = judge_delivery(delivery, examined.contract, plan, folder, terminal.bytes_arriving)[0]
         if profile.malformed > profile.rows:
             reason = report.judgement.reasons[0].message
-            raise InputError(f"{_shown(files)}: most records cannot be read, so nothing can be drafted: {reason}")
+            raise InputError(f"{_show_files(files)}: most records cannot be read, so nothing can be drafted: {reason}")
         if report.judgement.verdict is Verdict.REJECTED:
             found = draft(profile, name, owner, now, [entry.message for entry in report.judgement.reasons])
         warnings = tuple(f"{warning.code}: {warning.message}" for warning in examined.warnings)
@@ -151,13 +153,13 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
             return profile(parts, Addresses(pins), folder, read)
     except UnreadableError as error:
         at = error.finding.part
-        where = _shown(files) if at is None else files[at].shown
+        where = _show_files(files) if at is None else files[at].shown
         raise InputError(f"{where}: {error.finding.message}") from None
     except (duckdb.Error, MemoryError) as error:
         raise SetUpError(f"the engine could not finish ({type(error).__name__}): free memory and disk space") from None
 
 
-def _shown(files: list[DataFile]) -> str:
+def _show_files(files: list[DataFile]) -> str:
     """The file, or the number of files where a fault is that of no single one."""
     return files[0].shown if len(files) == 1 else counted(len(files), "file")
 

@@ -152,8 +152,8 @@ def bounds(low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
     """Bounds around the numbers from `low` to `high`; what has one sign keeps it."""
     with localcontext(prec=MOST_DIGITS):
         spread = high - low or abs(high) or Decimal(1)
-        least = _rounded(low - MARGIN * spread, spread, ROUND_FLOOR)
-        most = _rounded(high + MARGIN * spread, spread, ROUND_CEILING)
+        least = _round_outwards(low - MARGIN * spread, spread, ROUND_FLOOR)
+        most = _round_outwards(high + MARGIN * spread, spread, ROUND_CEILING)
     return (max(least, Decimal(0)) if low >= 0 else least), (min(most, Decimal(0)) if high <= 0 and low < 0 else most)
 
 
@@ -177,7 +177,7 @@ def last_day(high: str) -> str:
     return f"{min(LAST_YEAR, int(high[:4]) + YEARS_AHEAD):04}-12-31"
 
 
-def _rounded(number: Decimal, spread: Decimal, rounding: str) -> Decimal:
+def _round_outwards(number: Decimal, spread: Decimal, rounding: str) -> Decimal:
     """The number with so many digits as make two of the spread, rounded outwards."""
     step = Decimal(1).scaleb(spread.adjusted() - DIGITS + 1)
     return (number / step).to_integral_value(rounding) * step

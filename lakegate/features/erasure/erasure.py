@@ -74,7 +74,7 @@ def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[
         "reason": why.reason,
         "rows": _total(erasing.rows for erasing in objects),
         "fields": list(why.fields),
-        "objects": [_planned(erasing) for erasing in objects],
+        "objects": [_plan_object(erasing) for erasing in objects],
     }
     event = yield from _begin(dependencies, chain, content, objects)
     yield from resume(dependencies, chain)
@@ -84,7 +84,7 @@ def erase(dependencies: Dependencies, chain: str, workload: str, objects: tuple[
         raise InputError(CHANGED)
 
 
-def _planned(erasing: Erasing) -> dict[str, object]:
+def _plan_object(erasing: Erasing) -> dict[str, object]:
     left = erasing.left
     staged = left and {"staged": left.key, "version": left.version, "size": left.size, "checksum": left.checksum}
     return {"key": erasing.key, "version": erasing.version, "rows": erasing.rows, "left": staged}
@@ -165,13 +165,13 @@ def _replace(dependencies: Dependencies, planned: Mapping[str, Any], tag: str) -
     try:
         staged = dependencies.objects.head(source)
     except NotFound:  # it expired: the rows are still there, and the next run finds them
-        return done | {"rows": 0, "left": _described(current)}
+        return done | {"rows": 0, "left": _describe_version(current)}
     if current.version == planned["version"] or (current.size, current.checksum) != (staged.size, staged.checksum):
         current = yield from perform(Effect.REPLACE, dependencies.objects.copy, source, staged.etag, where, tag=tag)
-    return done | {"left": _described(current)}
+    return done | {"left": _describe_version(current)}
 
 
-def _described(version: ObjectVersion) -> dict[str, object]:
+def _describe_version(version: ObjectVersion) -> dict[str, object]:
     return {"version": version.version, "size": version.size, "checksum": version.checksum}
 
 

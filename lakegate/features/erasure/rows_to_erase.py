@@ -311,7 +311,7 @@ def searched(
         hits: list[Hit] = []
         for entry in erasures.objects_of(block):
             try:
-                found = _found(dependencies, block, entry, erasures)
+                found = _find_object(dependencies, block, entry, erasures)
                 if found is not None:
                     hits += _hits(dependencies, block, found, keys, folder / f"{search.count}")
             except (InputError, UnreadableError, duckdb.Error, OSError) as error:
@@ -335,7 +335,7 @@ def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) ->
                 f"{chain} has {'several deliveries' if named else 'no delivery'} whose id begins so: {name}"
             )
         objects = filter(
-            None, (_found(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
+            None, (_find_object(dependencies, named[0], entry, erasures) for entry in erasures.objects_of(named[0]))
         )
         hits = [Hit(entry.key, entry.version, None, None) for entry in objects]
         search.count += len(hits)
@@ -361,7 +361,9 @@ def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 
-def _found(dependencies: Dependencies, block: Block, entry: LedgerObject, erasures: Erasures) -> ObjectVersion | None:
+def _find_object(
+    dependencies: Dependencies, block: Block, entry: LedgerObject, erasures: Erasures
+) -> ObjectVersion | None:
     """The object; None where it expired, or its replay ended, which deleted it."""
     try:
         return dependencies.objects.head(dependencies.in_lake(entry.key, entry.version))

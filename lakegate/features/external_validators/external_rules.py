@@ -57,7 +57,7 @@ def with_validators(contract: Contract, dataset: Dataset, plan: Plan, answering:
     bound = list(_each_check(contract, dataset, answering))
     checks, external = [], []
     for check, (rule, by) in zip(plan.checks, bound, strict=True):
-        checks.append(check if by is None else _measured(check, rule, by))
+        checks.append(check if by is None else _measure_by(check, rule, by))
         if by is not None:
             external.append(ExternalRule(check.id, by.name, by.validator, _as_dcm(check, rule, by.name)))
     return replace(plan, checks=tuple(checks), external=tuple(external)) if external else plan
@@ -91,7 +91,7 @@ def _call(rule: Rule) -> str:
     return str(rule.arguments.get("call", "")).strip()
 
 
-def _measured(check: Check, rule: Rule, by: AnsweredTechnology) -> Check:
+def _measure_by(check: Check, rule: Rule, by: AnsweredTechnology) -> Check:
     """The check of what the validator answers: no answer may say that the rule is broken; a warning only warns."""
     wanted = f"{brief(_call(rule))} (measured by {by.name})"
     return replace(

@@ -45,7 +45,7 @@ def dataset_about(about: About) -> DatasetAbout | None:
 
 def _license(sections: Mapping[str, object]) -> License | None:
     """The first name that is stated, and the first address."""
-    names, addresses = list(_named(sections)), list(_addresses(sections))
+    names, addresses = list(_list_licenses(sections)), list(_addresses(sections))
     if not names:
         return License(addresses[0], url=addresses[0]) if addresses else None
     name = names[0]
@@ -53,7 +53,7 @@ def _license(sections: Mapping[str, object]) -> License | None:
     return License(name.name, name.short_name, name.spdx, url)
 
 
-def _named(sections: Mapping[str, object]) -> Iterator[License]:
+def _list_licenses(sections: Mapping[str, object]) -> Iterator[License]:
     custom = (
         each.get("value") for each in _mappings(sections.get("customProperties")) if _is_license(each, "property")
     )

@@ -66,24 +66,24 @@ class SliceTable:
 
     def count(self, folder: Path) -> int:
         """Rows."""
-        with _opened(folder) as connection:
+        with _open_database(folder) as connection:
             found = connection.execute(f"SELECT count(*) FROM ({self._rows.query})").fetchall()  # noqa: S608 - generated names
         return int(found[0][0])
 
     def first(self, limit: int, folder: Path) -> pa.Table:
         """The first rows."""
         rows = self._rows
-        with _opened(folder) as connection:
+        with _open_database(folder) as connection:
             found = connection.sql(f"{rows.ordered} LIMIT {limit:d}").to_arrow_table()
         return found.rename_columns(list(rows.names))
 
     def write(self, path: Path, folder: Path) -> None:
         """Write the rows to a file of one of FORMS. InputError where its form has no names that differ in their case alone."""
         rows = self._rows
-        with _opened(folder) as connection:
+        with _open_database(folder) as connection:
             if not rows.same_but_for_case:
                 query = f"SELECT {rows.named} FROM ({rows.ordered})"  # noqa: S608 - quoted
-                connection.execute(f"COPY ({query}) TO {_quoted(str(path.resolve()))} ({FORMS[path.suffix]})")
+                connection.execute(f"COPY ({query}) TO {_quote_text(str(path.resolve()))} ({FORMS[path.suffix]})")
                 return
             rows.refuse_case(path.suffix)
             from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - likewise
@@ -122,7 +122,7 @@ class SliceTable:
                     )
             except (pa.ArrowException, OSError):
                 raise InputError(f"the slices cannot be read: {path.name} is no Parquet file, or is damaged") from None
-            schemas.setdefault(schema, []).append(_quoted(str(path.resolve())))
+            schemas.setdefault(schema, []).append(_quote_text(str(path.resolve())))
             is_taken_back |= takes_back
         return _Rows(schemas, self.as_of, is_taken_back and not self.events)
 
@@ -212,7 +212,7 @@ def _name(text: str) -> str:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def _open_database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database that spills to a folder. InputError where a file cannot be read or written."""
     with _failing():
         connection = database(folder, _MEMORY)
@@ -233,7 +233,7 @@ def _failing() -> Iterator[None]:
         raise InputError(f"the slices cannot be read, or the file cannot be written: {reason}") from None
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -382,7 +382,7 @@ def slices_in(folder: Path) -> dict[str, Any] | None:
             {
                 "height": entry.sequence,
                 "published_at": entry.published_at,
-                "slices": [_listed(entry, found.stated(entry))],
+                "slices": [_list_slice(entry, found.stated(entry))],
                 "objects": [{"key": f"data/{entry.data.physical}", "size": entry.data.size}],
             }
             for entry in found.added
@@ -390,7 +390,7 @@ def slices_in(folder: Path) -> dict[str, Any] | None:
     }
 
 
-def _listed(added: Added, stated: LedgerSlice | None) -> dict[str, Any]:
+def _list_slice(added: Added, stated: LedgerSlice | None) -> dict[str, Any]:
     """A slice in the form of the readers' manifest."""
     earliest, time = (stated.event_time[0], stated.system_time) if stated else (ANY, None)
     return {

@@ -154,7 +154,7 @@ def _row_count(site: Site) -> Check:
 
 
 def _missing(unit: Unit) -> Callable[[Site], Check]:
-    return lambda site: _counted(site, there(site.rule, site.field, site.parsed.settings), "missing", unit)
+    return lambda site: _count_rows(site, there(site.rule, site.field, site.parsed.settings), "missing", unit)
 
 
 def _invalid(unit: Unit) -> Callable[[Site], Check]:
@@ -167,13 +167,13 @@ def _invalid(unit: Unit) -> Callable[[Site], Check]:
                 "no-argument",
                 f"{site.parsed.metric} needs a setting that defines valid values, e.g. `valid values`",
             )
-        found = _counted(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
+        found = _count_rows(site, where(there(site.rule, site.field, settings), predicate), "invalid", unit)
         return replace(found, wanted=found.wanted + valid_in_words(VALIDITY, settings))
 
     return compile_one
 
 
-def _counted(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
+def _count_rows(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
     words = f"{site.good} % {noun}" if unit is Unit.PERCENT else limited(site.good, "row", f" {noun}")
     tier = Tier(_share(site, unit), predicate)
     return check(site.rule, (site.field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=unit)
@@ -420,7 +420,7 @@ def soda(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments)
             return tuple(named_check(check, rule, part) for part, check in schema(rule, known, parsed))
         names = subjects_of(call, arguments) or rule.fields
         subjects = tuple(known[name] for name in names if name in known)
-        return tuple(_compiled(rule, known, subjects, parsed))
+        return tuple(_compile_check(rule, known, subjects, parsed))
     except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
     except UnmeasuredError as error:
@@ -441,7 +441,7 @@ def optional_subjects(call: str, arguments: Arguments) -> tuple[str, ...]:
     return typed_columns(arguments) if call.strip() == "schema" else ()
 
 
-def _compiled(rule: Rule, declared: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
+def _compile_check(rule: Rule, declared: dict[str, Field], fields: tuple[Field, ...], parsed: SodaCheck) -> list[Check]:
     metric = METRICS.get(parsed.metric)
     if metric is None:
         known = [*METRICS, *VERSION_4, *QUERIES, "schema", "aggregate"]

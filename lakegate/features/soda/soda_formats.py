@@ -28,19 +28,19 @@ def _digits(mark: str, digit: str = "[0-9]") -> str:
     return f"(?:{digit}+(?:{mark}{digit}+)?|{mark}{digit}+)"
 
 
-def _signed(sign: str, mark: str, unit: str) -> str:
+def _sign_number(sign: str, mark: str, unit: str) -> str:
     """A number of a sign; a negative one may be zero without a sign."""
     number = f"{_SIGNS[sign]}{_digits(mark)}"
     return f"(?:{number}|{_digits(mark, '0')}){unit}" if sign == "negative " else f"{number}{unit}"
 
 
-def _grouped(group: str, mark: str) -> str:
+def _group_digits(group: str, mark: str) -> str:
     """A number with its digits in groups of three."""
     return f"[-+]? *[0-9]{{1,3}}(?:{group}[0-9]{{3}})*(?:{mark}[0-9]+)?{_CURRENCY}"
 
 
 _NUMBERS: Final = {
-    f"{sign}{name}{words}": _signed(sign, mark, unit)
+    f"{sign}{name}{words}": _sign_number(sign, mark, unit)
     for name, unit in (("decimal", ""), ("percentage", " *%"))
     for sign in _SIGNS
     for words, mark in _MARKS.items()
@@ -51,8 +51,8 @@ _SPACED: Final = {
     "negative integer": "(?:- *[0-9]+|0+)",
     **_NUMBERS,
     "money": f"[-+]? *{_digits('[.,]')}{_CURRENCY}",
-    "money point": _grouped(",", r"\."),
-    "money comma": _grouped(r"\.", ","),
+    "money point": _group_digits(",", r"\."),
+    "money comma": _group_digits(r"\.", ","),
     "date us": f"{_MONTH}[-./]{_DAY}[-./]{_YEAR}",
     "date eu": f"{_DAY}[-./]{_MONTH}[-./]{_YEAR}",
     "date inverse": f"{_YEAR}[-./]{_MONTH}[-./]{_DAY}",

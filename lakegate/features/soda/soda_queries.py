@@ -64,7 +64,7 @@ def asking(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field
             return _of_reference(contract, dataset, rule, reference)
         if call.strip() == "schema" and not set(arguments) & set(ZONES):
             return (_declared_columns(dataset, rule, read(call, arguments)),)
-        asked = _asked(call, arguments)
+        asked = _read_query(call, arguments)
         return None if asked is None else tuple(_of_query(contract, dataset, rule, fields, asked))
     except SodaSyntaxError as error:
         refuse(rule, "soda-check", str(error))
@@ -168,7 +168,7 @@ def _declared_columns(dataset: Dataset, rule: Rule, parsed: SodaCheck) -> Check:
 # ---- Queries ----
 
 
-def _asked(call: str, arguments: Arguments) -> Asked | None:
+def _read_query(call: str, arguments: Arguments) -> Asked | None:
     """The query of a call: of Soda's contracts by its type, of SodaCL by a setting that is named like the metric."""
     name = call.split(maxsplit=1)[0] if call.strip() else ""
     if call.strip() in FAILED_ROWS:

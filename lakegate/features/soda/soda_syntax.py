@@ -136,7 +136,7 @@ def read(call: str, arguments: Arguments) -> SodaCheck:
     written = [("", threshold(found["threshold"]), None)] if found["threshold"] else []
     parsed = SodaCheck(
         metric=found["metric"],
-        columns=tuple(_columns(found["columns"] or "")) or _named(arguments),
+        columns=tuple(_columns(found["columns"] or "")) or _list_columns(arguments),
         thresholds=(*written, *(("", interval, None) for interval in intervals(arguments)), *_of_threshold(arguments)),
         level=_severity(_threshold(arguments)),
         zones={name: arguments[name] for name in ZONES if arguments.get(name) is not None},
@@ -214,7 +214,7 @@ def _columns(text: str) -> Iterator[str]:
         yield found[0].strip('"`').partition("::")[0]
 
 
-def _named(arguments: Arguments) -> tuple[str, ...]:
+def _list_columns(arguments: Arguments) -> tuple[str, ...]:
     columns = arguments.get("columns")
     names = columns if isinstance(columns, list | tuple) else (arguments.get("column"),)
     return tuple(str(name) for name in names if name is not None)
@@ -227,7 +227,7 @@ def threshold(text: str, *, turned: bool = False) -> Interval:
     """The interval of a threshold, or (`turned`) its complement; SodaSyntaxError if it is invalid."""
     compared, between = _COMPARED.fullmatch(text.strip()), _BETWEEN.fullmatch(text.strip())
     if compared:
-        return _compared(compared["sign"], number(compared["number"]), turned=turned)
+        return _compare(compared["sign"], number(compared["number"]), turned=turned)
     if between is None:
         raise SodaSyntaxError(f"`{text.strip()[:80]}` is not a threshold: write `< 5` or `between 1 and 5`")
     return Interval(
@@ -263,12 +263,14 @@ def intervals(arguments: Arguments) -> tuple[Interval, ...]:
     data contract check reference, Threshold boundaries).
     """
     given = {name: value for name, value in arguments.items() if value is not None}
-    found = [_compared(sign, _bound(name, given[name]), turned=False) for name, sign in KEYS.items() if name in given]
+    found = [
+        _compare(sign, _read_bound(name, given[name]), turned=False) for name, sign in KEYS.items() if name in given
+    ]
     ranges = [_range(name, given[name], turned) for name, turned in BETWEEN_KEYS.items() if name in given]
-    return (*_joined(found), *ranges)
+    return (*_join_intervals(found), *ranges)
 
 
-def _joined(found: list[Interval]) -> list[Interval]:
+def _join_intervals(found: list[Interval]) -> list[Interval]:
     """The intervals, with a single lower and a single upper bound as one."""
     lower = [interval for interval in found if interval.high is None]
     upper = [interval for interval in found if interval.low is None]
@@ -284,7 +286,7 @@ def _joined(found: list[Interval]) -> list[Interval]:
     return [both, *(interval for interval in found if interval not in (low, high))]
 
 
-def _bound(name: str, value: object) -> Decimal:
+def _read_bound(name: str, value: object) -> Decimal:
     found = number_of(value) if not isinstance(value, Mapping | list | tuple) else None
     if found is None:
         raise SodaSyntaxError(f"`{name}` compares with a number: write one")
@@ -304,13 +306,13 @@ def _range(name: str, value: object, turned: bool) -> Interval:  # noqa: FBT001 
         if len(found) != 1 or None in (found[0].low, found[0].high) or found[0].outside is not turned:
             raise SodaSyntaxError(form)
         return found[0]
-    ends = [_bound(name, entry) for entry in value] if isinstance(value, list | tuple) else []
+    ends = [_read_bound(name, entry) for entry in value] if isinstance(value, list | tuple) else []
     if len(ends) != 2 or ends != sorted(ends):  # noqa: PLR2004 - two ends
         raise SodaSyntaxError(form)
     return Interval(ends[0], ends[1], outside=turned)
 
 
-def _compared(sign: str, bound: Decimal, *, turned: bool) -> Interval:
+def _compare(sign: str, bound: Decimal, *, turned: bool) -> Interval:
     if sign not in _SIGNS:
         return Interval(bound, bound, outside=(sign != "=") is not turned)
     end, is_open = _SIGNS[sign]
@@ -332,7 +334,7 @@ def _of_threshold(arguments: Arguments) -> Iterator[Wanted]:
     more = given.get("additional")
     if more is None:
         return
-    if not isinstance(more, Mapping) or not (found := intervals(_known(more, ("level",)))):
+    if not isinstance(more, Mapping) or not (found := intervals(_keep_known(more, ("level",)))):
         raise SodaSyntaxError("`additional` is one more threshold: `{must_be_less_than: 5, level: warn}`")
     if _severity(more) is _severity(given):
         raise SodaSyntaxError("a threshold and its `additional` one have two levels: one is `level: warn`")
@@ -345,10 +347,10 @@ def _threshold(arguments: Arguments) -> Arguments:
         return {}
     if not isinstance(given, Mapping):
         raise SodaSyntaxError("`threshold` holds bounds: `threshold: {must_be_less_than: 5}`")
-    return _known(given, OF_THRESHOLD)
+    return _keep_known(given, OF_THRESHOLD)
 
 
-def _known(given: Arguments, others: tuple[str, ...]) -> Arguments:
+def _keep_known(given: Arguments, others: tuple[str, ...]) -> Arguments:
     known = (*KEYS, *BETWEEN_KEYS, *others)
     unknown = next((entry for entry in given if entry not in known), None)
     if unknown is not None:

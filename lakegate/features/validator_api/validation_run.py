@@ -168,7 +168,7 @@ def plan_of(base: Plan, rules: Sequence[ValidationRule]) -> Plan:
     document = {**FRAME, "dataset": {"name": base.dataset, "schema": columns}, "quality": quality}
     examined = examine(json.dumps(document).encode())
     if problems := examined.errors + examined.unmeasured:
-        raise ContractError(tuple(map(_located, problems)))
+        raise ContractError(tuple(map(_locate_problem, problems)))
     contract = examined.contract
     assert contract is not None
     (dataset,) = contract.datasets
@@ -200,7 +200,7 @@ def _in_document(rule: ValidationRule) -> dict[str, object]:
     return {"name": rule.id} | {name: member for name, member in members.items() if member is not None}
 
 
-def _located(problem: Problem) -> Problem:
+def _locate_problem(problem: Problem) -> Problem:
     """The problem with the place of the rule in the request."""
     found = OF_RULE.match(problem.path)
     if found is None:
@@ -276,7 +276,7 @@ def _of_row(dependencies: Dependencies, row: Workload) -> tuple[SourceObject, ..
     if share is None:
         return DeliveryTurn(dependencies, row).landed.parts
     beside = lake_layout.ORIGINALS if row.state is State.PUBLISHED and dependencies.terms(row).as_slices else ""
-    return _listed(
+    return _list_objects(
         dependencies, dependencies.places.lake, lake_layout.destination_key(share, row.pinned, row.id, beside)
     )
 
@@ -288,7 +288,7 @@ def _of_key(
     route = covering(key, dependencies.registry.routes(landing, candidates(key)))
     if route is None or not allows(route.contract):
         raise NoSuchData
-    listed = _listed(dependencies, landing, key)
+    listed = _list_objects(dependencies, landing, key)
     is_folder, ignored = key.endswith("/"), dependencies.places.ignored
     own = [entry for entry in listed if entry.key == key or is_folder]
     folders = {entry.key.rpartition("/")[0] + "/" for entry in own}
@@ -302,7 +302,7 @@ def _of_key(
     )
 
 
-def _listed(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:
+def _list_objects(dependencies: Dependencies, bucket: str, prefix: str) -> tuple[SourceObject, ...]:
     """The current versions below a prefix. InputError if it has more versions than are validated at once."""
     listed = tuple(islice(every_version(dependencies.objects, bucket, prefix), MOST_VERSIONS + 1))
     if len(listed) > MOST_VERSIONS:

@@ -50,7 +50,7 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
     if text.startswith((".", "/", "~")) or "://" in text:
         return Located(text)
     file = Path(environment.get(VARIABLE) or DEFAULT).expanduser()
-    known, first = _described(file), text.partition("/")[0].lower()
+    known, first = _read_repositories(file), text.partition("/")[0].lower()
     if first not in known:
         # a folder; InputError for an identity, of which a repository has to be named
         if "did:odf:" in text and not Path(text).exists():
@@ -71,7 +71,7 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
     raise InputError(f"{shown(text)} names no dataset of the repository {first}: {first}/NAME or {first}/did:odf:…")
 
 
-def _described(file: Path) -> dict[str, Any]:
+def _read_repositories(file: Path) -> dict[str, Any]:
     """The repositories of a file by their names in lower case; none where there is no file. InputError."""
     try:
         with file.open("rb") as opened:

@@ -139,11 +139,11 @@ def source_event(plan: Plan, fields: Sequence[Mapping[str, Any]]) -> OtherEvent 
     event = {"read_type": step, "read": read, "merge_type": merge, "merge": key}
     if plan.policy.pull is None:
         return OtherEvent("AddPushSource", {"source_name": SOURCE, **event})
-    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": plan.policy.pull.source}, **_prepared(plan.policy.pull)}
+    fetch = {"fetch_type": "FetchStepUrl", "fetch": {"url": plan.policy.pull.source}, **_prepare_step(plan.policy.pull)}
     return OtherEvent("SetPollingSource", {**fetch, **event})
 
 
-def _prepared(pull: Pull) -> dict[str, Any]:
+def _prepare_step(pull: Pull) -> dict[str, Any]:
     """The member of an archive that is read: ODF knows archives of zip."""
     if not pull.member or not pull.source.lower().endswith(".zip"):
         return {}
@@ -231,7 +231,7 @@ def odf_blocks(
             yield writer.write(block, OtherEvent("SetVocab", VOCABULARY))
         slices = (block.slices or ()) if isinstance(block, Block) else ()
         changed = plan_of(block) if isinstance(block, Block) and slices and block.plan != writer.plan else None
-        yield writer.write(block, SetAttachments(tuple(_attached(block, text, changed))))
+        yield writer.write(block, SetAttachments(tuple(_list_attachments(block, text, changed))))
         if isinstance(block, Record) and block.kind == "watermark":
             yield from writer.mark(block)
         if isinstance(block, Block) and slices:
@@ -303,7 +303,7 @@ def _moment(text: str) -> Moment:
         raise InputError(f"a block has a time that is none: {shown(text)}") from None
 
 
-def _attached(block: AnyBlock, stored: SignedText, plan: bytes | None) -> Iterator[tuple[str, str]]:
+def _list_attachments(block: AnyBlock, stored: SignedText, plan: bytes | None) -> Iterator[tuple[str, str]]:
     yield _PATH.format(block.height, ""), stored.text.decode()
     if stored.signature is not None:
         yield _PATH.format(block.height, SIGNATURE), canonical_json(signature_document(stored.signature)).decode()
@@ -386,7 +386,7 @@ def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported
         raise InputError(f"{line} has no slices: its contract needs `publishAs: parquet`, and a delivery")
     with place.locked():
         before = place.head()
-        known = _known(blocks, head_of(place), line)
+        known = _count_known(blocks, head_of(place), line)
         moved = erasures_of(each for text in stored if (each := stored_block(text.text)) is not None).left
         size = _write(dependencies, place, blocks[known:], moved)
         if known < len(blocks):
@@ -414,7 +414,7 @@ class _Plans:
         return self.known[block.plan]
 
 
-def _known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
+def _count_known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
     """The number of blocks that are there."""
     if head is None:
         return 0

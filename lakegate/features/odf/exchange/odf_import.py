@@ -193,7 +193,7 @@ class _Attached:
 
     def ledger(self, links: Iterable[Link]) -> Iterator[SignedText]:
         """The blocks of the ledger, the lowest first."""
-        return ledger_in(self._noted(links))
+        return ledger_in(self._note_attachments(links))
 
     def plan_of(self, block: Block) -> bytes:
         """See `odf_blocks`."""
@@ -209,7 +209,7 @@ class _Attached:
             self.known[block.plan] = plan_fields(named_plan(block, self.plan_of(block)))
         return self.known[block.plan]
 
-    def _noted(self, links: Iterable[Link]) -> Iterator[SetAttachments]:
+    def _note_attachments(self, links: Iterable[Link]) -> Iterator[SetAttachments]:
         for link in links:
             event = link.block.event
             if isinstance(event, SetAttachments):
@@ -330,10 +330,10 @@ def imported(source: OdfSource, folder: FolderPlace, proof: Proof) -> DatasetCop
             "the source has no dataset: refs/head is missing; `lakegate dataset export DATASET DEST` writes one"
         )
     with folder.locked():
-        return _imported(source, head, folder, proof)
+        return _import_chain(source, head, folder, proof)
 
 
-def _imported(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
+def _import_chain(source: OdfSource, head: str, folder: FolderPlace, proof: Proof) -> DatasetCopy:
     before, own = folder.head(), head_of(folder)
     there = walked(folder, own)[0] if own else []
     brought: list[str] = []
@@ -450,13 +450,13 @@ def verify_dataset(folder: Path, proof: Proof) -> CommandResult[dict[str, object
         raise InputError(
             f"{folder} has no dataset: refs/head is missing; `lakegate dataset import SOURCE {folder}` brings one"
         )
-    found, faults = _verified(FolderPlace(folder), proof)
+    found, faults = _verify_folder(FolderPlace(folder), proof)
     document = {"faults": faults, **(as_document(found, folder, proof) if found else {})}
     words = in_words(found, "", proof) if found and not faults else _faults_in_words(folder, faults)
     return CommandResult(document, words, BROKEN if faults else AS_STATED)
 
 
-def _verified(folder: FolderPlace, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
+def _verify_folder(folder: FolderPlace, proof: Proof) -> tuple[DatasetCopy | None, list[str]]:
     """The dataset, if its chain is intact, and what is wrong."""
     try:
         there = dataset_in(folder, proof)

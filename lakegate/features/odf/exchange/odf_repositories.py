@@ -154,7 +154,7 @@ class FolderPlace:
                 raise InputError(f"{entry} is a symbolic link, which would be written through: give another folder")
         place = self.path / LOCK
         try:
-            file = _opened(place)
+            file = _open_locked(place)
         except BlockingIOError:
             text = "another import or export writes to it: repeat the command when that one has ended"
             raise InputError(f"{self.path} is locked, {text}") from None
@@ -215,7 +215,7 @@ class FolderPlace:
         self.put(HEAD, text.encode())
 
 
-def _opened(place: Path) -> FileIO:
+def _open_locked(place: Path) -> FileIO:
     """A file that this process alone has locked. BlockingIOError where another one has; OSError."""
     while True:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +252,7 @@ class Link:
     @property
     def block(self) -> MetadataBlock:
         """Read and compared with its name each time: a chain may be larger than memory. InputError."""
-        return _parsed(self.name, _checked(self.folder, self.name), block_in)
+        return _parse_block(self.name, _read_block(self.folder, self.name), block_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +308,9 @@ def walked(
     size, above = 0, None
     name: str | None = head
     while name is not None and name not in known:
-        body = _checked(folder, name) if source is None else _brought(source, name, folder, brought)
+        body = _read_block(folder, name) if source is None else _brought(source, name, folder, brought)
         size += len(body)
-        previous, sequence = _parsed(name, body, link_in)
+        previous, sequence = _parse_block(name, body, link_in)
         if above is not None and sequence != above - 1:
             raise InputError(f"the block {name} has the number {sequence}, not the one before its successor's")
         if above is None and sequence >= MOST_BLOCKS:
@@ -350,13 +350,13 @@ def _brought(source: OdfSource, name: str, folder: FolderPlace, brought: Callabl
     place = f"blocks/{name}"
     if is_whole(folder, place):
         return read(folder, place, LARGEST_BLOCK)
-    body = _checked(source, name)
+    body = _read_block(source, name)
     brought(place)
     folder.put(place, body)
     return body
 
 
-def _checked(source: OdfSource, name: str) -> bytes:
+def _read_block(source: OdfSource, name: str) -> bytes:
     place = f"blocks/{name}"
     try:
         body = read(source, place, LARGEST_BLOCK)
@@ -367,7 +367,7 @@ def _checked(source: OdfSource, name: str) -> bytes:
     return body
 
 
-def _parsed(name: str, body: bytes, reader: Callable[[bytes], Found]) -> Found:
+def _parse_block(name: str, body: bytes, reader: Callable[[bytes], Found]) -> Found:
     try:
         return reader(body)
     except InputError as error:

@@ -35,7 +35,7 @@ def odf(contract: Contract, dataset: Dataset) -> Converted:
     taken = sorted({field.own_name for field in dataset.fields} & set(COMMON))
     if taken:
         raise InputError(f"ODF has columns of its own with the names {', '.join(taken)}: rename the fields")
-    common = [_named(name, kind) for name, kind in COMMON.items()]
+    common = [_name_field(name, kind) for name, kind in COMMON.items()]
     fields = Items([*common, *(_field(requirements, field) for field in dataset.fields)])
     event = [YamlEntry("kind", "SetDataSchema"), YamlEntry("schema", Mapping([YamlEntry("fields", fields)]))]
     types = unexpressed(dataset.fields, requirements, "the type that slices have")
@@ -67,14 +67,14 @@ _TYPES = {
 }
 
 
-def _named(name: str, kind: Mapping, description: str | None = None) -> Mapping:
+def _name_field(name: str, kind: Mapping, description: str | None = None) -> Mapping:
     extra = Mapping([YamlEntry(DESCRIPTION, description or "")])
     about = [YamlEntry("extra", extra)] if description else []
     return Mapping([YamlEntry("name", name), YamlEntry("type", kind), *about])
 
 
 def _field(requirements: ExpressedRequirements, field: Field) -> Mapping:
-    return _named(field.own_name, _optional(requirements, field), field.description)
+    return _name_field(field.own_name, _optional(requirements, field), field.description)
 
 
 def _optional(requirements: ExpressedRequirements, field: Field | None) -> Mapping:
@@ -150,7 +150,7 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     content = top["content"]
     # a later schema replaces those before
     events = [top, *top.items, *content["metadata"].items, content["event"]]
-    schemas = [event["schema"] for event in events if _folded(event["kind"]) == EVENT.lower()]
+    schemas = [event["schema"] for event in events if _fold_word(event["kind"]) == EVENT.lower()]
     if not schemas:
         raise InputError(f"{name} has no event `{EVENT}`: give one, or the manifest of a dataset or a block with one")
     if not schemas[-1]["fields"].items:
@@ -163,13 +163,13 @@ def read(text: bytes, name: str) -> tuple[Contract, tuple[str, ...]]:
     return contract_of(name, [dataset], reader.schema.lost)
 
 
-def _folded(place: Place) -> str:
+def _fold_word(place: Place) -> str:
     return (place.text or "").lower()
 
 
 def _kind_at(place: Place) -> str:
     """A type is a mapping with its kind, or the kind alone."""
-    return _folded(place) or _folded(place["kind"])
+    return _fold_word(place) or _fold_word(place["kind"])
 
 
 class _Reader:
@@ -207,7 +207,9 @@ class _Reader:
         kind = _kind_at(inner)
         self.list_rest(inner, ("kind", *PARTS.get(kind, ()), *OPTIONS.get(kind, ())), path)
         found = (
-            self._nested(kind, inner, path, description) if kind in PARTS else self._scalar(inner, path, description)
+            self._read_nested(kind, inner, path, description)
+            if kind in PARTS
+            else self._scalar(inner, path, description)
         )
         if found is None:
             self.schema.lose(path, f"left out: no logical type has values of the type {shown(kind or 'none')}")
@@ -215,7 +217,7 @@ class _Reader:
             self.schema.rule("required", path)
         return found
 
-    def _nested(self, kind: str, place: Place, path: FieldPath, description: str | None) -> Field | None:
+    def _read_nested(self, kind: str, place: Place, path: FieldPath, description: str | None) -> Field | None:
         if kind == "struct":
             parts = list(self.fields(place["fields"].items, path))
             return self.schema.nested(path, "object", parts, description) if parts else None
@@ -231,9 +233,9 @@ class _Reader:
         kind = TYPES.get(_kind_at(place))
         if kind is None:
             return None
-        if _folded(place["unit"]) == FINE:
+        if _fold_word(place["unit"]) == FINE:
             self.schema.lose(path, "nanoseconds: values are compared in microseconds")
-        if place["timezone"].present and _folded(place["timezone"]) != UTC:
+        if place["timezone"].present and _fold_word(place["timezone"]) != UTC:
             self.schema.lose(path, f"the time zone {shown(place['timezone'].text)}: timestamps are moments in UTC")
         return self.schema.value(path, kind, description, self._digits(place, path, kind))
 

@@ -147,7 +147,7 @@ class LogicalHash:
     def update(self, batch: pa.RecordBatch) -> None:
         """Add rows; their columns are those of the schema, in its order."""
         for column, array in zip(self._columns, _leaves(batch.columns), strict=True):
-            column.update(_hashed(array))
+            column.update(_hash_input(array))
 
     def digest(self) -> bytes:
         """32 bytes, of the rows so far."""
@@ -181,23 +181,23 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def _hashed(array: pa.Array) -> memoryview:
+def _hash_input(array: pa.Array) -> memoryview:
     """The bytes hashed for a column."""
     if array.null_count == 0 and _has_fixed_size(array.type):
         width = array.type.bit_width // 8
         begin = array.offset * width
         return memoryview(array.buffers()[1] or b"")[begin : begin + len(array) * width]
-    found = _encoded(array)
+    found = _encode_values(array)
     offsets = _offsets(found)
     return memoryview(found.buffers()[2] or b"")[offsets[0] : offsets[-1]]
 
 
 def encoded(array: pa.Array) -> pa.Array:
     """The bytes hashed for each value of a column that is no record, as an array of bytes without nulls."""
-    return _encoded(_plain(array))
+    return _encode_values(_plain(array))
 
 
-def _encoded(array: pa.Array) -> pa.Array:
+def _encode_values(array: pa.Array) -> pa.Array:
     """The bytes hashed for each value, as an array of bytes without nulls."""
     if is_type.is_boolean(array.type):
         array = pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8()))
@@ -214,7 +214,7 @@ def _encoded(array: pa.Array) -> pa.Array:
 def _items(array: pa.Array) -> pa.Array:
     """The bytes hashed for the items of each list, without its length; null where the list is."""
     places = np.asarray(array.offsets, dtype=np.int64)
-    items = _encoded(_plain(array.values[places[0] : places[-1]]))
+    items = _encode_values(_plain(array.values[places[0] : places[-1]]))
     offsets = _offsets(items)[places - places[0]]
     validity = np.packbits(np.asarray(pc.is_valid(array)), bitorder="little")
     buffers = [pa.py_buffer(validity), pa.py_buffer(offsets), items.buffers()[2]]
@@ -283,7 +283,7 @@ def statistics_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Slice
         if offsets.min() < 0 or not follows or (np.diff(offsets) != 1).any():
             raise InputError("the offsets are not consecutive")
         following = int(offsets[-1]) + 1
-        pending = _paired(operations, is_pending=pending)
+        pending = _check_pairs(operations, is_pending=pending)
         counts += np.bincount(operations, minlength=len(OPERATIONS))
         known = np.asarray(columns[2].cast("int64"))
         if (np.diff(known) < 0).any() or (times[0] and _moment(columns[2][0]) < times[0][-1]):
@@ -314,7 +314,7 @@ def _check_types(schema: pa.Schema) -> None:
             raise InputError(f"the column {name} has another type than in ODF ({found})")
 
 
-def _paired(operations: np.ndarray[tuple[int], np.dtype[np.int64]], *, is_pending: bool) -> bool:
+def _check_pairs(operations: np.ndarray[tuple[int], np.dtype[np.int64]], *, is_pending: bool) -> bool:
     """Whether the last row waits for the second half of its correction; InputError where a correction is not a pair."""
     if operations.min() < 0 or operations.max() >= len(OPERATIONS):
         raise InputError("an operation is none of ODF's: 0 to 3")

@@ -303,14 +303,14 @@ def follow(state: ChainState | None, name: str, block: MetadataBlock) -> ChainSt
         case SetDataSchema(fields):
             return replace(state, schema=fields)
         case AddData():
-            return _added(state, block.event)
+            return _add_data(state, block.event)
         case OtherEvent("SetLicense", value):
             return replace(state, license=value)
         case _:
             return state
 
 
-def _added(state: ChainState, event: AddData) -> ChainState:
+def _add_data(state: ChainState, event: AddData) -> ChainState:
     if event.prev_offset != state.last_offset:
         raise InputError(
             f"the data follows the offset {event.prev_offset}, the data before it ends at {state.last_offset}"

@@ -54,7 +54,7 @@ def _base32(data: bytes) -> str:
 
 
 def _from_base32(text: str) -> bytes:
-    return base64.b32decode(_padded(text, 8))
+    return base64.b32decode(_pad(text, 8))
 
 
 def _base58(data: bytes) -> str:
@@ -73,7 +73,7 @@ def _from_base58(text: str) -> bytes:
     return bytes(len(text) - len(rest)) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def _padded(text: str, width: int) -> str:
+def _pad(text: str, width: int) -> str:
     return text + "=" * (-len(text) % width)
 
 
@@ -86,12 +86,12 @@ _BASES = {
     "m": Base(
         "base64",
         lambda data: base64.b64encode(data).decode().rstrip("="),
-        lambda text: base64.b64decode(_padded(text, 4)),
+        lambda text: base64.b64decode(_pad(text, 4)),
     ),
     "u": Base(
         "base64url",
         lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
-        lambda text: base64.urlsafe_b64decode(_padded(text, 4)),
+        lambda text: base64.urlsafe_b64decode(_pad(text, 4)),
     ),
     "U": Base("base64urlpad", lambda data: base64.urlsafe_b64encode(data).decode(), base64.urlsafe_b64decode),
 }

@@ -426,7 +426,7 @@ def encoded(table: str, value: Mapping[str, Any]) -> bytes:
 def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
     """Write a table after what it refers to, in the order of its fields."""
     fields = {name: kind for name, kind in TABLES[table].items() if value.get(name) is not None}
-    referred = {name: _referred(builder, kind, name, value) for name, kind in fields.items()}
+    referred = {name: _write_referred(builder, kind, name, value) for name, kind in fields.items()}
     builder.StartObject(sum(1 + isinstance(kind, UnionField) for kind in TABLES[table].values()))
     slot = 0
     for name, kind in TABLES[table].items():
@@ -447,7 +447,7 @@ def _table(builder: Builder, table: str, value: Mapping[str, Any]) -> int:
     return int(builder.EndObject())
 
 
-def _referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any]) -> int:
+def _write_referred(builder: Builder, kind: Kind, name: str, value: Mapping[str, Any]) -> int:
     """The place of a value that is not in the table itself; 0 for one that is."""
     found = value[name]
     match kind:

@@ -60,7 +60,7 @@ class DatasetAlias:
     name: str
 
     def __str__(self) -> str:
-        return _joined(self.account, self.name)
+        return _join_parts(self.account, self.name)
 
     @property
     def key(self) -> str:
@@ -77,7 +77,7 @@ class RemoteAlias:
     name: str
 
     def __str__(self) -> str:
-        return _joined(self.repository, self.account, self.name)
+        return _join_parts(self.repository, self.account, self.name)
 
     @property
     def key(self) -> str:
@@ -93,7 +93,7 @@ class RemoteId:
     id: DatasetId
 
     def __str__(self) -> str:
-        return _joined(self.repository, str(self.id))
+        return _join_parts(self.repository, str(self.id))
 
     @property
     def key(self) -> str:
@@ -163,7 +163,7 @@ def reference(text: str) -> RemoteId | RemoteAlias | DatasetUrl | DatasetAlias:
     return dataset_alias(text) if _ALIAS.fullmatch(text) and "/" not in text else remote_reference(text)
 
 
-def _joined(*parts: str | None) -> str:
+def _join_parts(*parts: str | None) -> str:
     return "/".join(part for part in parts if part is not None)
 
 

@@ -94,7 +94,7 @@ def _earlier_rows(
                 end = begin + about.row_group(group).num_rows
                 own = records[slice(*np.searchsorted(offsets, (begin, end)))]
                 if len(own):
-                    yield _conformed(parquet.read_row_group(group, columns=names), own, begin, content)
+                    yield _conform_table(parquet.read_row_group(group, columns=names), own, begin, content)
                 begin = end
     except (pa.ArrowException, KeyError):
         raise _altered(found) from None
@@ -104,7 +104,7 @@ def _earlier_rows(
         raise _altered(found) from None
 
 
-def _conformed(table: pa.Table, records: NDArray[np.void], begin: int, content: Content) -> pa.Table:
+def _conform_table(table: pa.Table, records: NDArray[np.void], begin: int, content: Content) -> pa.Table:
     """These rows of a row group; a column that it does not have is null."""
     offsets = records["offset"].astype(np.int64)
     rows = table.take(pa.array(offsets - begin))

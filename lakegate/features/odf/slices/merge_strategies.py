@@ -359,14 +359,14 @@ class SliceWriter:
         found = AcceptedSlices.of(accepted, request, order)
         if order.merge is None:
             written = tuple(backend.in_tasks(partial(SharesOfSlice.write, columns=found.columns), found.slices))
-            return {"slices": written, **_echoed(order, written)}
+            return {"slices": written, **_repeat_order(order, written)}
         kind = MergedDelivery if order.merge.snapshot is None else SnapshotDelivery
         merging = kind(found, order.merge, found.begin, f"{request.output_uri}/slices")
         slices, merged = backend.in_driver(merging.write)
-        return {"slices": slices, "merge": merged, **_echoed(order, slices)}
+        return {"slices": slices, "merge": merged, **_repeat_order(order, slices)}
 
 
-def _echoed(order: SliceOrder, slices: Sequence[WrittenSlice]) -> dict[str, str]:
+def _repeat_order(order: SliceOrder, slices: Sequence[WrittenSlice]) -> dict[str, str]:
     """Members of the result that repeat the order, by which the gate finds out whether it still holds."""
     return {"watermark": order.watermark, "system_time": order.system_time if slices else ""}
 
