@@ -85,7 +85,13 @@ class Lake:
     def dependencies(self) -> Dependencies:
         """As far as an export needs them."""
         lake = SimpleNamespace(lake="lake")
-        found: Any = SimpleNamespace(ledger=self, objects=self, places=lake, plan_at=lambda plan, _: self.plans[plan])
+        found: Any = SimpleNamespace(
+            ledger=self,
+            objects=self,
+            places=lake,
+            plan_at=lambda plan, _: self.plans[plan],
+            in_lake=lambda key, version=None: Address(lake.lake, key, version),
+        )
         return found
 
     def append(self, block: AnyBlock) -> None:
