@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import zlib
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from lakegate.admission.multi_file_delivery import (
     MANIFEST,
@@ -30,6 +27,7 @@ from lakegate.library.contract_files import NO_DATASET, STANDARD_INPUT, plan_of,
 from lakegate.plan.check import referred_datasets
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
+from lakegate.transfer.s3_checksums import checksum_of_file
 
 if TYPE_CHECKING:
     References = dict[str, tuple[Plan, list[Path]]]
@@ -137,11 +135,6 @@ def _paths(name: Path) -> list[Path]:
 # ---- Complete deliveries of parts ----
 
 
-BLOCK: Final = 1 << 20
-"""Bytes that are read at once."""
-DIGESTS: Final[dict[str, Callable[[], Any]]] = {"sha256": hashlib.sha256, "sha1": hashlib.sha1}
-
-
 def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
     """The files that the gate would judge together: of a folder with a manifest those that it lists.
 
@@ -170,25 +163,8 @@ def complete(files: list[DataFile], unit: DeliveryUnit) -> list[DataFile]:
 
 def _version(path: Path, algorithm: str) -> PartVersion:
     found = path.stat()
-    checksum = f"{algorithm}:{_checksum(path, algorithm)}" if algorithm else ""
+    checksum = f"{algorithm}:{checksum_of_file(path, algorithm)}" if algorithm else ""
     return PartVersion(path.name, "", found.st_size, checksum, datetime.fromtimestamp(found.st_mtime, UTC), True)
-
-
-def _checksum(path: Path, algorithm: str) -> str:
-    """Base64, as S3 states it. InputError for an algorithm that Python's library lacks."""
-    if algorithm not in {*DIGESTS, "crc32"}:
-        raise InputError(
-            f"{MANIFEST} has a checksum by {algorithm}, which this command cannot compute: leave it out for `check`"
-        )
-    digest = DIGESTS[algorithm]() if algorithm in DIGESTS else None
-    sum_so_far = 0
-    with path.open("rb") as stream:
-        while block := stream.read(BLOCK):
-            if digest is None:
-                sum_so_far = zlib.crc32(block, sum_so_far)
-            else:
-                digest.update(block)
-    return b64encode(sum_so_far.to_bytes(4) if digest is None else digest.digest()).decode()
 
 
 # ---- Referenced data: `--reference NAME=FILE` ----

@@ -412,10 +412,8 @@ class Progress:
 def progress(before: Mapping[str, CheckFinding], outcomes: Iterable[CheckOutcome]) -> Progress:
     """Compare by the ids of checks. What was skipped counts as not measured."""
     found = {outcome.id: CheckFinding(outcome.status, outcome.failing_rows) for outcome in outcomes}
-    fixed: list[CheckChange] = []
-    still: list[CheckChange] = []
-    newly: list[CheckChange] = []
-    unmeasured: list[CheckChange] = []
+    groups: tuple[list[CheckChange], ...] = ([], [], [], [])
+    fixed, still, newly, unmeasured = groups
     for name in dict.fromkeys((*found, *before)):
         change = CheckChange(name, _measured(before.get(name)), _measured(found.get(name)))
         was_broken = change.before is not None and change.before.status in BROKEN
@@ -424,7 +422,7 @@ def progress(before: Mapping[str, CheckFinding], outcomes: Iterable[CheckOutcome
         elif was_broken:
             is_fixed = change.after is not None or (name.startswith(OF_FILE) and name not in found)
             (fixed if is_fixed else unmeasured).append(change)
-    return Progress(tuple(fixed), tuple(still), tuple(newly), tuple(unmeasured))
+    return Progress(*map(tuple, groups))
 
 
 def _measured(finding: CheckFinding | None) -> CheckFinding | None:

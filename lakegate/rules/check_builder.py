@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, limited, shown
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
 from lakegate.patterns import ecma_patterns
@@ -144,6 +144,11 @@ def unique_rows(rule: Rule, key: Fields) -> Check:
     """A check that no two rows share a key."""
     wanted = "unique" if len(key) == 1 else "unique together"
     return check(rule, key, Metric.DUPLICATE_ROWS, accept=Tier(NONE), wanted=wanted)
+
+
+def number_check(rule: Rule, metric: Metric, good: Interval, noun: str) -> Check:
+    """A check of a number of the whole delivery, such as its rows."""
+    return check(rule, (), metric, accept=Tier(good), wanted=limited(good, noun), unit=Unit.VALUE)
 
 
 def skipped(rule: Rule, fields: Fields, reason: str) -> Check:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.base.text import limited
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.plan.check import Check, HeaderRequirement, Interval, Quantile, QuantileMethod, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -21,6 +20,7 @@ from lakegate.rules.check_builder import (
     in_range,
     items,
     number,
+    number_check,
     refuse,
     within,
 )
@@ -48,15 +48,13 @@ def interval(rule: Rule, arguments: Arguments) -> Interval:
 
 def row_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The number of rows is within bounds."""
-    good = interval(rule, arguments)
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=limited(good, "row"), unit=Unit.VALUE)
+    return number_check(rule, Metric.ROW_COUNT, interval(rule, arguments), "row")
 
 
 def exact_row_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The dataset has exactly `value` rows."""
     wanted = number(rule, argument_of(rule, arguments, "value"))
-    good = Interval(wanted, wanted)
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(good), wanted=limited(good, "row"), unit=Unit.VALUE)
+    return number_check(rule, Metric.ROW_COUNT, Interval(wanted, wanted), "row")
 
 
 def aggregate(metric: Metric, words: str) -> Callable[[Rule, Fields, Arguments], Check]:
@@ -159,12 +157,7 @@ def columns_in_set(rule: Rule, _: Fields, arguments: Arguments) -> Check:
 
 def column_count(rule: Rule, _: Fields, arguments: Arguments) -> Check:
     """The number of columns of the file is within bounds."""
-    return column_count_check(rule, interval(rule, arguments))
-
-
-def column_count_check(rule: Rule, good: Interval) -> Check:
-    """The check of the number of columns of a file."""
-    return check(rule, (), Metric.COLUMN_COUNT, accept=Tier(good), wanted=limited(good, "column"), unit=Unit.VALUE)
+    return number_check(rule, Metric.COLUMN_COUNT, interval(rule, arguments), "column")
 
 
 def of_header(rule: Rule, header: HeaderRequirement, words: str) -> Check:

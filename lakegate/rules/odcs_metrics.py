@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from lakegate.base.text import limited
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.documents.odcs_quality import BETWEEN, OPERATORS
 from lakegate.plan.check import Check, Interval, Tier, Unit
@@ -19,6 +18,7 @@ from lakegate.rules.check_builder import (
     argument,
     check,
     items,
+    number_check,
     one_as_written,
     one_of,
     refuse,
@@ -41,7 +41,7 @@ def row_count(rule: Rule, fields: Fields) -> Check:
     interval, percent = interval_of(rule)
     if percent:
         refuse(rule, "unit", "the metric rowCount counts rows: percent of what?")
-    return check(rule, (), Metric.ROW_COUNT, accept=Tier(interval), wanted=limited(interval, "row"), unit=Unit.VALUE)
+    return number_check(rule, Metric.ROW_COUNT, interval, "row")
 
 
 def null_values(rule: Rule, field: Field) -> Check:

@@ -198,7 +198,7 @@ def aggregate(text: Texts | str, kind: SqlKind, inner: TypedSql | None = None, d
 def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, TypedSql]:
     """The argument of an aggregate function, and `DISTINCT ` or nothing."""
     if isinstance(node, exp.Distinct):
-        only(node, frozenset({"expressions"}))
+        only(node, "expressions")
         if len(node.expressions) != 1:
             raise UntranslatedError("it counts distinct values of several columns at once")
         return "DISTINCT ", t.translate(node.expressions[0], scope)
@@ -207,7 +207,7 @@ def _inner(t: Translator, node: exp.Expr, scope: Scope) -> tuple[str, TypedSql]:
 
 def _count(t: Translator, node: exp.Count, scope: Scope) -> TypedSql:
     if isinstance(node.this, exp.Star):
-        only(node.this, frozenset())
+        only(node.this)
         return aggregate("count(1)", SqlKind.INTEGER)
     word, inner = _inner(t, node.this, scope)
     return aggregate(f"count({word}{{}})", SqlKind.INTEGER, inner)
@@ -274,7 +274,7 @@ def _within(t: Translator, node: exp.WithinGroup, scope: Scope) -> TypedSql:
     inner, order = node.this, node.expression
     if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or inner.args.get("expression"):
         raise UntranslatedError(f"{word_of(inner)} within a group is not translated by this version")
-    only(inner, frozenset({"this"}))
+    only(inner, "this")
     if len(order.expressions) != 1 or order.expressions[0].args.get("desc"):
         raise UntranslatedError("its percentile is taken of several columns, or from above")
     return _percentile(t, inner, order.expressions[0].this, inner.this, scope)
@@ -351,10 +351,10 @@ class _Windowed:
 def _numbered(t: Translator, node: exp.Expr, scope: Scope) -> _Windowed:
     ranking = RANKING.get(type(node))
     if ranking:
-        only(node, frozenset())
+        only(node)
         return _Windowed(same(f"{ranking}()"), SqlKind.INTEGER, None, needs_order=True)
     if isinstance(node, exp.Lag | exp.Lead):
-        only(node, frozenset({"this", "offset"}))
+        only(node, "this", "offset")
         inner = t.translate(node.this, scope)
         offset = whole(node.args["offset"]) if node.args.get("offset") else 1
         if offset > MAX_ROW_OFFSET:
@@ -375,14 +375,14 @@ OVER_WINDOWS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 def _ordered(t: Translator, node: exp.Expr, scope: Scope) -> tuple[TypedSql, Texts]:
     """A sort key and its ORDER BY term. The position of nulls is always explicit."""
-    only(node, frozenset({"this", "desc", "nulls_first"}))
+    only(node, "this", "desc", "nulls_first")
     sql = expect_kind(t.translate(node.this, scope), *ORDERED, SqlKind.BOOLEAN)
     nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
     return sql, fill(f"{{}} {'DESC' if node.args.get('desc') else 'ASC'} NULLS {nulls}", sql)
 
 
 def _frame(spec: exp.WindowSpec) -> str:
-    only(spec, frozenset({"kind", "start", "start_side", "end", "end_side"}))
+    only(spec, "kind", "start", "start_side", "end", "end_side")
     if str(spec.args.get("kind")).upper() != "ROWS":
         raise UntranslatedError("a window in it has a frame of values, not of rows")
     return f"ROWS BETWEEN {_side(spec, 'start')} AND {_side(spec, 'end') if spec.args.get('end') else 'CURRENT ROW'}"

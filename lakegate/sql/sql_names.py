@@ -348,12 +348,12 @@ class NodeForm:
     """The translation of nodes of one class. A node with a part that is not in `parts` is not translated."""
 
     translate: Translate
-    parts: frozenset[str]
+    parts: tuple[str, ...]
 
 
 def form(translate: Translate, *parts: str) -> NodeForm:
     """A form for nodes with these parts."""
-    return NodeForm(translate, frozenset(parts))
+    return NodeForm(translate, parts)
 
 
 def plain(
@@ -385,7 +385,7 @@ class Translator:
         found = self._forms.get(type(node))
         if node is None or found is None:
             raise without_form(node)
-        only(node, found.parts)
+        only(node, *found.parts)
         return found.translate(self, node, scope)
 
     def operands(self, node: exp.Expr, scope: Scope) -> tuple[TypedSql, TypedSql]:
@@ -405,7 +405,7 @@ Translate = Callable[[Translator, Any, Scope], TypedSql]
 QueryForm = Callable[[Translator, exp.Expr, Scope], TypedQuery]
 
 
-def only(node: exp.Expr, parts: frozenset[str]) -> None:
+def only(node: exp.Expr, *parts: str) -> None:
     """Raise UntranslatedError if a node has a part that its form does not translate: dropping it would change the result."""
     for name, sql in node.args.items():
         if sql and name not in parts and name not in IGNORED_PARTS:

@@ -260,7 +260,7 @@ def _equal(sign: str, quantifier: type[exp.Expr], template: str) -> Translate:
         among = node.expression
         if not isinstance(among, quantifier) or not isinstance(among.this, exp.Query):
             return compared(t, node, scope)
-        only(among, frozenset({"this"}))
+        only(among, "this")
         found = _in_query(t, t.translate(node.this, scope), among.this, scope)
         return replace(found, text=fill(template, found))
 

@@ -69,7 +69,7 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
     part = node.args.get("from_")
     if part is None:
         return
-    only(part, frozenset({"this"}))
+    only(part, "this")
     joins = node.args.get("joins") or []
     if len(joins) >= MAX_TABLES:
         raise RefusedError("query-too-large", f"A SELECT reads at most {MAX_TABLES} tables.", place_of(joins[-1]))
@@ -93,7 +93,7 @@ def read_tables(t: Translator, node: exp.Select, outline: Outline) -> None:
 
 def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, Texts]:
     if isinstance(node, exp.Subquery):
-        only(node, frozenset({"this", "alias", "with_"}))
+        only(node, "this", "alias", "with_")
         # a subquery in a FROM clause cannot read the other tables of that clause
         subquery = t.translate_query(node, Scope(scope.names, scope.queries, scope.outer, is_bridge=True))
         alias = t.names.fresh()
@@ -103,7 +103,7 @@ def _table(t: Translator, node: exp.Expr, scope: Scope) -> tuple[FromItem, Texts
     if not isinstance(node, exp.Table):
         raise without_form(node)
     named = _named_table(t, node, scope)
-    only(node, frozenset({"this", "alias", "db", "catalog"}))
+    only(node, "this", "alias", "db", "catalog")
     return named
 
 
@@ -141,7 +141,7 @@ def _alias(node: exp.Expr) -> str | None:
     alias = node.args.get("alias")
     if alias is None:
         return None
-    only(alias, frozenset({"this"}))
+    only(alias, "this")
     return one_word(alias.this) if alias.this is not None else None
 
 
@@ -149,7 +149,7 @@ def _joined(  # noqa: PLR0913 - a table with what stands before it
     t: Translator, node: exp.Join, source: FromItem, text: Texts, outline: Outline, *, many: bool
 ) -> Texts:
     """The JOIN clause of a table."""
-    only(node, frozenset({"this", "side", "kind", "on", "using"}))
+    only(node, "this", "side", "kind", "on", "using")
     side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
     found = _on(t, node, outline.scope)
     if found is None:
@@ -184,12 +184,12 @@ def _on(t: Translator, node: exp.Join, scope: Scope) -> tuple[TypedSql, Equaliti
     if on is None:
         return None
     sql = expect_kind(t.translate(on, scope), SqlKind.BOOLEAN)
-    pairs = [
-        (t.translate(conjunct.this, scope).bare, t.translate(conjunct.expression, scope).bare)
-        for conjunct in conjuncts(on)
-        if isinstance(conjunct, exp.EQ)
-    ]
-    return sql, pairs
+    return sql, [(one.bare, other.bare) for one, other in _equalities(t, on, scope)]
+
+
+def _equalities(t: Translator, node: exp.Expr, scope: Scope) -> Iterator[tuple[TypedSql, TypedSql]]:
+    """Both sides of each equality in a conjunction."""
+    return (t.operands(conjunct, scope) for conjunct in conjuncts(node) if isinstance(conjunct, exp.EQ))
 
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -220,33 +220,29 @@ def _is_of_others(columns: frozenset[str], alias: str) -> bool:
 # ---- SELECT, WITH and set operations ----
 
 
-SELECT_PARTS = frozenset(
-    (
-        "with_",
-        "expressions",
-        "from_",
-        "joins",
-        "where",
-        "group",
-        "having",
-        "order",
-        "limit",
-        "distinct",
-        "kind",
-    )
-)
-
-
 def translate_query(t: Translator, node: exp.Expr, scope: Scope) -> TypedQuery:
     """Translate a query of any form, given the scope of the enclosing query."""
     if isinstance(node, exp.Subquery):
-        only(node, frozenset({"this", "alias", "with_"}))
+        only(node, "this", "alias", "with_")
         return _named_parts(t, node, node.this, scope)
     if isinstance(node, exp.Select):
-        only(node, SELECT_PARTS)
+        only(
+            node,
+            "with_",
+            "expressions",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "order",
+            "limit",
+            "distinct",
+            "kind",
+        )
         return _named_parts(t, node, node, scope)
     if isinstance(node, exp.SetOperation):
-        only(node, frozenset({"this", "expression", "distinct", "with_", "order", "limit"}))
+        only(node, "this", "expression", "distinct", "with_", "order", "limit")
         return _set_operation(t, node, scope)
     raise without_form(node)
 
@@ -277,9 +273,9 @@ def _with(t: Translator, node: exp.Expr, scope: Scope) -> tuple[Texts, Scope]:
         raise RefusedError(
             "query-too-large", "A WITH that repeats itself may never end: write it without RECURSIVE.", place_of(part)
         )
-    only(part, frozenset({"expressions"}))
+    only(part, "expressions")
     for expression in part.expressions:
-        only(expression, frozenset({"this", "alias"}))
+        only(expression, "this", "alias")
         if expression.args["alias"].args.get("columns"):
             raise UntranslatedError("its WITH names columns beside its queries")
         subquery = t.translate_query(expression.this, inner)
@@ -348,17 +344,12 @@ def _select(t: Translator, node: exp.Select, around: Scope) -> TypedQuery:
 def _condition(t: Translator, node: exp.Expr | None, outline: Outline) -> TypedSql | None:
     if node is None:
         return None
-    only(node, frozenset({"this"}))
+    only(node, "this")
     sql = expect_kind(t.translate(node.this, outline.scope), SqlKind.BOOLEAN)
     if sql.outer:
-        sides = (
-            (t.translate(conjunct.this, outline.scope), t.translate(conjunct.expression, outline.scope))
-            for conjunct in conjuncts(node.this)
-            if isinstance(conjunct, exp.EQ)
-        )
         if not any(
             one.outer and not one.bare and other.bare and not other.outer
-            for pair in sides
+            for pair in _equalities(t, node.this, outline.scope)
             for one, other in (pair, pair[::-1])
         ):
             raise cross_join_error(node)
@@ -372,7 +363,7 @@ def _columns(t: Translator, node: exp.Select, scope: Scope) -> list[tuple[str, T
         inner = expression.this if isinstance(expression, exp.Alias) else expression
         if _is_star(inner):
             star = inner if isinstance(inner, exp.Star) else inner.this
-            only(star, frozenset())
+            only(star)
             table = inner.args.get("table") if isinstance(inner, exp.Column) else None
             found += scope.every_column(one_word(table) if table else None, place_of(expression))
         else:
@@ -391,7 +382,7 @@ def _groups(t: Translator, node: exp.Select, columns: list[tuple[str, TypedSql]]
     part = node.args.get("group")
     if part is None:
         return []
-    only(part, frozenset({"expressions"}))
+    only(part, "expressions")
     sql = [_key(t, expression, columns, scope) for expression in part.expressions]
     if any(each.aggregates or each.windows or each.has_subquery for each in sql):
         raise UntranslatedError("it groups by an aggregate, a window or a query")
@@ -433,7 +424,7 @@ def _check_groups(held: list[TypedSql], groups: list[Texts], *, aggregated: bool
 def _is_distinct(node: exp.Select) -> bool:
     part = node.args.get("distinct")
     if part is not None:
-        only(part, frozenset())
+        only(part)
     return part is not None
 
 
@@ -444,7 +435,7 @@ def _cut(
     limit, order = node.args.get("limit"), node.args.get("order")
     if limit is None:
         return []
-    only(limit, frozenset({"expression"}))
+    only(limit, "expression")
     if not isinstance(limit.expression, exp.Literal) or not WHOLE.fullmatch(str(limit.expression.this)):
         raise UntranslatedError("its LIMIT is not a constant")
     if one_row and int(limit.expression.this) > 0:

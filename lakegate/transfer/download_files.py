@@ -28,7 +28,7 @@ from lakegate.gate.ledger.blocks import AnyBlock, BlockKind, LedgerSlice
 from lakegate.gate.ledger.blocks import deliveries as listed_deliveries
 from lakegate.gate.ledger.compare_objects import Compared, Damage, DamagedObject
 from lakegate.gate.ledger.stored_objects import Erasures, erasures_of
-from lakegate.transfer.s3_checksums import Checksum, checksum_of, encoded
+from lakegate.transfer.s3_checksums import PIECE, checksum_of_file
 
 if TYPE_CHECKING:
     SliceComparison = Callable[[Path, LedgerSlice], bool]
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 
 MANIFEST: Final = "_manifest.json"
-PIECE: Final = 8 * 1024 * 1024
 PLACE: Final = re.compile(
     r"ingest_date=\d{4}-\d\d-\d\d/workload=[0-9a-f]{64}/[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII
 )
@@ -199,14 +198,7 @@ def is_as_listed(path: Path, file: File) -> bool:
     if path.stat().st_size != file.size:
         return False
     algorithm, _, value = file.checksum.partition(":")
-    return not algorithm or encoded(_read_file(path, checksum_of(algorithm))) == value
-
-
-def _read_file(path: Path, checksum: Checksum) -> Checksum:
-    with path.open("rb") as source:
-        while piece := source.read(PIECE):
-            checksum.update(piece)
-    return checksum
+    return not algorithm or checksum_of_file(path, algorithm) == value
 
 
 # ---- Downloaded files compared with the chain ----

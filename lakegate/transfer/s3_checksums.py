@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ from lakegate.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+PIECE: Final = 8 * 1024 * 1024
+"""Bytes that are in memory at a time."""
 LANES: Final = 4096
 """Stretches of a piece that are computed side by side; a power of 2."""
 
@@ -47,6 +50,15 @@ def checksum_of(name: str) -> Checksum:
 def encoded(checksum: Checksum) -> str:
     """The value as S3 writes it."""
     return base64.b64encode(checksum.digest()).decode()
+
+
+def checksum_of_file(path: Path, algorithm: str) -> str:
+    """The checksum of a file as S3 writes it. Raises InputError where the algorithm is not known."""
+    checksum = checksum_of(algorithm)
+    with path.open("rb") as source:
+        while piece := source.read(PIECE):
+            checksum.update(piece)
+    return encoded(checksum)
 
 
 class _Crc32:

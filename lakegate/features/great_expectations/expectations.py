@@ -43,6 +43,7 @@ from lakegate.rules.check_builder import (
     listed,
     not_measured,
     number,
+    number_check,
     one_of,
     refuse,
     refuse_nested,
@@ -53,7 +54,7 @@ from lakegate.rules.check_builder import (
     whole,
     within,
 )
-from lakegate.rules.column_aggregates import SOME, column_count_check, interval, of_header
+from lakegate.rules.column_aggregates import SOME, interval, of_header
 from lakegate.rules.row_conditions import UnreadConditionError, condition_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def columns_in_order(rule: Rule, _: Fields, arguments: check_builder.Arguments) 
 def exact_column_count(rule: Rule, _: Fields, arguments: check_builder.Arguments) -> Check:
     """The file has exactly `value` columns."""
     wanted = number(rule, argument_of(rule, arguments, "value"))
-    return column_count_check(rule, Interval(wanted, wanted))
+    return number_check(rule, Metric.COLUMN_COUNT, Interval(wanted, wanted), "column")
 
 
 # ---- Aggregates and sets of values ----
