@@ -99,7 +99,9 @@ def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
 def lines(before: Earlier, found: Progress) -> Iterator[str]:
     """The comparison for people."""
     counts = ", ".join(
-        f"{len(getattr(found, name)):,} {words}" for name, words in WORDS.items() if name in _named(found)
+        f"{len(getattr(found, name)):,} {words}"
+        for name, words in WORDS.items()
+        if name != "not_measured" or found.not_measured
     )
     yield f"Against {before.name}, {before.verdict.replace('_', ' ')}: {counts}"
     for name, words in WORDS.items():
@@ -108,10 +110,6 @@ def lines(before: Earlier, found: Progress) -> Iterator[str]:
             yield f"  {words}: {each.id}{_numbers(each)}"
         if len(group) > SHOWN_CHECKS:
             yield f"  {words}: {len(group) - SHOWN_CHECKS:,} more"
-
-
-def _named(found: Progress) -> tuple[str, ...]:
-    return (*list(WORDS)[:3], *(("not_measured",) if found.not_measured else ()))
 
 
 def _numbers(each: CheckChange) -> str:

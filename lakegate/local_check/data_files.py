@@ -62,7 +62,15 @@ def files_of(names: list[str]) -> list[DataFile]:
 
     InputError for a folder without files, for a pattern that nothing matches, and for an object that cannot be read.
     """
-    return [file for name in names for file in (_objects(name) if name.startswith("s3://") else _files(Path(name)))]
+    files: list[DataFile] = []
+    for name in names:
+        if name.startswith("s3://"):
+            from lakegate.local_check.data_in_s3 import pinned  # noqa: PLC0415 - boto3, for objects alone
+
+            files += [DataFile(f"s3://{pin.bucket}/{pin.key}", pin) for pin in pinned(name, MARKERS)]
+        else:
+            files += [DataFile(str(path)) for path in _paths(Path(name))]
+    return files
 
 
 def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[DataFile]]:
@@ -104,16 +112,6 @@ def _located(file: str, names: Mapping[str, str], contract: Contract) -> str | N
                 if matches_pieces(file.rpartition("/")[2].casefold(), f"{before}{name}{after}".casefold().split("*")):
                     return dataset
     return None
-
-
-def _objects(name: str) -> list[DataFile]:
-    from lakegate.local_check.data_in_s3 import pinned  # noqa: PLC0415 - boto3, for objects alone
-
-    return [DataFile(f"s3://{each.bucket}/{each.key}", each) for each in pinned(name, MARKERS)]
-
-
-def _files(name: Path) -> list[DataFile]:
-    return [DataFile(str(path)) for path in _paths(name)]
 
 
 def _paths(name: Path) -> list[Path]:

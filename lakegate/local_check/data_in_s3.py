@@ -51,17 +51,18 @@ def _listed(name: str, bucket: str, key: str, markers: tuple[str, ...]) -> Itera
     pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=folder)
     found = [each for page in pages for each in page.get("Contents", []) if not each["Key"].endswith("/")]
     if pattern is None:
-        keys = [each["Key"] for each in found if each["Size"] and _is_data(each["Key"].removeprefix(folder), markers)]
+        keys = [
+            each["Key"]
+            for each in found
+            if each["Size"]
+            and not any(step.startswith(markers) for step in each["Key"].removeprefix(folder).split("/"))
+        ]
     else:
         keys = [each["Key"] for each in found if each["Key"] == key or _matches(each["Key"].split("/"), pattern)]
     if not keys:
         what = "has no objects with data" if pattern is None else "matches no object"
         raise InputError(f"{name} {what}: name an object, a folder with a / at its end, or another pattern")
     yield from sorted(keys)
-
-
-def _is_data(key: str, markers: tuple[str, ...]) -> bool:
-    return not any(part.startswith(markers) for part in key.split("/"))
 
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:

@@ -151,12 +151,9 @@ def _either(ways: list[_Tail]) -> _Tail:
     """One of several tails: if the next character decides between them, only one is searched to its end."""
     fan = sum(way.fan for way in ways)
     costs = [way.cost for way in ways]
-    whole = reduce(Cost.worse if _apart(ways) else Cost.__add__, costs) if costs else ONE
+    meet = any(overlap(one.first, other.first) for at, one in enumerate(ways) for other in ways[at + 1 :])
+    whole = reduce(Cost.__add__ if meet else Cost.worse, costs) if costs else ONE
     return _Tail(whole + Cost(fan), union(*(way.first for way in ways)), fan)
-
-
-def _apart(ways: list[_Tail]) -> bool:
-    return not any(overlap(one.first, other.first) for at, one in enumerate(ways) for other in ways[at + 1 :])
 
 
 def _run(one: Chars, low: int, high: int | None, then: _Tail) -> _Tail:

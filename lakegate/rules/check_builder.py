@@ -289,11 +289,9 @@ def value_of(rule: Rule, field: Field, value: object) -> str:
     """A value of the field's type, in the form that plans use."""
     text = literal(field.type, value, field.scale)
     if text is None:
-        refuse(
-            rule,
-            "value-not-of-type",
-            f"{_written(value)}, which a rule about {field.name} names, is not {_form(field)}",
-        )
+        form = grammar(field.type, field.scale).words.partition(";")[0]
+        message = f"{_written(value)}, which a rule about {field.name} names, is not of the type {field.type.value}: write {form}"
+        refuse(rule, "value-not-of-type", message)
     return text
 
 
@@ -302,12 +300,6 @@ def _written(value: object) -> str:
     if isinstance(value, Mapping):
         return "a mapping"
     return "a list" if isinstance(value, list | tuple) else shown(text_of(value))
-
-
-def _form(field: Field) -> str:
-    """The form of values of a field, for a message."""
-    words = grammar(field.type, field.scale).words.partition(";")[0]
-    return f"of the type {field.type.value}: write {words}"
 
 
 def brief(text: str) -> str:

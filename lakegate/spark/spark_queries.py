@@ -25,7 +25,7 @@ from lakegate.engine.read.data_source import Source
 from lakegate.job.job_storage import Addresses
 from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
 from lakegate.plan.metrics import Metric
-from lakegate.plan.plan import Plan, PlanField
+from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement
 from lakegate.spark.spark_guard import is_query, unsafe
@@ -44,7 +44,6 @@ from lakegate.verdict.measured_values import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
 
 
@@ -201,10 +200,12 @@ class AcceptedRecords:
         known = plan.columns_by_path
         own = program(plan, (), (), [known[column.field].name for column in columns if column.field in known])
         passed, _ = run(self.spark, Evaluation(plan, source, {(): own}, samples=0))
-        values = [_value(known.get(column.field), column).alias(f"c{at}") for at, column in enumerate(columns)]
+        # null in data that was accepted before its contract had the field
+        values = [
+            F.expr(accepted_value(known[column.field], column))
+            if column.field in known
+            else F.lit(None).cast(spark_type(column))
+            for column in columns
+        ]
+        values = [value.alias(f"c{at}") for at, value in enumerate(values)]
         return passed.rows(own).select(*values, F.lit(1).alias("row"))
-
-
-def _value(field: PlanField | None, column: QueryColumn) -> SparkColumn:
-    """The typed value; null in data that was accepted before its contract had the field."""
-    return F.lit(None).cast(spark_type(column)) if field is None else F.expr(accepted_value(field, column))

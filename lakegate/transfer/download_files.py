@@ -396,13 +396,9 @@ def bring(
     except DiffersError as error:
         fetch.problem = str(error)
     finally:
-        if fetch.done or _is_marked_otherwise(known, fetch):
+        # a folder with deliveries states which rules do not hold
+        if fetch.done or (known["deliveries"] and known.get("stale") != fetch.manifest.get("stale")):
             folder.write(_merged(known, fetch))
-
-
-def _is_marked_otherwise(known: dict[str, Any], fetch: Fetch) -> bool:
-    """Whether the folder has deliveries, and its manifest states other rules that do not hold."""
-    return bool(known["deliveries"]) and known.get("stale") != fetch.manifest.get("stale")
 
 
 def _merged(known: dict[str, Any], fetch: Fetch) -> dict[str, Any]:

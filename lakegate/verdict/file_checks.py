@@ -166,7 +166,10 @@ def _detail(found: MalformedRecords, result: Result) -> str:
     if found.is_last and found.reason in _CUT_OFF and (found.values or 0) <= (found.wanted or 0):
         return f"{counted}: it is the last line, was the upload cut off?"
     if found.values is not None and found.values > (found.wanted or 0):
-        return counted + _too_many(found, result)
+        if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
+            look = "an index without a name in the header, a delimiter at the end, or a decimal comma"
+            return f"{counted}: no row has as many, look for {look}"
+        return f"{counted}: a value that holds the delimiter, such as a decimal comma, stands in quotes"
     return counted
 
 
@@ -175,12 +178,6 @@ _RECORDS = {
     TOTAL: "it holds totals, remove such rows",
     WRAPPED: "it is one object with the records in a list, write each of them on a line of its own",
 }
-
-
-def _too_many(found: MalformedRecords, result: Result) -> str:
-    if found.rows == result.rows and found.values == (found.wanted or 0) + 1:
-        return ": no row has as many, look for an index without a name in the header, a delimiter at the end, or a decimal comma"
-    return ": a value that holds the delimiter, such as a decimal comma, stands in quotes"
 
 
 ADDITIONAL = "file/additional-columns"

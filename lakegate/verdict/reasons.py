@@ -136,7 +136,10 @@ def explained(plan: Plan, result: Result, outcomes: Outcomes) -> tuple[tuple[Cau
             hints[ids[0]] = found.message
         for id_ in ids:
             del bad[id_]
-    return tuple(causes), tuple(_hinted(outcome, hints.get(outcome.id)) for outcome in outcomes)
+    return tuple(causes), tuple(
+        replace(outcome, message=f"{outcome.message}; {hints[outcome.id]}") if outcome.id in hints else outcome
+        for outcome in outcomes
+    )
 
 
 def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> Outcomes:
@@ -146,10 +149,6 @@ def reasons(causes: Iterable[Cause], outcomes: Iterable[CheckOutcome]) -> Outcom
     known = {id_ for cause in causes for id_ in cause.explains}
     found = (*(cause.as_outcome() for cause in causes), *(outcome for outcome in outcomes if outcome.id not in known))
     return tuple(each for status in order for each in found if each.status is status)
-
-
-def _hinted(outcome: CheckOutcome, hint: str | None) -> CheckOutcome:
-    return replace(outcome, message=f"{outcome.message}; {hint}") if hint else outcome
 
 
 def _causes(plan: Plan, result: Result, bad: dict[str, CheckOutcome]) -> Iterator[Cause]:

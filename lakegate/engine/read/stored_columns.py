@@ -671,7 +671,9 @@ def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Arra
     """The raw columns of a field, and a second one in which what is no UTF-8, or does not fit the file's own type, is null."""
     alias = field.alias
     if is_binary(field, kind):
-        return {raw_name(alias): _characters(_decoded(array))}
+        texts = _binary(_decoded(array)).to_pylist()  # one character for each byte
+        characters = [text if text is None else text.decode("latin-1") for text in texts]
+        return {raw_name(alias): pa.array(characters, pa.string())}
     if kind.kind is Kind.MOMENT or _has_valid(kind):
         shown, valid = only_fitting(_decoded(array), kind)
         return {raw_name(alias): shown} | ({valid_name(alias): valid} if _has_valid(kind) else {})
@@ -684,13 +686,6 @@ def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Arra
         shown, valid = _repaired(texts)
         return {raw_name(alias): shown, valid_name(alias): valid}
     return {raw_name(alias): texts, valid_name(alias): texts}
-
-
-def _characters(array: pa.Array) -> pa.Array:
-    """Bytes, or texts as their UTF-8 bytes: one character for each byte."""
-    return pa.array(
-        [each if each is None else each.decode("latin-1") for each in _binary(array).to_pylist()], pa.string()
-    )
 
 
 def _binary(array: pa.Array) -> pa.Array:
