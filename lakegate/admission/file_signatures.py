@@ -126,7 +126,7 @@ def has_mark(heads: Iterable[bytes]) -> bool:
     return any(head.startswith(BOM) for head in heads)
 
 
-def settled(storage: Storage, text: bytes) -> Storage:
+def settle_format(storage: Storage, text: bytes) -> Storage:
     """The storage of a file with this beginning: the first character decides between JSON lines and a JSON array."""
     if storage.format is not Format.ANY_JSON:
         return storage

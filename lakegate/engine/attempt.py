@@ -34,7 +34,7 @@ from lakegate.plan.request import Request
 from lakegate.plan.result import Measurement, Result, Shares
 from lakegate.plan.slice_order import SliceOrder
 from lakegate.verdict.check_status import BROKEN
-from lakegate.verdict.measured_values import QueryResult, concealed, shows_values, without_classified
+from lakegate.verdict.measured_values import QueryResult, conceal_number, shows_values, without_classified
 from lakegate.verdict.verdict import ACCEPTING, judge, row_rules
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class Attempt:
                 queried = list(backend.run_queries(queries, self.samples if plan.policy.samples else 0))
                 measurements |= {answer.check: answer for answer in explain.with_rows(queries, queried)}
         found = [(check, measurements[check.id]) for check in checks]
-        kept = (concealed(check, each) if shows_values(plan, check) else each for check, each in found)
+        kept = (conceal_number(check, each) if shows_values(plan, check) else each for check, each in found)
         result = replace(
             result, measurements=tuple(without_classified(plan, *each) for each in zip(checks, kept, strict=True))
         )

@@ -16,7 +16,7 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.errors import InputError
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.duckdb_guard import bound_spill, lock, unsafe
-from lakegate.engine.evaluate.typed_values import rescaled, sql_type, value_name
+from lakegate.engine.evaluate.typed_values import rescale_decimal, sql_type, value_name
 from lakegate.engine.read.data_source import Source, Store
 from lakegate.engine.read.open_delivery import open_source
 from lakegate.plan.check import ID, Check, Query, QueryColumn, QueryRelation
@@ -30,11 +30,11 @@ from lakegate.verdict.measured_values import (
     TOO_SLOW,
     UNREAD,
     QueryResult,
-    answered,
-    lacking,
     lines_compared,
     lists_rows,
+    measure_rows,
     seconds_each,
+    why_not_compared,
 )
 
 # ---- Accepted data of a reference: the objects that the request lists ----
@@ -57,7 +57,7 @@ def accepted_value(field: PlanField, column: QueryColumn) -> str:
     """
     value = value_name(field.alias)
     is_exact = field.type is LogicalType.DECIMAL and field.type is column.type
-    return rescaled(value, field.scale, column.scale) if is_exact and field.scale != column.scale else value
+    return rescale_decimal(value, field.scale, column.scale) if is_exact and field.scale != column.scale else value
 
 
 def _plan_of(part: AcceptedPart) -> tuple[str, str]:
@@ -138,12 +138,12 @@ def _query(check: Check) -> Query:
 def _load(session: _Session, query: Query) -> None:
     """Load the accepted data that a query refers to, once."""
     references = session.tables.references
-    if lacking(references, lines_compared(query)) is not None:
+    if why_not_compared(references, lines_compared(query)) is not None:
         return
     for relation in query.relations:
         if (
             relation.line is None
-            or lacking(references, [relation.line]) is not None
+            or why_not_compared(references, [relation.line]) is not None
             or (relation.line, relation.columns) in session.loaded
         ):
             continue
@@ -155,7 +155,7 @@ def _load(session: _Session, query: Query) -> None:
 
 def _run_check(session: _Session, check: Check) -> QueryResult:
     query = _query(check)
-    missing = lacking(session.tables.references, lines_compared(query))
+    missing = why_not_compared(session.tables.references, lines_compared(query))
     if missing is not None:
         return QueryResult(Measurement(check.id, skip=missing))
     if any(
@@ -168,7 +168,7 @@ def _run_check(session: _Session, check: Check) -> QueryResult:
         try:
             for view, relation in zip(views, query.relations, strict=True):
                 session.connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_relation(session, relation)}")
-            found = answered(check, _fetched(session, query, set(views), "LIMIT 2"))
+            found = measure_rows(check, _fetched(session, query, set(views), "LIMIT 2"))
             return QueryResult(found, _ids(session, check) if lists_rows(check, found.accept, session.rows) else ())
         except duckdb.OutOfMemoryException:
             return QueryResult(Measurement(check.id, error=TOO_LARGE))

@@ -76,7 +76,7 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
     seen = {key for partial in partials for key in partial.keys}
     absent = tuple(field.name for field in plan.fields if _is_absent(field, seen))
     there = [field.name for field in plan.fields if field.name not in absent]
-    extra = undeclared({key for partial in partials for key in partial.extra}, absent, plan.physical_names, there)
+    extra = name_undeclared({key for partial in partials for key in partial.extra}, absent, plan.physical_names, there)
     columns = {field.name for field in plan.columns}
     found = (
         *(each for each in there if each in columns),
@@ -85,7 +85,7 @@ def columns_of_records(plan: Plan, source: Source, partials: Sequence[Partial]) 
     return Columns(found, absent, extra)
 
 
-def undeclared(
+def name_undeclared(
     keys: Iterable[str],
     absent: Iterable[str] = (),
     physical: Mapping[str, str] = NO_NAMES,

@@ -283,7 +283,7 @@ def _place(uri: str) -> tuple[str, str]:
 # ---- Around an attempt: read its request, write its result once ----
 
 
-def asked(request_uri: str, plans: dict[str, Plan] | None = None) -> tuple[Request, Plan]:
+def read_request(request_uri: str, plans: dict[str, Plan] | None = None) -> tuple[Request, Plan]:
     """The request at an address and the plan that it names. InputError where the plan is another one.
 
     `plans`: those read before, by their digests; this one is added.

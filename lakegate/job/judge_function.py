@@ -33,7 +33,7 @@ from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.native_backend import Process
 from lakegate.engine.read.data_source import Source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.job.job_storage import ANYWHERE, Addresses, asked, has_result, keep, read, versions_of, write
+from lakegate.job.job_storage import ANYWHERE, Addresses, has_result, keep, read, read_request, versions_of, write
 from lakegate.plan.billed_cost import BilledCost, Prices, cost_of_invocation
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import BatchRequest, Request
@@ -100,7 +100,7 @@ def evaluate_request(request_uri: str, remaining: Callable[[], float]) -> str:
     `remaining`: seconds until the function is stopped.
     """
     began = time.perf_counter()
-    request, plan = asked(request_uri)
+    request, plan = read_request(request_uri)
     if has_result(request):
         return "before"
     try:
@@ -137,7 +137,7 @@ def evaluate_batch(batch_uri: str, by_spark: Measure) -> int:
 
 def _is_evaluated(request_uri: str, plans: dict[str, Plan], by_spark: Measure) -> bool:
     try:
-        request, plan = asked(request_uri, plans)
+        request, plan = read_request(request_uri, plans)
         if not has_result(request):
             write(request, _measured(request, plan, by_spark))
     except Exception as error:  # noqa: BLE001 - whatever one delivery does to the engine, the others are judged

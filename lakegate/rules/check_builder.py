@@ -187,7 +187,7 @@ def argument_of(rule: Rule, arguments: Mapping[str, object], name: str) -> objec
     return arguments[name]
 
 
-def conditioned(base: Check, row_filter: Predicate | None) -> Check:
+def restrict_check(base: Check, row_filter: Predicate | None) -> Check:
     """The check restricted to the rows for which a condition is true (not null)."""
     if row_filter is None or base.skip is not None:
         return base

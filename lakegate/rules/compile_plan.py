@@ -57,7 +57,7 @@ def with_parts(fields: Iterable[Field]) -> Iterator[Field]:
         yield from with_parts(field.parts)
 
 
-def planned(fields: Fields, *, with_inner: bool) -> tuple[PlanField, ...]:
+def plan_fields(fields: Fields, *, with_inner: bool) -> tuple[PlanField, ...]:
     """The fields of a plan, columns first; nested fields only if the file format supports them."""
     columns = [(field, (f".{column_name(field.name)}",)) for field in fields]
     inner = [each for field, path in columns for each in _inner(field, path)] if with_inner else []
@@ -195,7 +195,7 @@ def _lineage(fields: Fields) -> Iterator[FieldLineage]:
 def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
     """Compile all rules of a dataset and collect the problems."""
     problems: list[Problem] = []
-    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    planned_fields = plan_fields(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
     compiled = tuple(_each_rule(contract, dataset, planned_fields, problems))
     checks = tuple(check for _, of_rule in compiled for check in of_rule)
     schedules = tuple(rule.schedule for rule, of_rule in compiled for _ in of_rule)
@@ -206,7 +206,7 @@ def compile_rules(contract: Contract, dataset: Dataset) -> Compiled:
 
 def checks_by_rule(contract: Contract, dataset: Dataset) -> Iterator[tuple[Rule, Checks]]:
     """Each rule of a dataset with its checks; the check of a rule with a problem is skipped."""
-    planned_fields = planned(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
+    planned_fields = plan_fields(dataset.fields, with_inner=dataset.storage.format is not Format.CSV)
     return _each_rule(contract, dataset, planned_fields, [])
 
 

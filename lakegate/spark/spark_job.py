@@ -21,7 +21,7 @@ from lakegate.engine.measure.duckdb_tables import database, identity
 from lakegate.engine.measure.share_evaluation import Evaluation, LevelCounts, Partial
 from lakegate.engine.read.data_source import AT, Level, Source
 from lakegate.engine.rejected_rows import Rejected
-from lakegate.job.job_storage import ANYWHERE, Addresses, asked, versions_of, write
+from lakegate.job.job_storage import ANYWHERE, Addresses, read_request, versions_of, write
 from lakegate.plan.check import Check, Keys
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request
@@ -202,7 +202,7 @@ def validate(
 
 def run(request_uri: str) -> Result:
     """Measure the request at an address; its result is written once."""
-    request, plan = asked(request_uri)
+    request, plan = read_request(request_uri)
     result = validate(request, plan, store=versions_of(request))
     write(request, result)
     return result

@@ -36,11 +36,11 @@ from lakegate.verdict.measured_values import (
     TOO_SLOW,
     UNREAD,
     QueryResult,
-    answered,
-    lacking,
     lines_compared,
     lists_rows,
+    measure_rows,
     seconds_each,
+    why_not_compared,
 )
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: 
 
 def _measurement(spark: SparkSession, check: Check, query: Query, now: str) -> Measurement:
     if not is_query(spark, query.text):
-        return answered(check, None)
+        return measure_rows(check, None)
     frame = spark.sql(query.text, args=query.bound(now))
     is_unsafe = unsafe(frame, {f"r{number}" for number in range(len(query.relations))})
-    return answered(check, None if is_unsafe else frame.limit(2).collect())
+    return measure_rows(check, None if is_unsafe else frame.limit(2).collect())
 
 
 def _ids(spark: SparkSession, check: Check, tables: SparkTables, rows: int) -> tuple[int, ...]:
@@ -185,7 +185,7 @@ class AcceptedRecords:
 
     def lacking(self, lines: Iterable[str]) -> str | None:
         """The reason if there is nothing to compare with."""
-        return lacking(self.request.references, lines)
+        return why_not_compared(self.request.references, lines)
 
     def rows(self, line: str, columns: tuple[QueryColumn, ...]) -> DataFrame:
         """The accepted records of a line: one column for each requested field, `c0`, `c1`, …, and `row`.

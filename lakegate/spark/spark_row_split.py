@@ -16,7 +16,7 @@ from pyspark.sql import types
 from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.data_source import LINE, ROW, Source
-from lakegate.engine.read.stored_types import Kind, Physical, canonical
+from lakegate.engine.read.stored_types import Kind, Physical, to_canonical
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.job.job_storage import store_for
 from lakegate.plan.plan import Plan
@@ -222,7 +222,7 @@ def _with_reasons(
     ]
     words = {mask: _words(mask, checks) for mask in set(broken)}
     originals = [found.column(f"x{n}").combine_chunks() for n in range(len(kinds))]
-    values = [canonical(each, kind) for each, kind in zip(originals, kinds, strict=True)]
+    values = [to_canonical(each, kind) for each, kind in zip(originals, kinds, strict=True)]
     _refuse_lost_values(originals, values, pa.array([mask == 0 for mask in broken], pa.bool_()))
     columns = [
         pa.array(~is_judged),

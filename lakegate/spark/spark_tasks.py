@@ -2,7 +2,7 @@
 
 The frame of a pass has two kinds of rows. One row for each share carries its `Partial` (counts, sums, bitmaps: small). Rows of
 records carry what is compared across shares: keys, numbers of quantiles, values that queries read; their columns are those of the
-level's table (`lakegate.engine.measure.duckdb_tables.stored`) behind a prefix for the level, and `id`.
+level's table (`lakegate.engine.measure.duckdb_tables.table_columns`) behind a prefix for the level, and `id`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lakegate.contract.logical_types import PRECISION
 from lakegate.engine.attempt import Part, Workspace, Written
 from lakegate.engine.evaluate.predicate_sql import Program
 from lakegate.engine.evaluate.typed_values import exact_type, sql_type
-from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, stored
+from lakegate.engine.measure.duckdb_tables import POSITION_BITS, database, is_stored, table_columns
 from lakegate.engine.measure.share_evaluation import Evaluation, Partial
 from lakegate.engine.read.data_source import ROW, Level
 from lakegate.job.job_storage import ANYWHERE, keep
@@ -76,7 +76,7 @@ class Pass:
     def rows(self, program: Program) -> DataFrame:
         """The stored rows of a level: `id` and its columns under their own names."""
         level = self.levels[program.level]
-        names = [F.col(column_name(level, name)).alias(name) for name in stored(program)]
+        names = [F.col(column_name(level, name)).alias(name) for name in table_columns(program)]
         return self.frame.where(F.col("level") == level).select("id", *names)
 
 
@@ -84,7 +84,9 @@ def run(spark: SparkSession, evaluation: Evaluation) -> tuple[Pass, list[Partial
     """Evaluate all shares; rows of records stay in Spark. UnreadableError if an object is damaged."""
     programs = [program for program in evaluation.programs.values() if is_stored(program)]
     levels = {each.level: at for at, each in enumerate(programs)}
-    types = {column_name(at, name): kind for at, each in enumerate(programs) for name, kind in stored(each).items()}
+    types = {
+        column_name(at, name): kind for at, each in enumerate(programs) for name, kind in table_columns(each).items()
+    }
     described = [
         "partial BINARY",
         "level INT",
@@ -143,7 +145,7 @@ def _evaluating(
 
 def _rows(program: Program, bits: pa.Table, share: int, level: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     ids = pc.add(bits.column(ROW), share << POSITION_BITS)
-    own = {column_name(level, name): bits.column(name) for name in stored(program)}
+    own = {column_name(level, name): bits.column(name) for name in table_columns(program)}
     given = {"level": pa.array([level] * len(ids), pa.int32()), "id": ids, **own}
     columns = [
         given[each.name].cast(each.type) if each.name in given else pa.nulls(len(ids), each.type) for each in schema

@@ -16,7 +16,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns, Measured, Measurement, ObservedValues, Result, Sample
 from lakegate.verdict.measured_values import (
     ReportedNumbers,
-    briefly,
+    brief_text,
     in_numbers,
     measured_text,
     reads_classified,
@@ -107,7 +107,7 @@ def check_outcome(plan: Plan, check: Check, result: Result, measurement: Measure
         measurement = replace(measurement, accept=replace(measurement.accept, number=None))
     status, message = _status_of(plan, check, result, measurement)
     accept = measurement.accept if measurement and status is not Status.ERROR else None
-    brief, numbers = (briefly(check, accept), in_numbers(check, accept)) if accept else ("", None)
+    brief, numbers = (brief_text(check, accept), in_numbers(check, accept)) if accept else ("", None)
     if numbers is not None and shows_values(plan, check):
         brief, numbers = HIDDEN, replace(numbers, value=None)
     return CheckOutcome(

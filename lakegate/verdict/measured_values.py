@@ -48,7 +48,7 @@ def seconds_each(queries: int) -> float:
     return min(TIME_LIMIT, ALL_QUERIES / max(1, queries))
 
 
-def lacking(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
+def why_not_compared(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
     """The message if these lines have no accepted data to compare with, else None."""
     parts = {reference.line: reference.parts for reference in references}
     for line in lines:
@@ -68,7 +68,7 @@ ALL_DIGITS = Context(prec=1000)
 """Of any decimal and any bound: Python's own context rounds to 28 digits."""
 
 
-def measured(check: Check, row: Sequence[object] | None) -> Measured:
+def measure_answer(check: Check, row: Sequence[object] | None) -> Measured:
     """The number; None for no row, null, NaN and infinity. Floats are rounded so that the order of rows has no effect."""
     if check.metric is Metric.UNMATCHED_ROWS:
         assert row is not None
@@ -80,11 +80,11 @@ def measured(check: Check, row: Sequence[object] | None) -> Measured:
     return Measured(of=1, exact=exact.normalize(ALL_DIGITS))
 
 
-def answered(check: Check, rows: Sequence[Sequence[object]] | None) -> Measurement:
+def measure_rows(check: Check, rows: Sequence[Sequence[object]] | None) -> Measurement:
     """The measurement of the rows that a query returns, at most two; None: the guard refused it."""
     if rows is None or len(rows) > 1:
         return Measurement(check.id, error=REFUSED if rows is None else SEVERAL_ROWS)
-    return Measurement(check.id, accept=measured(check, rows[0] if rows else None))
+    return Measurement(check.id, accept=measure_answer(check, rows[0] if rows else None))
 
 
 def lists_rows(check: Check, found: Measured | None, limit: int) -> bool:
@@ -134,7 +134,7 @@ def without_classified(plan: Plan, check: Check, found: Measurement) -> Measurem
     return replace(found, observed=None) if found.observed and reads_classified(plan, check) else found
 
 
-def concealed(check: Check, found: Measurement) -> Measurement:
+def conceal_number(check: Check, found: Measurement) -> Measurement:
     """The measurement with a number that meets the same bounds, computed from the bounds alone."""
     if found.accept is None or number_of(check, found.accept) is None:
         return found
@@ -225,7 +225,7 @@ def measured_text(check: Check, found: Measured) -> str:
     return _counts(one if found.failing == 1 else many, found) + metric if found.of else "0 values measured"
 
 
-def briefly(check: Check, found: Measured) -> str:
+def brief_text(check: Check, found: Measured) -> str:
     """The same for a table: failing rows as a percentage only."""
     if check.metric is Metric.FAILING_ROWS and found.of:
         share = Fraction(found.failing or 0, found.of)

@@ -119,7 +119,7 @@ class Cause:
         )
 
 
-def explained(plan: Plan, result: Result, outcomes: Outcomes) -> tuple[tuple[Cause, ...], Outcomes]:
+def explain_outcomes(plan: Plan, result: Result, outcomes: Outcomes) -> tuple[tuple[Cause, ...], Outcomes]:
     """The causes, and the outcomes; a cause that explains only one outcome is added to its message instead."""
     if result.unreadable is not None:
         skipped = tuple(outcome.id for outcome in outcomes)

@@ -19,7 +19,7 @@ from lakegate.plan.predicates import Present, together
 from lakegate.plan.result import Columns, Result
 from lakegate.verdict.check_status import BROKEN, CheckOutcome, Outcomes, Status, check_outcome
 from lakegate.verdict.file_checks import RECORDS, file_outcome, file_outcomes
-from lakegate.verdict.reasons import Cause, explained, reasons
+from lakegate.verdict.reasons import Cause, explain_outcomes, reasons
 
 # ---- Counts ----
 # All commands and events use this class.
@@ -166,7 +166,7 @@ def judge(plan: Plan, result: Result) -> Judgement:
     """Compute the verdict on a delivery. Pure, and defined for every plan and every result of it."""
     of_file = tuple(file_outcomes(plan, result))
     of_checks = _check_outcomes(plan, result)
-    causes, outcomes = explained(plan, result, of_file + of_checks)
+    causes, outcomes = explain_outcomes(plan, result, of_file + of_checks)
     verdict = _verdict(plan, result, of_file, of_checks)
     return Judgement(
         verdict=verdict,
@@ -259,7 +259,7 @@ def certain_failures(plan: Plan, seen: Result) -> Outcomes:
             if check.reads & seen.lacking or check.metric.of_header or check.id in measured
         ]
     outcomes = (*of_file, *(check_outcome(plan, each, seen, measured.get(each.id)) for each in known))
-    causes, outcomes = explained(plan, seen, outcomes)
+    causes, outcomes = explain_outcomes(plan, seen, outcomes)
     return tuple(reason for reason in reasons(causes, outcomes) if reason.status is Status.FAIL)
 
 

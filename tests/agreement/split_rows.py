@@ -16,7 +16,7 @@ import pyarrow as pa
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.data_source import LINE, ROW, LocalStore, Source
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.engine.read.stored_types import canonical
+from lakegate.engine.read.stored_types import to_canonical
 from lakegate.engine.rejected_rows import Rejected
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import StagedPart
@@ -72,7 +72,7 @@ def _records(plan: Plan, source: Source, number: int) -> Iterator[tuple[int, tup
 
 def _texts(source: Source, table: pa.Table) -> list[tuple[str, ...]]:
     """The rows of a table of `x0`, … by the texts of their values."""
-    columns = [canonical(table.column(at).combine_chunks(), kind) for at, kind in enumerate(source.kinds.values())]
+    columns = [to_canonical(table.column(at).combine_chunks(), kind) for at, kind in enumerate(source.kinds.values())]
     if not table.num_rows:
         return []
     named = pa.table(columns, names=table.column_names)

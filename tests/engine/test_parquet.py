@@ -23,8 +23,8 @@ from lakegate.base.errors import InputError
 from lakegate.contract.file_formats import Format, Storage
 from lakegate.engine.read.data_source import AddressedFile, LocalStore, Share
 from lakegate.engine.read.open_delivery import READERS
-from lakegate.engine.read.parquet_footer import footer_of
-from lakegate.engine.read.stored_types import Kind, Physical, fitting
+from lakegate.engine.read.parquet_footer import read_footer
+from lakegate.engine.read.stored_types import Kind, Physical, fit_values
 from lakegate.features.convert.schema_in_files import parquet as contract_of_parquet
 from lakegate.features.draft.data_profile import read as profiled
 from lakegate.features.drift.schema_drift import columns_in
@@ -120,7 +120,7 @@ def _with_moments(batch: pa.RecordBatch, schema: Physical) -> pa.RecordBatch:
     """INT96 is read as it is stored: here as the moments that it means."""
     kinds = dict(schema.parts)
     columns = {
-        name: fitting(column, kinds[name])[0] if kinds[name].kind is Kind.MOMENT else column
+        name: fit_values(column, kinds[name])[0] if kinds[name].kind is Kind.MOMENT else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -137,7 +137,7 @@ def test_every_encoding_and_codec_of_arrow_is_read(written: str, tmp_path: Path)
         path.write_bytes(as_parquet(TABLE, row_group_size=size, **WRITTEN[written]))
 
         assert read(path) == (TABLE.column_names, TABLE.to_pylist())
-        footer, theirs = footer_of(AddressedFile(LocalStore(), path.as_uri())), pq.read_metadata(path)
+        footer, theirs = read_footer(AddressedFile(LocalStore(), path.as_uri())), pq.read_metadata(path)
         assert [(each.rows, [(chunk.values, chunk.unpacked) for chunk in each.chunks]) for each in footer.groups] == [
             (
                 group.num_rows,

@@ -46,7 +46,7 @@ def sql_type(of: PlanField | QueryColumn) -> str:
     return exact_type(of.scale) if cast is Cast.DECIMAL else _SQL_TYPES[cast]
 
 
-def rescaled(value: str, scale: int, to: int) -> str:
+def rescale_decimal(value: str, scale: int, to: int) -> str:
     """A decimal of one scale as one of another, in the SQL of both engines; NULL if it has more digits than that."""
     found = f"try_cast({value} AS {exact_type(to)})"
     return found if to >= scale else f"CASE WHEN try_cast({found} AS {exact_type(scale)}) = {value} THEN {found} END"

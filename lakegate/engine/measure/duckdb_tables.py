@@ -67,7 +67,7 @@ def table_name(program: Program) -> str:
     return f"elements{levels.index(program.level)}" if program.level else RECORDS
 
 
-def stored(program: Program) -> dict[str, str]:
+def table_columns(program: Program) -> dict[str, str]:
     """The columns of a level's table beside `id`, with their types."""
     by_alias = {field.alias: field for field in program.plan.fields}
     values = {value_name(alias): sql_type(by_alias[alias]) for alias in sorted(program.kept)}
@@ -81,13 +81,13 @@ def stored(program: Program) -> dict[str, str]:
 
 def is_stored(program: Program) -> bool:
     """Whether a level needs a table."""
-    return program.is_queried or bool(stored(program))
+    return program.is_queried or bool(table_columns(program))
 
 
 def create(connection: duckdb.DuckDBPyConnection, program: Program) -> None:
     """Create the table of a level, where it needs one."""
     if is_stored(program):
-        columns = "".join(f", {name} {kind}" for name, kind in stored(program).items())
+        columns = "".join(f", {name} {kind}" for name, kind in table_columns(program).items())
         connection.execute(f"CREATE TABLE {table_name(program)} (id BIGINT{columns})")
 
 
@@ -95,7 +95,7 @@ def append(connection: duckdb.DuckDBPyConnection, program: Program, bits: pa.Tab
     """Append the result of a program for a chunk to the table of its level, where it has one."""
     if is_stored(program):
         connection.register(BITS, bits)
-        names = "".join(f", {name}" for name in stored(program))
+        names = "".join(f", {name}" for name in table_columns(program))
         connection.execute(
             f"INSERT INTO {table_name(program)} (id{names})"  # noqa: S608 - generated names
             f" SELECT {share << POSITION_BITS} + {ROW}{names} FROM {BITS}"

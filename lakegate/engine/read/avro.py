@@ -21,7 +21,7 @@ import pyarrow as pa
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Compression
 from lakegate.engine.read.avro_types import read_schema
-from lakegate.engine.read.compressed_streams import unpacked
+from lakegate.engine.read.compressed_streams import unpack
 from lakegate.engine.read.data_source import AddressedFile, Share, Store
 from lakegate.engine.read.read_bounds import GRACE, LONGEST_FOOTER, PIECE, unreadable
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
@@ -56,7 +56,7 @@ class Header:
     sync: bytes
 
 
-def described(source: Readable) -> Table:
+def describe_file(source: Readable) -> Table:
     """Schema and size of a file; UnreadableError if header and blocks do not match, or it is a decompression bomb."""
     file = _File(source)
     header = _header(file)
@@ -75,7 +75,7 @@ def described(source: Readable) -> Table:
 
 def schema_in(source: Readable) -> Physical:
     """The schema in the header of a file; no block is read. UnreadableError if it is not one of records."""
-    return _records(header_of(source))
+    return _records(read_header(source))
 
 
 def _records(header: Header) -> Physical:
@@ -86,12 +86,12 @@ def _records(header: Header) -> Physical:
     return schema
 
 
-def header_of(source: Readable) -> Header:
+def read_header(source: Readable) -> Header:
     """The header of a file."""
     return _header(_File(source))
 
 
-def blocks_of(source: Readable, header: Header, size: int) -> Iterator[tuple[int, bytes]]:
+def read_blocks(source: Readable, header: Header, size: int) -> Iterator[tuple[int, bytes]]:
     """The numbers of records of the blocks in a byte range, each with the decompressed bytes."""
     file = _File(source)
     while file.at < size and not file.is_over():
@@ -217,7 +217,7 @@ def _snappy(block: bytes) -> bytes:
 
 
 def _streamed(compression: Compression) -> Callable[[bytes], bytes]:
-    return lambda block: b"".join(piece for piece, _ in unpacked(BytesIO(block), compression))
+    return lambda block: b"".join(piece for piece, _ in unpack(BytesIO(block), compression))
 
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
@@ -247,7 +247,7 @@ class AvroReader:
     def described(self, address: str) -> Table:
         """See `Reader`."""
         with closing(self.store.stream(address)) as source:
-            return described(source)
+            return describe_file(source)
 
     def batches(self, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
         """See `Reader`."""
@@ -261,11 +261,11 @@ class AvroReader:
 
 
 def _batches(file: AddressedFile, share: Share, names: list[str]) -> Iterator[pa.RecordBatch]:
-    header = header_of(file)
+    header = read_header(file)
     _, records = read_schema(header.schema)
     rows = size = 0
     file.seek(share.start)
-    for count, block in blocks_of(file, header, share.end - share.start):
+    for count, block in read_blocks(file, header, share.end - share.start):
         at = 0
         for _ in range(count):
             begun = at

@@ -19,7 +19,7 @@ Piece = tuple[bytes, int]
 """Unpacked bytes, and the packed bytes that they took."""
 
 
-def unpacked(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
+def unpack(source: BinaryIO, compression: Compression) -> Iterator[Piece]:
     """The file in pieces of at most `PIECE` bytes; UnreadableError if it is damaged or decompresses beyond its bounds."""
     inside = outside = 0
     pieces = READERS[compression](source) if compression in READERS else _members(source, compression.spec)

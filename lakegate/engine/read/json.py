@@ -19,10 +19,10 @@ from lakegate.contract.field_paths import column_path
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.evaluate.typed_values import repeats_name, size_name, typed_value
-from lakegate.engine.read.compressed_streams import unpacked
+from lakegate.engine.read.compressed_streams import unpack
 from lakegate.engine.read.data_source import AT, ROW, Chunk, Expression, Level, Malformed, Share, Store, line_table
 from lakegate.engine.read.json_rows import MAX_EXTRA, OBJECT, Cells, RowReader, bounded_keys
-from lakegate.engine.read.json_texts import Batch, MalformedError, elements, parsed
+from lakegate.engine.read.json_texts import Batch, MalformedError, parse_object, read_elements
 from lakegate.engine.read.read_bounds import LONGEST_RECORD
 from lakegate.engine.read.text_source import TextSource, shares_of
 from lakegate.plan.plan import Plan, PlanField
@@ -98,14 +98,14 @@ class Flat:
         return texts, own, keys & declared, keys - declared
 
 
-def learned(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
+def learn_keys(fields: Sequence[PlanField], texts: Iterable[bytes]) -> Flat | None:
     """The expressions for objects like the first ones; None if they, or the declared fields, are nested or very many."""
     if len(fields) > MAX_KEYS or not all(field.is_column for field in fields):
         return None
     keys: list[str] = []
     for text, _ in zip(texts, range(LEARNED), strict=False):
         try:
-            value = parsed(text) or {}
+            value = parse_object(text) or {}
         except MalformedError:
             continue
         if len(value) > MAX_KEYS or any(isinstance(each, (dict, list)) for each in value.values()):
@@ -208,7 +208,7 @@ class JsonSource(TextSource):
         held: list[bytes] = []
         taken = size = 0
         with closing(self.store.stream(address)) as source:
-            for texts, packed in elements(unpacked(source, compression)):
+            for texts, packed in read_elements(unpack(source, compression)):
                 held, taken, size = held + texts, taken + packed, size + sum(map(len, texts))
                 if size >= SHARE_BYTES:
                     yield held, taken
@@ -217,7 +217,7 @@ class JsonSource(TextSource):
 
     def _chunk(self, texts: list[bytes], size: int, first: int) -> Chunk:
         """The chunk of the first texts, or of all, that follow `first` ones of the share."""
-        flat = learned(self.plan.fields, texts)
+        flat = learn_keys(self.plan.fields, texts)
         tokens, rest = flat.split(texts) if flat else ([], range(len(texts)))
         reading = RowReader(self.plan.fields, self.sized, self.compared)
         rows, bad, lines = _long_way(reading, texts, rest, first)
@@ -256,7 +256,7 @@ def _long_way(
     bad: dict[str, Malformed] = {}
     for at in places:
         try:
-            value = parsed(texts[at])
+            value = parse_object(texts[at])
         except MalformedError as error:
             found = Malformed(error.code, 1, (first + at,))
             bad[error.code] = bad[error.code].with_more(found) if error.code in bad else found

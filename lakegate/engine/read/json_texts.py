@@ -35,7 +35,7 @@ Value = str | bool | dict[str, "Value"] | list["Value"] | None
 """A JSON value; numbers are `Number`."""
 
 
-def parsed(text: bytes) -> dict[str, Value] | None:
+def parse_object(text: bytes) -> dict[str, Value] | None:
     """The object of a text; None for a blank text. MalformedError if it is not an object."""
     if len(text) > LONGEST_RECORD:
         raise MalformedError("too_long")
@@ -124,7 +124,7 @@ Batch = tuple[list[bytes], int]
 _SPACE = " \t\r\n"
 
 
-def elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
+def read_elements(pieces: Iterable[Piece]) -> Iterator[Batch]:
     """The elements of a JSON array, each as its own text; a byte order mark before it is none of it.
 
     UnreadableError if it is not an array, or is truncated.

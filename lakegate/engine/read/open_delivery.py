@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lakegate.admission.file_signatures import TEXT_REFUSALS, UnreadableError, refuse, settled
+from lakegate.admission.file_signatures import TEXT_REFUSALS, UnreadableError, refuse, settle_format
 from lakegate.admission.header import HEAD, text_of
 from lakegate.base.errors import InputError
 from lakegate.base.text import counted
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.child_reader import ApartReader
-from lakegate.engine.read.compressed_streams import unpacked
+from lakegate.engine.read.compressed_streams import unpack
 from lakegate.engine.read.csv import open_csv
 from lakegate.engine.read.data_source import Source, Store, of_object
 from lakegate.engine.read.json import open_json
@@ -38,7 +38,7 @@ def open_source(plan: Plan, parts: tuple[StagedPart, ...], store: Store) -> Sour
     UnreadableError if it is not as declared, InputError if its bytes are not the pinned ones.
     """
     heads = [beginning(number, part, plan, store) for number, part in enumerate(parts)]
-    storages = {settled(plan.storage, head) for head in heads}
+    storages = {settle_format(plan.storage, head) for head in heads}
     if len(storages) > 1:
         raise UnreadableError(
             "forms", "some objects of the delivery are JSON lines, others a JSON array: give all of them one form"
@@ -80,7 +80,7 @@ def unpacked_beginning(part: StagedPart, compression: Compression, store: Store)
     """The beginning of the decompressed first MiB: a decompression bomb is refused before its records are read."""
     text, inside = b"", 0
     with closing(store.stream(part.uri)) as source:
-        for piece, taken in unpacked(source, compression):
+        for piece, taken in unpack(source, compression):
             text += piece[: HEAD - len(text)]
             inside += taken
             if inside > PIECE and len(text) == HEAD:

@@ -123,7 +123,7 @@ class Footer:
                     raise unreadable("counts")
 
 
-def footer_of(file: AddressedFile) -> Footer:
+def read_footer(file: AddressedFile) -> Footer:
     """Read the footer of a file. UnreadableError where it is damaged, beyond the bounds, or contradicts itself."""
     file.seek(max(0, file.size - END))
     end = file.read()

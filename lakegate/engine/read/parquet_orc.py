@@ -23,8 +23,8 @@ from lakegate.engine.read.parquet_footer import (
     MAGIC,
     Footer,
     RowGroup,
-    footer_of,
     longest_page,
+    read_footer,
 )
 from lakegate.engine.read.read_bounds import GRACE_VALUES, MAX_PAGE, RATIO, unreadable
 from lakegate.engine.read.stored_columns import Table, refuse_values, refuse_wide
@@ -154,7 +154,7 @@ def open_parquet(file: AddressedFile) -> Opened:
     """A Parquet file (`ArrowReader.open`)."""
     from pyarrow.parquet import read_metadata  # noqa: PLC0415 - other formats do not need its 30 ms
 
-    footer = footer_of(file)
+    footer = read_footer(file)
     content = pa.BufferReader(MAGIC + footer.content)
     try:
         about = read_metadata(content)

@@ -29,7 +29,7 @@ from lakegate.engine.read.read_bounds import (
     refuse_columns,
     unreadable,
 )
-from lakegate.engine.read.stored_types import Kind, Physical, holds, only_fitting, present
+from lakegate.engine.read.stored_types import Kind, Physical, holds, keep_fitting, mark_present
 from lakegate.plan.plan import ENTRIES, Plan, PlanField
 from lakegate.plan.predicates import NoRepeats, Size
 from lakegate.plan.request import StagedPart
@@ -675,7 +675,7 @@ def _raw(array: pa.Array, kind: Physical, field: PlanField) -> dict[str, pa.Arra
         characters = [text if text is None else text.decode("latin-1") for text in texts]
         return {raw_name(alias): pa.array(characters, pa.string())}
     if kind.kind is Kind.MOMENT or _has_valid(kind):
-        shown, valid = only_fitting(_decoded(array), kind)
+        shown, valid = keep_fitting(_decoded(array), kind)
         return {raw_name(alias): shown} | ({valid_name(alias): valid} if _has_valid(kind) else {})
     if kind.kind is not Kind.TEXT:
         return {} if kind.kind is Kind.NOTHING else {raw_name(alias): _READ.get(kind.kind, _decoded)(_decoded(array))}
@@ -711,7 +711,7 @@ def _decoded(array: pa.Array) -> pa.Array:
 
 
 _READ: dict[Kind, Callable[[pa.Array], pa.Array]] = {
-    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), present),
+    **dict.fromkeys((Kind.BYTES, Kind.OTHER, Kind.RECORD, Kind.LIST, Kind.MAP), mark_present),
     Kind.FLOAT: lambda array: array.cast(pa.float32()),  # of 16 bits or 32
     Kind.DATE: lambda array: array.cast(pa.date32()),  # checked: what is no whole day is refused
     Kind.TIME: lambda array: array.cast(pa.string()),  # what is no time of day is written as one that is out of range

@@ -208,7 +208,7 @@ def of_any_zone(column: pa.Field) -> pa.Field:
 # number beyond its bits. Such a value is there, and none of its type: it never becomes another one.
 
 
-def fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array | None]:
+def fit_values(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array | None]:
     """The values of a column for its kind, and whether each fits the file's own type; None where all do.
 
     Moments are microseconds without a zone; one that does not fit is beyond all calendars. Others are as the file has them.
@@ -231,9 +231,9 @@ def fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array | None]
     return array, None
 
 
-def only_fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array]:
-    """The values of a column as `fitting` has them, and the same with nulls for those that do not fit."""
-    found, fits = fitting(array, kind)
+def keep_fitting(array: pa.Array, kind: Physical) -> tuple[pa.Array, pa.Array]:
+    """The values of a column as `fit_values` has them, and the same with nulls for those that do not fit."""
+    found, fits = fit_values(array, kind)
     return found, found if fits is None else pc.if_else(fits, found, pa.scalar(None, found.type))
 
 
@@ -280,23 +280,23 @@ def _int96(array: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     return pc.if_else(valid, pa.array(numbers), pa.scalar(None, pa.int64())).view(_NAIVE), fits
 
 
-def canonical(array: pa.Array, kind: Physical) -> pa.Array:
+def to_canonical(array: pa.Array, kind: Physical) -> pa.Array:
     """The array as its kind is handed to Spark; a value that does not fit the file's own type is null."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     special = _CANONICAL.get(kind.kind)
     if special is not None:
         return special(array, kind)
-    return only_fitting(array, kind)[1].cast(_TYPES[kind.kind])  # a checked cast, to a type at least as wide
+    return keep_fitting(array, kind)[1].cast(_TYPES[kind.kind])  # a checked cast, to a type at least as wide
 
 
 def _record(array: pa.Array, kind: Physical) -> pa.Array:
-    members = [canonical(each, part) for each, (_, part) in zip(array.flatten(), kind.parts, strict=True)]
+    members = [to_canonical(each, part) for each, (_, part) in zip(array.flatten(), kind.parts, strict=True)]
     names = [f"f{at}" for at in range(len(members))]
     return pa.StructArray.from_arrays(members, names=names, mask=array.is_null()) if members else array
 
 
-def present(array: pa.Array, _: Physical | None = None) -> pa.Array:
+def mark_present(array: pa.Array, _: Physical | None = None) -> pa.Array:
     """Whether each value is there: true, or null."""
     return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, pa.bool_()))
 
@@ -305,13 +305,13 @@ def _list(array: pa.Array, kind: Physical) -> pa.Array:
     if not pa.types.is_list(array.type):
         array = array.cast(pa.list_(array.type.value_type))
     whole = pa.concat_arrays([array.slice(0, 0), array])
-    return pa.ListArray.from_arrays(whole.offsets, canonical(whole.values, kind.parts[0][1]), mask=whole.is_null())
+    return pa.ListArray.from_arrays(whole.offsets, to_canonical(whole.values, kind.parts[0][1]), mask=whole.is_null())
 
 
 def _map(array: pa.Array, kind: Physical) -> pa.Array:
     key, value = (part for _, part in kind.parts)
     whole = pa.concat_arrays([array.slice(0, 0), array])
-    keys, values = canonical(whole.keys, key), canonical(whole.items, value)
+    keys, values = to_canonical(whole.keys, key), to_canonical(whole.items, value)
     return pa.MapArray.from_arrays(whole.offsets, keys, values, mask=whole.is_null())
 
 
@@ -333,9 +333,9 @@ _CANONICAL: dict[Kind, Callable[[pa.Array, Physical], pa.Array]] = {
     Kind.LIST: _list,
     Kind.MAP: _map,
     Kind.TIME: lambda array, _: array.cast(pa.string()),
-    Kind.OTHER: present,
-    Kind.MOMENT: lambda array, kind: only_fitting(array, kind)[1].view(MOMENT),  # microseconds of UTC, as they are
-    Kind.EXACT: lambda array, kind: only_fitting(array, kind)[1].cast(pa.decimal128(*kind.digits)),
+    Kind.OTHER: mark_present,
+    Kind.MOMENT: lambda array, kind: keep_fitting(array, kind)[1].view(MOMENT),  # microseconds of UTC, as they are
+    Kind.EXACT: lambda array, kind: keep_fitting(array, kind)[1].cast(pa.decimal128(*kind.digits)),
 }
 
 _KINDS: dict[Callable[[pa.DataType], bool], Kind] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lakegate.contract.file_formats import Compression, Format
-from lakegate.engine.read.compressed_streams import unpacked
+from lakegate.engine.read.compressed_streams import unpack
 from lakegate.engine.read.data_source import Expression, Share, Store
 from lakegate.engine.read.read_bounds import LONGEST_LINE, LONGEST_RECORD, unreadable
 from lakegate.engine.read.stored_types import Physical
@@ -59,7 +59,7 @@ class TextSource:
             return
         compression, rest, taken = self.plan.storage.compression, b"", 0
         with closing(self.store.stream(share.address)) as source:
-            for piece, packed in unpacked(source, compression):
+            for piece, packed in unpack(source, compression):
                 rest, taken = rest + piece, taken + packed
                 if len(rest) < self.block_bytes:
                     continue

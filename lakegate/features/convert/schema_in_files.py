@@ -16,7 +16,7 @@ from lakegate.contract.documents.imported_schema import ImportedSchema, contract
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
 from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import LogicalType
-from lakegate.engine.read.avro import MAGIC, header_of
+from lakegate.engine.read.avro import MAGIC, read_header
 from lakegate.engine.read.avro_types import logical_of, read_schema
 from lakegate.engine.read.data_source import LocalStore
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
@@ -56,7 +56,7 @@ def avro(path: Path, name: str) -> Found:
         with path.open("rb") as file:
             is_file = file.read(len(MAGIC)) == MAGIC
             file.seek(0)
-            document = header_of(file).schema if is_file else _of_text(file.read(MAX_BYTES + 1))
+            document = read_header(file).schema if is_file else _of_text(file.read(MAX_BYTES + 1))
         contract, lost = _contract(_records(document), name, Format.AVRO)
     except UnreadableError as error:
         raise InputError(f"{path}: {error.finding.message}") from None

@@ -12,7 +12,7 @@ from lakegate.contract.contract_model import Shape
 from lakegate.contract.field_paths import path_of
 from lakegate.contract.file_formats import Csv, Storage
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
-from lakegate.engine.read.json_texts import MalformedError, NumberText, parsed
+from lakegate.engine.read.json_texts import MalformedError, NumberText, parse_object
 from lakegate.engine.read.read_bounds import refuse_columns
 from lakegate.engine.read.stored_types import LONG_DIGITS, TYPES, Kind, Physical
 from lakegate.plan.plan import PlanField
@@ -222,7 +222,7 @@ def of_json(batches: Iterable[list[bytes]]) -> tuple[FoundField, ...]:
     for texts in batches:
         for text in texts:
             try:
-                top.add(parsed(text))
+                top.add(parse_object(text))
             except MalformedError:
                 is_malformed = True
         refuse_columns(top.count())

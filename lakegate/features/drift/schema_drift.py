@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from io import BufferedReader
 from typing import Any, BinaryIO, Final, Literal, NamedTuple
 
-from lakegate.admission.file_signatures import BOM, UnreadableError, settled
+from lakegate.admission.file_signatures import BOM, UnreadableError, settle_format
 from lakegate.admission.header import HEAD
 from lakegate.base.errors import InputError, LakegateError, NotFound
 from lakegate.contract.contract_model import Severity, Shape
@@ -22,7 +22,7 @@ from lakegate.contract.semantic_versions import major, precedence
 from lakegate.engine.read.avro import schema_in
 from lakegate.engine.read.data_source import AddressedFile, Store
 from lakegate.engine.read.json_rows import RowReader
-from lakegate.engine.read.json_texts import MalformedError, elements, parsed
+from lakegate.engine.read.json_texts import MalformedError, parse_object, read_elements
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent
@@ -123,9 +123,9 @@ def columns_in(plan: Plan, part: StagedPart, store: Store) -> Columns:
 def _of_json(plan: Plan, head: bytes) -> Columns:
     """Presence of fields in the whole records of a beginning."""
     reading = RowReader(plan.fields)
-    for text in _records(settled(plan.storage, head).format, head):
+    for text in _records(settle_format(plan.storage, head).format, head):
         try:
-            value = parsed(text)
+            value = parse_object(text)
         except MalformedError:
             continue
         if value is not None:
@@ -157,7 +157,7 @@ def _records(form: Format, head: bytes) -> Iterable[bytes]:
         lines = head.removeprefix(BOM).split(b"\n")
         return lines if is_whole else lines[:-1]
     try:
-        return next(elements(iter([(head, 0)])))[0]
+        return next(read_elements(iter([(head, 0)])))[0]
     except UnreadableError:
         if is_whole:
             raise

@@ -30,7 +30,7 @@ from lakegate.engine.read.csv import CsvSource
 from lakegate.engine.read.data_source import LINE, ROW, AddressedFile, LocalStore, Share, Source, Store
 from lakegate.engine.read.json import JsonSource
 from lakegate.engine.read.open_delivery import open_source
-from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, footer_of
+from lakegate.engine.read.parquet_footer import CODEC_NAMES, INT96, read_footer
 from lakegate.features.erasure.erasure import Erasing, Staged
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import TERMINAL, replay_id
@@ -93,7 +93,7 @@ def write_parquet(source: Source, store: Store, numbers: list[NDArray[np.int64]]
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415 - other formats do not need its 30 ms
 
     file = AddressedFile(store, source.shares[0].address)
-    footer, opened = footer_of(file), ParquetFile(file, page_checksum_verification=True)
+    footer, opened = read_footer(file), ParquetFile(file, page_checksum_verification=True)
     footer.refuse(footer.groups, {leaf.path[0] for leaf in footer.leaves})
     chunks = zip(footer.leaves, footer.groups[0].chunks, strict=True)
     codecs = {".".join(leaf.path): CODEC_NAMES[chunk.codec] for leaf, chunk in chunks}

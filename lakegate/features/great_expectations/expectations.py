@@ -36,7 +36,6 @@ from lakegate.rules.check_builder import (
     argument_of,
     brief,
     check,
-    conditioned,
     in_range,
     items,
     like_pattern,
@@ -48,6 +47,7 @@ from lakegate.rules.check_builder import (
     refuse,
     refuse_nested,
     regex,
+    restrict_check,
     rows,
     skipped,
     unique_rows,
@@ -443,7 +443,7 @@ def great_expectations(rule: Rule, fields: tuple[Field, ...], call: str, argumen
         refuse(rule, "not-allowed-argument", f"the severity of an expectation is one of {', '.join(_SEVERITIES)}")
     worst = _SEVERITIES[written] or rule.severity
     return tuple(
-        replace(conditioned(_mostly(rule, expectation, check, arguments), given), worst=worst) for check in checks
+        replace(restrict_check(_mostly(rule, expectation, check, arguments), given), worst=worst) for check in checks
     )
 
 

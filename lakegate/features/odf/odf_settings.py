@@ -22,7 +22,7 @@ from lakegate.plan.dataset_about import (
     License,
 )
 from lakegate.plan.plan import Plan, PlanField
-from lakegate.rules.compile_plan import planned
+from lakegate.rules.compile_plan import plan_fields
 
 # ---- Description, keywords and licence ----
 # A document names its licence in one of these places:
@@ -104,7 +104,7 @@ TIMES = {LogicalType.DATE, LogicalType.TIMESTAMP}
 
 def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
     """The fields that no slice can have, each with the reason and the remedy."""
-    fields = planned(dataset.fields, with_inner=True)
+    fields = plan_fields(dataset.fields, with_inner=True)
     opened = {each.path[:-1] for each in fields if not each.is_column}
     for each in fields:
         if each.is_column and each.column.lower() in COMMON:
@@ -122,7 +122,7 @@ def misfits(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def merge_key(dataset: Dataset) -> tuple[str, ...]:
     """The columns by which rows are merged: those of the primary key; none where parts of values are in it."""
     keys = [rule.fields for rule in dataset.rules if rule.kind == "primaryKey"]
-    columns = (each for each in planned(dataset.fields, with_inner=True) if each.is_column)
+    columns = (each for each in plan_fields(dataset.fields, with_inner=True) if each.is_column)
     names = {each.name: each.column for each in columns if each.shape is Shape.VALUE}
     return tuple(names[each] for each in keys[0]) if len(keys) == 1 and set(keys[0]) <= names.keys() else ()
 
@@ -159,7 +159,7 @@ def no_event_time(contract: Contract, document: Document) -> Iterator[Finding]:
             yield place.path, "`eventTime` has an effect only with `publishAs: parquet`: add that, or remove it."
         for dataset in published:
             wanted = dataset.policy.event_time
-            wrong = wanted and event_time_misfit(planned(dataset.fields, with_inner=True), wanted)
+            wrong = wanted and event_time_misfit(plan_fields(dataset.fields, with_inner=True), wanted)
             if wrong:
                 yield place.path, f"`eventTime` of {dataset.name}: {wrong}. Name a column with dates or timestamps."
 

@@ -31,7 +31,6 @@ from lakegate.rules import check_builder
 from lakegate.rules.check_builder import (
     brief,
     check,
-    conditioned,
     items,
     not_measured,
     one_as_written,
@@ -39,6 +38,7 @@ from lakegate.rules.check_builder import (
     refuse,
     refuse_nested,
     regex,
+    restrict_check,
     rows,
     skipped,
     valid_in_words,
@@ -227,7 +227,7 @@ def _of_valid(site: Site, base: Check) -> Check:
         there(site.rule, site.field, settings) if MISSING.keys() & settings else None,
         valid(site.rule, site.field, settings),
     )
-    return conditioned(base, given)
+    return restrict_check(base, given)
 
 
 def _extreme(*, greatest: bool) -> Callable[[Site], tuple[Check, ...]]:
@@ -459,7 +459,8 @@ def _compile_check(rule: Rule, declared: dict[str, Field], fields: tuple[Field, 
         compiled = metric.compile(Site(rule, fields, parsed, good))
         checks = compiled if isinstance(compiled, tuple) else (compiled,)
         found += (
-            conditioned(replace(named_check(entry, rule, part), worst=worst or entry.worst), given) for entry in checks
+            restrict_check(replace(named_check(entry, rule, part), worst=worst or entry.worst), given)
+            for entry in checks
         )
     return found
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.admission.file_signatures import BOM, UnreadableError, declared_format, settled
+from lakegate.admission.file_signatures import BOM, UnreadableError, declared_format, settle_format
 from lakegate.admission.header import HEAD, text_of
 from lakegate.contract.file_formats import Compression, Csv, Format, Storage
 from lakegate.plan.result import Unreadable
@@ -205,8 +205,8 @@ def test_json_of_either_form_is_the_one_it_begins_as(text: bytes, form: Format) 
     """Where lines and one array are allowed, the first character that is no space decides; without one there are no rows."""
     either = Storage(Format.ANY_JSON, Compression.GZIP)
 
-    assert settled(either, text) == Storage(form, Compression.GZIP)
-    assert settled(Storage(form), b"[{") == Storage(form)
+    assert settle_format(either, text) == Storage(form, Compression.GZIP)
+    assert settle_format(Storage(form), b"[{") == Storage(form)
 
 
 def test_an_unreadable_object_is_known_by_its_number() -> None:

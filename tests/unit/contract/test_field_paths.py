@@ -19,7 +19,7 @@ from lakegate.contract.field_paths import (
     steps_of,
 )
 from lakegate.contract.logical_types import LogicalType
-from lakegate.rules.compile_plan import planned, with_parts
+from lakegate.rules.compile_plan import plan_fields, with_parts
 
 HOSTILE = st.text(st.sampled_from('ab.[]" {}\nkey'), max_size=6)
 """Names made of the characters that paths are made of."""
@@ -121,7 +121,7 @@ def test_no_two_fields_of_a_schema_have_one_name(dataset: Dataset) -> None:
 
     assert len({each.name for each in fields}) == len(fields)
     assert all(dataset.field(each.name) is each for each in fields)
-    places = {each.name: each.place for each in planned(dataset.fields, with_inner=True)}
+    places = {each.name: each.place for each in plan_fields(dataset.fields, with_inner=True)}
     assert {
         name: tuple(re.sub(r"^\{(key|value)\}$", r".\1", step) for step in place) for name, place in places.items()
     } == {each.name: steps_of(each.name) for each in fields}

@@ -17,7 +17,7 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.request import AcceptedPart, Reference
 from lakegate.plan.result import Measured, Measurement
 from lakegate.rules.compile_plan import compile_plan
-from lakegate.verdict.measured_values import UNREAD, lacking, seconds_each
+from lakegate.verdict.measured_values import UNREAD, seconds_each, why_not_compared
 from tests.reference.cases import Case, good_cases
 from tests.reference.evaluator import measure
 from tests.unit.engine.test_duckdb_queries import NOW, answer_all, answers, judged, nothing_accepted
@@ -139,7 +139,7 @@ def test_where_nothing_was_accepted_the_check_is_named() -> None:
 
     assert found(plan, {}, Reference(ORDERS, -1, ())).skip == f"nothing of {ORDERS} has been accepted yet"
     assert found(plan, {}).skip == f"no accepted data of {ORDERS} was given to compare with"
-    assert lacking((), []) is None
+    assert why_not_compared((), []) is None
 
 
 def test_a_dataset_that_refers_to_itself_is_its_delivery_and_what_was_accepted() -> None:

@@ -14,7 +14,7 @@ from lakegate.plan.check_numbers import tier_holds
 from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.result import Measured, Measurement
-from lakegate.verdict.measured_values import concealed, shows_values
+from lakegate.verdict.measured_values import conceal_number, shows_values
 from tests.reference.sampling import sampled
 
 NUMBERS = st.decimals(-1000, 1000, places=2)
@@ -41,7 +41,7 @@ def test_a_concealed_number_meets_the_same_bounds_and_tells_nothing_else(
     """The same tiers hold as before; two numbers for which the same tiers hold become one and the same."""
     rule = check(metric, accept, tolerate)
     before = [measurement(metric, each, tolerate=tolerate is not None) for each in (one, other)]
-    after = [concealed(rule, each) for each in before]
+    after = [conceal_number(rule, each) for each in before]
 
     def holding(each: Measurement) -> list[bool]:
         tiers = ((rule.accept, each.accept), (rule.tolerate, each.tolerate))
@@ -57,7 +57,7 @@ def test_what_is_no_number_stays() -> None:
     none = (Measured(0), Measured(1, number=float("inf")))
     kept = [*(Measurement("r", each) for each in none), Measurement("r", error="x")]
 
-    assert [concealed(rule, each) for each in kept] == kept
+    assert [conceal_number(rule, each) for each in kept] == kept
 
 
 def test_the_fields_that_a_check_reads_decide() -> None:

@@ -16,11 +16,11 @@ from lakegate.plan.result import Measured
 from lakegate.verdict.measured_values import (
     ALL_QUERIES,
     TIME_LIMIT,
-    lacking,
     lines_compared,
     lists_rows,
-    measured,
+    measure_answer,
     seconds_each,
+    why_not_compared,
 )
 from tests.unit.verdict.test_verdict import check
 
@@ -47,12 +47,12 @@ UNMATCHED: Any = {"metric": Metric.UNMATCHED_ROWS}
 )
 def test_a_number_is_exact_or_absent(row: Sequence[object] | None, exact: Decimal | None) -> None:
     """Null, no row, NaN, infinity and texts are no number; a float has twelve digits, every other number all of its own."""
-    assert measured(check(**NUMBER), row) == Measured(of=1, exact=exact)
+    assert measure_answer(check(**NUMBER), row) == Measured(of=1, exact=exact)
 
 
 def test_rows_without_a_partner_are_counted() -> None:
     """A comparison with accepted data answers with two counts: rows without a partner, and all rows."""
-    assert measured(check(**UNMATCHED), (2, 5)) == Measured(of=5, failing=2)
+    assert measure_answer(check(**UNMATCHED), (2, 5)) == Measured(of=5, failing=2)
 
 
 @pytest.mark.parametrize(("queries", "seconds"), [(0, 600), (1, 600), (3, 600), (4, 450), (36, 50)])
@@ -66,9 +66,9 @@ def test_a_line_without_accepted_data_is_named() -> None:
     """What was not given, and what is still empty, are two messages; the first such line counts."""
     known = [Reference("people", 3, (AcceptedPart("file:///a", 1, "file:///p", "d"),)), Reference("shops", -1, ())]
 
-    assert lacking(known, ["people"]) is None
-    assert lacking(known, ["people", "cities"]) == "no accepted data of cities was given to compare with"
-    assert lacking(known, ["shops", "cities"]) == "nothing of shops has been accepted yet"
+    assert why_not_compared(known, ["people"]) is None
+    assert why_not_compared(known, ["people", "cities"]) == "no accepted data of cities was given to compare with"
+    assert why_not_compared(known, ["shops", "cities"]) == "nothing of shops has been accepted yet"
 
 
 FEWER = Tier(Interval(high=Decimal(0)))

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import COMPRESSIONS, Compression
 from lakegate.engine.read import compressed_streams
-from lakegate.engine.read.compressed_streams import unpacked
-from lakegate.engine.read.json_texts import elements
+from lakegate.engine.read.compressed_streams import unpack
+from lakegate.engine.read.json_texts import read_elements
 from lakegate.engine.read.read_bounds import BROKEN
 
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
@@ -33,13 +33,13 @@ PACKED = [codec for codec in Compression if codec is not Compression.NONE]
 TEXT = b"".join(b"line %d\n" % number for number in range(5_000))
 
 
-def unpack(packed: bytes, codec: Compression) -> bytes:
-    return b"".join(piece for piece, _ in unpacked(io.BytesIO(packed), codec))
+def unpack_all(packed: bytes, codec: Compression) -> bytes:
+    return b"".join(piece for piece, _ in unpack(io.BytesIO(packed), codec))
 
 
 def broken(packed: bytes, codec: Compression) -> str:
     with pytest.raises(UnreadableError) as caught:
-        unpack(packed, codec)
+        unpack_all(packed, codec)
     assert caught.value.finding.code in BROKEN
     return caught.value.finding.code
 
@@ -50,7 +50,7 @@ def test_what_was_packed_comes_out(codec: Compression, cut: int | None) -> None:
     """In one member or in two, every byte that went in is accounted for."""
     parts = [TEXT] if cut is None else [TEXT[:cut], TEXT[cut:]]
     packed = b"".join(PACK[codec](part) for part in parts)
-    pieces = list(unpacked(io.BytesIO(packed), codec))
+    pieces = list(unpack(io.BytesIO(packed), codec))
 
     assert b"".join(piece for piece, _ in pieces) == TEXT
     assert sum(taken for _, taken in pieces) == len(packed)
@@ -78,7 +78,7 @@ def test_members_without_content_cost_little(codec: Compression, monkeypatch: py
     assert decompressor is not None
     monkeypatch.setitem(COMPRESSIONS, codec, replace(codec.spec, decompressor=Watched))
 
-    assert unpack(packed, codec) == TEXT
+    assert unpack_all(packed, codec) == TEXT
     assert asked < 100 * len(packed)
 
 
@@ -105,7 +105,7 @@ PADDED = {
 def test_padding_is_skipped_and_counted(name: str) -> None:
     """Frames without data (RFC 8878 §3.1.2), and the zeros of tapes, which gzip itself skips."""
     codec, packed = PADDED[name]
-    pieces = list(unpacked(io.BytesIO(packed), codec))
+    pieces = list(unpack(io.BytesIO(packed), codec))
 
     assert b"".join(piece for piece, _ in pieces) == TEXT
     assert sum(taken for _, taken in pieces) == len(packed)
@@ -181,7 +181,7 @@ def test_elements_of_an_array_are_the_same_however_it_is_cut(
 ) -> None:
     """Pieces of any size, even within a character, give the elements of the whole, each as its own text."""
     content = json.dumps(found, ensure_ascii=False, indent=indent).encode()
-    texts = [text for batch, _ in elements(pieces_of(content, size)) for text in batch]
+    texts = [text for batch, _ in read_elements(pieces_of(content, size)) for text in batch]
 
     assert [json.loads(text) for text in texts] == found
 
@@ -210,7 +210,7 @@ def test_what_is_no_array_has_no_good_end(name: str) -> None:
     content, code = ARRAYS[name]
 
     with pytest.raises(UnreadableError) as caught:
-        list(elements(pieces_of(content.encode(), 1 << 20)))
+        list(read_elements(pieces_of(content.encode(), 1 << 20)))
 
     assert caught.value.finding.code == code
 
@@ -218,6 +218,6 @@ def test_what_is_no_array_has_no_good_end(name: str) -> None:
 def test_an_array_is_utf_8() -> None:
     """Bytes that are none end the reading."""
     with pytest.raises(UnreadableError) as caught:
-        list(elements(pieces_of('["ação"]'.encode("latin-1"), 1)))
+        list(read_elements(pieces_of('["ação"]'.encode("latin-1"), 1)))
 
     assert caught.value.finding.code == "array-encoding"

@@ -14,7 +14,7 @@ import pytest
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.file_formats import Compression, Format, Storage
 from lakegate.engine.read import json as json_module
-from lakegate.engine.read.json import SHARE_BYTES, learned
+from lakegate.engine.read.json import SHARE_BYTES, learn_keys
 from lakegate.plan.plan import Plan
 from tests.deliveries.delivery import plan_of
 from tests.deliveries.written import packed
@@ -191,7 +191,7 @@ def test_the_short_way_gives_the_answers_of_the_long_one(
     usual = b'{"id": 1, "name": "x", "ok": true, "share": 1.5, "more": 1}'
     content = b"\n".join(usual if chance.random() > odd else random_line(chance) for _ in range(200))
     short = read_all(plan(), opened(plan(), tmp_path, content))
-    monkeypatch.setattr(json_module, "learned", lambda *_: None)
+    monkeypatch.setattr(json_module, "learn_keys", lambda *_: None)
 
     assert read_all(plan(), opened(plan(), tmp_path, content)) == short
 
@@ -205,7 +205,7 @@ def test_usual_lines_go_the_short_way() -> None:
         b"{}",
         b'{"name": "\xc3\xa9"}',
     ]
-    flat = learned(plan().fields, texts)
+    flat = learn_keys(plan().fields, texts)
 
     assert flat is not None
     assert flat.split(texts) == (
@@ -216,8 +216,8 @@ def test_usual_lines_go_the_short_way() -> None:
 
 def test_objects_with_parts_go_the_long_way() -> None:
     """The expression finds tokens alone."""
-    assert learned(plan().fields, [b'{"id": 1}', b'{"id": {}}']) is None
-    assert learned(plan().fields, [b"", b"nothing"]) is None
+    assert learn_keys(plan().fields, [b'{"id": 1}', b'{"id": {}}']) is None
+    assert learn_keys(plan().fields, [b"", b"nothing"]) is None
 
 
 @pytest.mark.parametrize("form", [Format.JSONL, Format.JSON])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lakegate.contract.contract_model import Shape
 from lakegate.engine.read.json_rows import MAX_EXTRA, OBJECT, RowReader, levels
-from lakegate.engine.read.json_texts import MalformedError, NumberText, parsed
+from lakegate.engine.read.json_texts import MalformedError, NumberText, parse_object
 from lakegate.engine.read.read_bounds import LONGEST_RECORD
 from lakegate.engine.read.stored_columns import repeats, sizes
 from lakegate.engine.read.stored_types import physical
@@ -63,7 +63,7 @@ def test_what_is_no_record_is_malformed(name: str) -> None:
     text, code = MALFORMED[name]
 
     with pytest.raises(MalformedError) as caught:
-        parsed(text)
+        parse_object(text)
 
     assert caught.value.code == code
 
@@ -85,12 +85,12 @@ def test_what_is_no_record_is_malformed(name: str) -> None:
 )
 def test_an_object_is_read_with_its_numbers_as_they_are_written(text: bytes, value: Any) -> None:
     """No number is rounded, shortened or too long; space alone is not a record."""
-    assert parsed(text) == value
+    assert parse_object(text) == value
 
 
 def test_a_number_is_told_from_a_text() -> None:
     """Though both are kept as text."""
-    found = parsed(b'{"a": 5, "b": "5"}')
+    found = parse_object(b'{"a": 5, "b": "5"}')
     assert found is not None
 
     assert [type(each) for each in found.values()] == [NumberText, str]
@@ -99,7 +99,7 @@ def test_a_number_is_told_from_a_text() -> None:
 def read_values(*values: object) -> RowReader:
     reading = RowReader(nested_plan().fields)
     for value in values:
-        reading.add(parsed(json.dumps(value).encode()))
+        reading.add(parse_object(json.dumps(value).encode()))
     return reading
 
 
@@ -194,7 +194,7 @@ def test_parts_are_counted_and_compared_as_by_the_reference(items: object, box: 
     aliases = {each.name: each.alias for each in PLAIN.columns}
     reading = RowReader(PLAIN.fields, aliases.values(), [aliases["items"]])
 
-    reading.add(parsed(json.dumps({"items": items, "box": box, "codes": box}).encode()))
+    reading.add(parse_object(json.dumps({"items": items, "box": box, "codes": box}).encode()))
 
     found = {name: reading.rows.sizes[alias] for name, alias in aliases.items()}
     assert found == {
@@ -225,7 +225,7 @@ def test_numbers_are_equal_by_their_value(text: str, is_repeated: bool) -> None:
     (alias,) = (each.alias for each in PLAIN.columns if each.name == "items")
     reading = RowReader(PLAIN.fields, (), [alias])
 
-    reading.add(parsed(f'{{"items": {text}}}'.encode()))
+    reading.add(parse_object(f'{{"items": {text}}}'.encode()))
 
     assert reading.rows.repeats == {alias: [is_repeated]}
 

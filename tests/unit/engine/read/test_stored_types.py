@@ -13,7 +13,7 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.logical_types import LogicalType
 from lakegate.engine.read import stored_types
-from lakegate.engine.read.avro import blocks_of, described, header_of
+from lakegate.engine.read.avro import describe_file, read_blocks, read_header
 from lakegate.engine.read.avro_types import read_schema
 from lakegate.engine.read.stored_types import Kind, Physical, holds
 from lakegate.plan.plan import PlanField
@@ -64,7 +64,7 @@ DECIMALS = [
 def test_every_type_of_arrow_has_a_kind(kind: pa.DataType, expected: Kind, type_: pa.DataType) -> None:
     """And a canonical form of exactly one type, nulls kept."""
     found = stored_types.physical(kind)
-    array = stored_types.canonical(pa.nulls(2, kind), found)
+    array = stored_types.to_canonical(pa.nulls(2, kind), found)
 
     assert (found.kind, array.type, array.null_count) == (expected, type_, 2)
 
@@ -76,7 +76,7 @@ def test_decimals_keep_every_digit(array: pa.Array) -> None:
 
 
 def canonical(array: pa.Array) -> list[Any]:
-    found: list[Any] = stored_types.canonical(array, stored_types.physical(array.type)).to_pylist()
+    found: list[Any] = stored_types.to_canonical(array, stored_types.physical(array.type)).to_pylist()
     return found
 
 
@@ -198,7 +198,7 @@ TABLE = pa.table({"a": list(range(5))})
 
 
 def damage_of(content: bytes) -> str:
-    return refusal_of(lambda: described(io.BytesIO(content)))[0]
+    return refusal_of(lambda: describe_file(io.BytesIO(content)))[0]
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate"])
@@ -206,11 +206,11 @@ def test_every_block_of_an_avro_file_is_counted(codec: str) -> None:
     """Records and bytes, packed or plain."""
     content = write_avro(TABLE, codec, block=2)
     source = io.BytesIO(content)
-    found = described(source)
+    found = describe_file(source)
     source.seek(0)
-    header = header_of(source)
+    header = read_header(source)
     source.seek(found.bounds[0])
-    blocks = list(blocks_of(source, header, len(content) - found.bounds[0]))
+    blocks = list(read_blocks(source, header, len(content) - found.bounds[0]))
 
     assert (found.rows, found.bounds[-1]) == (5, len(content))
     assert (sum(count for count, _ in blocks), sum(len(block) for _, block in blocks)) == (5, 10)

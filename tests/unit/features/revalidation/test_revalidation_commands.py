@@ -16,7 +16,7 @@ from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ports import Address
 from lakegate.gate.sweep import sweep
 from lakegate.job import job_storage
-from lakegate.job.job_storage import asked, versions_of, write
+from lakegate.job.job_storage import read_request, versions_of, write
 from lakegate.job.judge_function import measure
 from tests.published_schemas import validate
 from tests.unit.cli.conftest import Lakegate
@@ -59,7 +59,7 @@ def measured(lakegate: Lakegate) -> None:
     swept(lakegate)
     row = lakegate.dependencies.rows("revalidations").get(LINE)
     assert row.run is not None
-    request, plan = asked(f"s3://{LAKE}/runs/{row.run.id}/attempt=1/request.json")
+    request, plan = read_request(f"s3://{LAKE}/runs/{row.run.id}/attempt=1/request.json")
     write(request, measure(request, plan, store=versions_of(request)))
     swept(lakegate)
 
