@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import traceback
@@ -21,6 +20,7 @@ from lakegate.aws.lambda_events import InvocationEnded, JobMoved, ObjectSeen, Re
 from lakegate.aws.settings import PREFIX, read
 from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, SetUpError, Unfinished
+from lakegate.base.json_codec import sha256_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 
@@ -50,7 +50,7 @@ def shape(text: str) -> str:
 
 def fingerprint(text: str) -> str:
     """The first digits of the SHA-256 of the text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT]
+    return sha256_of(text)[:FINGERPRINT]
 
 
 def of_key(key: str) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import ConditionFailed, NotFound, PortError, TransactionConflict, Unfinished
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.multipart_uploads import part_size
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
 from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, found, workloads_key
@@ -344,4 +345,4 @@ class Uploads:
 
 
 def _key(to: Address) -> RowKey:
-    return workloads_key("upload", hashlib.sha256(f"{to.bucket}\0{to.key}".encode()).hexdigest())
+    return workloads_key("upload", sha256_of(f"{to.bucket}\0{to.key}"))

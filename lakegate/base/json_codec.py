@@ -196,7 +196,12 @@ def canonical(value: object) -> bytes:
 
 def digest(value: object) -> str:
     """SHA-256 of the canonical text, in hexadecimal."""
-    return sha256(canonical(value)).hexdigest()
+    return sha256_of(canonical(value))
+
+
+def sha256_of(content: str | bytes) -> str:
+    """SHA-256 of a text in UTF-8, or of bytes, in hexadecimal."""
+    return sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
 from lakegate.base.extension_points import loaded, names
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.gate.datasets.dataset_lines import (
@@ -273,7 +273,7 @@ class Dependencies:
                 body = self.read_lake(f"plans/{digest}.json")
             except NotFound:
                 raise Alarm("plan-missing", workload) from None
-            if hashlib.sha256(body).hexdigest() != digest:
+            if sha256_of(body) != digest:
                 raise Alarm("plan-differs", workload)
             self.plans[digest] = body
             while len(self.plans) > 1 and sum(map(len, self.plans.values())) > MOST_KEPT_BYTES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from bisect import bisect_right
@@ -16,7 +15,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from lakegate.aws.settings import Settings
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode
+from lakegate.base.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode, sha256_of
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.dependencies import Dependencies
@@ -125,7 +124,7 @@ def day_of(key: str) -> str | None:
 
 def sha256(text: bytes) -> str:
     """By which the next document names this one."""
-    return hashlib.sha256(text).hexdigest()
+    return sha256_of(text)
 
 
 def to_json(anchor: Anchor) -> bytes:

@@ -21,6 +21,7 @@ import yaml
 from lakegate.aws.clients import client
 from lakegate.aws.open_stack import asked
 from lakegate.base.errors import AccessDenied, InputError, NotFound, SetUpError
+from lakegate.base.json_codec import sha256_of
 from lakegate.cli.click_commands import Option
 
 TEMPLATE: Final = "template.yaml"
@@ -173,7 +174,7 @@ def ensure_bucket(bucket: str, account: str, region: str, *, partition: str) -> 
 
 def upload(bucket: str, key: str, body: bytes | Path, account: str) -> bool:
     """Upload bytes or a file, unless the object has the same bytes; returns whether it was uploaded."""
-    sha256 = hashlib.sha256(body).hexdigest() if isinstance(body, bytes) else digest(body)
+    sha256 = sha256_of(body) if isinstance(body, bytes) else digest(body)
     place: dict[str, Any] = {"Bucket": bucket, "Key": key, "ExpectedBucketOwner": account}
     with suppress(NotFound, AccessDenied):  # who may not list a bucket is refused where there is no object
         if asked("s3", "head_object", **place).get("Metadata", {}).get(DIGEST) == sha256:
@@ -194,7 +195,7 @@ def upload_template(
     if ensure_bucket(bucket, account, s3.region_name, partition=partition):
         report(f"made the bucket of artifacts {bucket}")
     template = release.deployable(bucket)
-    key = f"{PREFIX}{hashlib.sha256(template).hexdigest()}.template"
+    key = f"{PREFIX}{sha256_of(template)}.template"
     upload(bucket, key, template, account)
     return f"{s3.endpoint_url}/{bucket}/{key}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -13,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple, NoReturn
 
 from lakegate.base.errors import InputError, PortError, Throttled, Unanswered
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, PublishAs
 from lakegate.contract.field_paths import column_name
@@ -351,7 +351,7 @@ def service_of(dependencies: Dependencies, group: RuleGroup) -> ValidatorService
 
 def validation_id(workload: Workload, technology: str) -> str:
     """The id of a validation of the current attempt."""
-    return hashlib.sha256(f"{workload.id}:{workload.attempt}:{technology}".encode()).hexdigest()
+    return sha256_of(f"{workload.id}:{workload.attempt}:{technology}")
 
 
 def answered(turn: DeliveryTurn, body: bytes) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed
+from lakegate.base.json_codec import sha256_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.table import Put, Row, RowAbsent, Tables, workloads_key
 from lakegate.library.http_messages import CALLBACK_ROUTE, HttpProblem, HttpRequest
@@ -80,9 +80,9 @@ def known_again(dependencies: Dependencies, request: HttpRequest) -> HttpRequest
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    body = hashlib.sha256(request.body).hexdigest()
+    body = sha256_of(request.body)
     return _digest(request.route, dict(request.path), dict(request.query), body)
 
 
 def _digest(*parts: object) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return sha256_of(json.dumps(parts, sort_keys=True))

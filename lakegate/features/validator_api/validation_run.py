@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -16,7 +15,7 @@ from typing import Final
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
-from lakegate.base.json_codec import encode
+from lakegate.base.json_codec import encode, sha256_of
 from lakegate.base.text import counted
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
@@ -360,7 +359,7 @@ def start(dependencies: Dependencies, wanted: WantedValidation, token: str) -> S
     """
     identity = identity_of(wanted.caller, wanted.name)
     rules = [_in_document(rule) for rule in wanted.rules]
-    asked = hashlib.sha256(json.dumps([rules, wanted.path], sort_keys=True).encode()).hexdigest()
+    asked = sha256_of(json.dumps([rules, wanted.path], sort_keys=True))
     before = validations(dependencies).get(identity)
     if before is not None and not _is_expired(dependencies, before):
         if before.fingerprint != asked:
@@ -425,7 +424,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[None]:
 
 def identity_of(caller: str, name: str) -> str:
     """The id of a caller's validation."""
-    return hashlib.sha256(json.dumps(["validation", caller, name]).encode()).hexdigest()
+    return sha256_of(json.dumps(["validation", caller, name]))
 
 
 def _is_expired(dependencies: Dependencies, validation: Validation) -> bool:
@@ -447,7 +446,7 @@ def _prepared(
         )
     base = Plan.from_bytes(dependencies.plan_at(data.plan, identity))
     plan = plan_of(base, wanted.rules)
-    run = hashlib.sha256(f"{identity}:{token}:{moment(now)}".encode()).hexdigest()
+    run = sha256_of(f"{identity}:{token}:{moment(now)}")
     lake, prefix = dependencies.places.lake, lake_layout.attempt_prefix(run, ATTEMPT)
     request = _request(dependencies, run, plan, data, now)
     for effect, key, body in (
@@ -476,7 +475,7 @@ def _request(dependencies: Dependencies, run: str, plan: Plan, data: ValidatedDa
         attempt=ATTEMPT,
         plan_uri=plan_uri(dependencies, plan.digest),
         plan_digest=plan.digest,
-        source_version=hashlib.sha256(versions.encode()).hexdigest(),
+        source_version=sha256_of(versions),
         parts=data.parts,
         judged_at=moment(now),
         output_uri=f"s3://{dependencies.places.lake}/{lake_layout.attempt_prefix(run, ATTEMPT)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakegate.base.errors import LakegateError
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.timestamps import moment
 from lakegate.gate.channel_ports import CallbackInvitation, Channels
 from lakegate.gate.delivery.protocol import CALLBACK, State
@@ -120,4 +120,4 @@ def _waits_for_callback(dependencies: Dependencies, row: Workload) -> bool:
 
 
 def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return sha256_of(token)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import replace
 
 from lakegate.admission.multi_file_delivery import COMPLETED_BY
 from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
 from lakegate.base.errors import NotFound
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.text import counted
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate import lake_layout
@@ -178,7 +178,7 @@ def content(workload: Workload, data: SourceObject) -> str:
     """The identity of content within a dataset; empty where no checksum identifies it."""
     if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
         return ""
-    return hashlib.sha256(f"{workload.pin.chain}\0{data.size}\0{data.checksum}".encode()).hexdigest()
+    return sha256_of(f"{workload.pin.chain}\0{data.size}\0{data.checksum}")
 
 
 def duplicate(turn: DeliveryTurn, data: SourceObject) -> tuple[str, ...]:

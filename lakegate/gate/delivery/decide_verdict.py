@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound
 from lakegate.base.extension_points import registered
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import Mode
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.lifecycle import warned
@@ -245,7 +245,7 @@ def measured_result(turn: DeliveryTurn) -> bytes | None:
     body = (merged_result(measured) if measured.terms.has_companion else None) or result_of(measured)
     if body is None:
         raise NotFound
-    if decision is not None and hashlib.sha256(body).hexdigest() != decision.result:
+    if decision is not None and sha256_of(body) != decision.result:
         raise Alarm("result-differs", turn.row.id)
     return body
 
@@ -283,7 +283,7 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
     judgement = judge(compiled, measured)
     decision = Decision(
         *warned(judgement.verdict, _reasons(judgement, measured, workload), workload.pinned.warning),
-        hashlib.sha256(result).hexdigest(),
+        sha256_of(result),
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
         enforced=_enforced(compiled, measured),

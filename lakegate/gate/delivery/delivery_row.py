@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
-from lakegate.base.json_codec import EXTENSIONS, NotEmpty, decoder, encode
+from lakegate.base.json_codec import EXTENSIONS, NotEmpty, decoder, encode, sha256_of
 from lakegate.base.timestamps import instant_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.delivery.protocol import State
@@ -369,22 +368,22 @@ IDENTIFIER: Final = re.compile("[0-9a-f]{64}", re.ASCII)
 
 def workload_id(bucket: str, key: str, version: str) -> str:
     """The id of the delivery: the same for every event about one version."""
-    return hashlib.sha256(f"{bucket}\0{key}\0{version}".encode()).hexdigest()
+    return sha256_of(f"{bucket}\0{key}\0{version}")
 
 
 def replay_id(workload: str) -> str:
     """The id of the replay of a quarantined workload: one for each, because what came of it is replayed next."""
-    return hashlib.sha256(f"{workload}:replay:1".encode()).hexdigest()
+    return sha256_of(f"{workload}:replay:1")
 
 
 def producer_id(line: str, prefix: str) -> str:
     """The id of the producer who delivers to a line below the route of a prefix."""
-    return hashlib.sha256(f"{line}\0{prefix}".encode()).hexdigest()
+    return sha256_of(f"{line}\0{prefix}")
 
 
 def job_token(workload: str, attempt: int) -> str:
     """StartJobRun's clientToken: one for each attempt, 64 characters."""
-    return hashlib.sha256(f"{workload}:{attempt}".encode()).hexdigest()
+    return sha256_of(f"{workload}:{attempt}")
 
 
 class PartList(NamedTuple):
@@ -415,7 +414,7 @@ class PartList(NamedTuple):
         known = sorted(f"{each.size}:{each.checksum}" for each in self.parts)
         if not all(each.checksum.partition(":")[0] in IDENTIFYING for each in self.parts):
             return ""
-        return "sha256:" + hashlib.sha256("\n".join(known).encode()).hexdigest()
+        return "sha256:" + sha256_of("\n".join(known))
 
 
 # ---- The row as it is stored ----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from lakegate.admission.multi_file_delivery import (
     name_of,
 )
 from lakegate.base.errors import AccessDenied, Archived, LakegateError, NotFound
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import FailureCause, PartList, SourceObject, workload_id
@@ -82,7 +82,7 @@ def of_the_source() -> Iterator[None]:
 def write_parts(dependencies: Dependencies, workload: str, listed: PartList) -> Steps[SourceObject]:
     """Write a list. Its description has size and checksum of what it lists, by which `content` identifies a delivery."""
     body = listed.to_bytes()
-    where = dependencies.in_lake(lake_layout.parts_key(workload, hashlib.sha256(body).hexdigest()))
+    where = dependencies.in_lake(lake_layout.parts_key(workload, sha256_of(body)))
     found = yield from perform(Effect.WRITE_PARTS, dependencies.objects.put, where, body)
     return SourceObject(found.bucket, found.key, "", "", listed.size, listed.checksum)
 

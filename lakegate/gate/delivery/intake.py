@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.extension_points import registered
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import SourceObject, Workload, workload_id
@@ -109,7 +109,7 @@ def _open_quiet(dependencies: Dependencies, version: ObjectVersion, terms: Terms
     computed from folder and number: who knows an id may read the delivery.
     """
     folder = folder_of(version.key)
-    cursor = f"quiet#{hashlib.sha256(folder.encode()).hexdigest()}"
+    cursor = f"quiet#{sha256_of(folder)}"
     secret = f"{cursor}#secret"
     begun = dependencies.agenda.cursor(secret)
     if begun is None:

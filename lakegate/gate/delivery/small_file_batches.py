@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
@@ -10,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lakegate.base.errors import ConditionFailed, NotFound, UnreadableItem
+from lakegate.base.json_codec import sha256_of
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.attempt_request import write_request
 from lakegate.gate.delivery.delivery_row import FailureCause
@@ -48,7 +48,7 @@ def group_of(turn: DeliveryTurn) -> str:
     invoked = bool(job.judge) and size < job.small
     if limits.files == 1 or size >= (limits.bytes or 0) or invoked:
         return ""
-    return hashlib.sha256(f"{pin.chain}\0{pin.plan}".encode()).hexdigest()[:32]
+    return sha256_of(f"{pin.chain}\0{pin.plan}")[:32]
 
 
 def limits_of(turn: DeliveryTurn) -> BatchLimits:
@@ -134,7 +134,7 @@ def _has_result(dependencies: Dependencies, batch: str, member: Member) -> bool:
 
 
 def _derived(identity: str, what: str) -> str:
-    return hashlib.sha256(f"{identity}:{what}".encode()).hexdigest()
+    return sha256_of(f"{identity}:{what}")
 
 
 def _found(dependencies: Dependencies, identity: str, fresh: Callable[[], Batch]) -> Batch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound
+from lakegate.base.json_codec import sha256_of
 from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
@@ -114,7 +114,7 @@ class DeliveryTurn:
             body = self.gate.objects.read(Address(at.bucket, at.key))
         except NotFound:
             raise Alarm("parts-missing", self.row.id) from None
-        if at.key != lake_layout.parts_key(at.key.split("/")[1], hashlib.sha256(body).hexdigest()):
+        if at.key != lake_layout.parts_key(at.key.split("/")[1], sha256_of(body)):
             raise Alarm("parts-differ", self.row.id)
         return PartList.from_bytes(body)
 

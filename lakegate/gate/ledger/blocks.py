@@ -21,6 +21,7 @@ from lakegate.base.json_codec import (
     decode_document,
     encode,
     omit_default,
+    sha256_of,
 )
 from lakegate.base.timestamps import Moment
 from lakegate.gate.delivery.delivery_row import Waiver
@@ -104,7 +105,7 @@ def contract_chain(contract: str) -> str:
 
 def event_id(kind: str, *parts: str | int) -> str:
     """SHA-256 of what makes an act the same act when it is repeated."""
-    return hashlib.sha256(json.dumps([kind, *parts], separators=(",", ":")).encode()).hexdigest()
+    return sha256_of(json.dumps([kind, *parts], separators=(",", ":")))
 
 
 def document_of(record: Record) -> dict[str, object]:

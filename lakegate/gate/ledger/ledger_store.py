@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from lakegate.admission.refusals import is_code
 from lakegate.base.errors import ConditionFailed, UnreadableItem
 from lakegate.base.extension_points import registered
-from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields
+from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields, sha256_of
 from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
 from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Block, Head, Record, canonical, from_json
@@ -154,7 +154,7 @@ def _of_verdict(chain: str, verdict: str) -> str:
 
 
 def _of_rule(chain: str, rule: str) -> str:
-    return f"{chain}#rule#{hashlib.sha256(rule.encode(errors='surrogatepass')).hexdigest()}"
+    return f"{chain}#rule#{sha256_of(rule.encode(errors='surrogatepass'))}"
 
 
 def _written_entry(row: Row) -> FinishedDelivery:

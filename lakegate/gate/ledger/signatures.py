@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.text import shown
 from lakegate.gate.ledger.blocks import AnyBlock, Record
 
@@ -61,7 +61,7 @@ def signed_text(digest: str) -> bytes:
 
 def fingerprint(public_key: bytes) -> str:
     """By which a key is named: SHA-256 of its SubjectPublicKeyInfo, in hexadecimal."""
-    return hashlib.sha256(public_key).hexdigest()
+    return sha256_of(public_key)
 
 
 def key_content(public_key: bytes, replaces: str | None) -> dict[str, Any]:

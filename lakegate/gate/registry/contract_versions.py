@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, Problem
-from lakegate.base.json_codec import encode, select_fields
+from lakegate.base.json_codec import encode, select_fields, sha256_of
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release
 from lakegate.gate.datasets.dataset_lines import Ending
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 def document_key(text: bytes) -> str:
     """The key of a document in the lake bucket."""
-    return f"contracts/{hashlib.sha256(text).hexdigest()}"
+    return f"contracts/{sha256_of(text)}"
 
 
 def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
@@ -56,7 +55,7 @@ def store(dependencies: Dependencies, compiled: CompiledContract) -> Steps[None]
         refuse_unusable(name)
     yield from store_document(dependencies, compiled.document)
     for plan in compiled.plans.values():
-        where = dependencies.in_lake(f"plans/{hashlib.sha256(plan).hexdigest()}.json")
+        where = dependencies.in_lake(f"plans/{sha256_of(plan)}.json")
         yield from _write_once(dependencies, Effect.WRITE_PLAN, where, plan)
 
 
@@ -214,7 +213,7 @@ def publication_of(compiled: CompiledContract) -> Publication:
         Publication,
         compiled,
         document=document_key(compiled.document),
-        plans=tuple(sorted((dataset, hashlib.sha256(plan).hexdigest()) for dataset, plan in compiled.plans.items())),
+        plans=tuple(sorted((dataset, sha256_of(plan)) for dataset, plan in compiled.plans.items())),
         needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
     )
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from lakegate.base.errors import InputError
+from lakegate.base.json_codec import sha256_of
 from lakegate.base.text import shown
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
@@ -94,7 +95,7 @@ def named_plan(block: Block, text: bytes) -> Plan:
     """The plan that a block names. InputError where the text is not that plan."""
     if len(text) > LONGEST_PLAN:
         raise InputError(f"the plan of the block {block.height} has more than {LONGEST_PLAN:,} bytes")
-    if hashlib.sha256(text).hexdigest() != block.plan:
+    if sha256_of(text) != block.plan:
         raise InputError(f"the plan of the block {block.height} is not the one that it names")
     return Plan.from_bytes(text)
 
