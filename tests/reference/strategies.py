@@ -114,10 +114,10 @@ policies = st.builds(
     st.sampled_from(OnReject),
     shares,
     st.sampled_from(FieldTreatment),
+    maybe(st.sampled_from(FieldTreatment)),
     st.booleans(),
     st.sampled_from(Duplicates),
     st.booleans(),
-    missing_fields=maybe(st.sampled_from(FieldTreatment)),
 )
 csvs = st.builds(
     Csv,
