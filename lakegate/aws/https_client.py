@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from lakegate.base.errors import InputError, PortError, Throttled, Unanswered
@@ -45,6 +45,14 @@ def sent(request: Request, what: str) -> tuple[int, bytes]:
     except (URLError, HTTPException, OSError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise InputError(f"{what} does not answer ({type(reason).__name__}): is the address right?") from None
+
+
+def redirect_target(url: str, response: HTTPResponse) -> str:
+    """The address that a redirect leads to; `Web` judges it as any other."""
+    try:
+        return urljoin(url, response.getheader("Location") or "")
+    except ValueError:
+        raise PortError("address-refused") from None
 
 
 def read_whole(read: Callable[[int], bytes], length: int) -> bytes:

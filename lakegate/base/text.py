@@ -191,3 +191,13 @@ def matches_pieces(name: str, pieces: list[str]) -> bool:
             return False
         at = found + len(piece)
     return True
+
+
+def first_paragraph(text: str | None) -> str:
+    """The first paragraph of a docstring or a help as one line."""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[0].upper() + text[1:]

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 import click
 from click.shell_completion import CompletionItem
 
+from lakegate.base.text import first_paragraph
+
 F = TypeVar("F", bound=Callable[..., None])
 CONTEXT: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -172,7 +174,7 @@ class Group(click.Group):
     def sections(self, ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
         """The commands below their titles, by name what each does."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        return {"Commands": {name: described(each.help if each else None) for name, each in found.items()}}
+        return {"Commands": {name: first_paragraph(each.help if each else None) for name, each in found.items()}}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, all with one width of their first column."""
@@ -186,8 +188,3 @@ class Group(click.Group):
         """The names in the order in which they were added."""
         del ctx
         return list(self.commands)
-
-
-def described(text: str | None) -> str:
-    """The first paragraph of a command's help as one line."""
-    return " ".join((text or "").split("\n\n")[0].split())

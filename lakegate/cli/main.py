@@ -22,9 +22,10 @@ from click.shell_completion import CompletionItem
 from lakegate.aws.open_stack import settle_region
 from lakegate.base.errors import ContractError, LakegateError, SetUpError
 from lakegate.base.extension_points import ROOT, advice, loaded, names, place_of
+from lakegate.base.text import first_paragraph
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
-from lakegate.cli.click_commands import CONTEXT, CommandGroup, Group, click_command, described
+from lakegate.cli.click_commands import CONTEXT, CommandGroup, Group, click_command
 
 CORE: Final[Mapping[str, Mapping[str, str]]] = {
     "Write contracts": {
@@ -205,7 +206,7 @@ def _description(name: str) -> str:
                 | ast.AnnAssign(target=ast.Name(id=found), value=ast.Call(keywords=options))
             ) if found == attribute:
                 text = next(ast.literal_eval(each.value) for each in options if each.arg == "help")
-    return described(text)
+    return first_paragraph(text)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -6,9 +6,8 @@ What is fetched becomes part of the document that a command works with, so that 
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urljoin
 
-from lakegate.aws.https_client import Web, read_whole, refuse_status
+from lakegate.aws.https_client import Web, read_whole, redirect_target, refuse_status
 from lakegate.base.errors import InputError, LakegateError, PortError, Unanswered
 from lakegate.base.text import shown
 
@@ -44,7 +43,7 @@ def _fetched(url: str, most: int, web: Web) -> bytes:
     for _ in range(MAX_REDIRECTS + 1):
         with web.get(url, headers) as response:
             if response.status in REDIRECTS:
-                url = _followed(url, response.getheader("Location") or "")
+                url = redirect_target(url, response)
                 continue
             refuse_status(response.status)
             if (response.getheader("Content-Encoding") or "identity").lower() != "identity":
@@ -54,11 +53,3 @@ def _fetched(url: str, most: int, web: Web) -> bytes:
                 raise Unanswered("its connection broke before its end")
             return found
     raise PortError("too-many-redirects")
-
-
-def _followed(url: str, location: str) -> str:
-    """The address that a redirect leads to; `Web` judges it as any other."""
-    try:
-        return urljoin(url, location)
-    except ValueError:
-        raise PortError("address-refused") from None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lakegate.base.extension_points import registered
+from lakegate.base.text import first_paragraph
 from lakegate.lints import (
     contradiction_lints,
     file_format_lints,
@@ -295,10 +296,7 @@ CODES: dict[str, Code] = {
     **{code: Code("syntax", ERROR, words) for code, words in SYNTAX.items()},
     **{code: Code("schema", ERROR, words) for code, words in SCHEMA.items()},
     **{code: Code("reading", *entry) for code, entry in READING.items()},
-    **{
-        code: Code("meaning", lint.level, " ".join((lint.find.__doc__ or "").split("\n\n")[0].split()))
-        for code, lint in LINTS.items()
-    },
+    **{code: Code("meaning", lint.level, first_paragraph(lint.find.__doc__)) for code, lint in LINTS.items()},
     **{
         code: Code("measuring", WARNING if code in NEVER_MEASURED else ERROR, words)
         for code, words in MEASURING.items()

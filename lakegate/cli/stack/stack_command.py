@@ -30,7 +30,7 @@ from lakegate.aws.stack_operations import (
     resume_stack,
 )
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import counted, sentence
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
@@ -151,7 +151,7 @@ def pause(
         confirm([f"{title_of(there)}: {counted(count, 'job run')} cancelled, each of which is an attempt"], yes=yes)
     pause_stack(there, timeout, cancel=cancel)
     return CommandResult(
-        StackPause(there.name, there.region, paused=True), [_sentence(f"{title_of(there)} is at rest.")]
+        StackPause(there.name, there.region, paused=True), [sentence(f"{title_of(there)} is at rest.")]
     )
 
 
@@ -166,7 +166,7 @@ def resume(
     """
     resume_stack(there)
     return CommandResult(
-        StackPause(there.name, there.region, paused=False), [_sentence(f"{title_of(there)} continues.")]
+        StackPause(there.name, there.region, paused=False), [sentence(f"{title_of(there)} continues.")]
     )
 
 
@@ -194,7 +194,7 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
         changes.append(f"sends the events of {there.output('LandingBucket')} to EventBridge again")
     done = "; ".join(changes) or "nothing was changed by hand, so nothing was done"
     return CommandResult(
-        RepairedStack(there.name, there.region, tuple(changes)), [_sentence(f"{title_of(there)}: {done}")]
+        RepairedStack(there.name, there.region, tuple(changes)), [sentence(f"{title_of(there)}: {done}")]
     )
 
 
@@ -213,7 +213,7 @@ def protect(
     words = (
         f"{title_of(there)} and its tables can{'' if off else 'not'} be deleted{'' if off else ': --off permits it'}."
     )
-    return CommandResult(StackProtection(there.name, there.region, protected=not off), [_sentence(words)])
+    return CommandResult(StackProtection(there.name, there.region, protected=not off), [sentence(words)])
 
 
 @app.command("delete")
@@ -253,7 +253,7 @@ def delete(
     kept = {name: store for name, store in found.items() if not data or name not in made}
     again = own | {GIVEN[name]: store for name, store in kept.items()} if len(kept) == len(found) else {}
     words = f"{title_of(there)} is deleted" + (f"; kept: {', '.join(kept.values())}" if kept else ".")
-    lines = [_sentence(words)]
+    lines = [sentence(words)]
     if again:
         values = [word for name, value in again.items() for word in ("--parameter", f"{name}={value}")]
         lines.append(
@@ -267,7 +267,3 @@ def delete(
     return CommandResult(
         DeletedStack(there.name, there.region, deleted=True, kept=tuple(kept.values()), parameters=again), lines
     )
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -32,6 +32,7 @@ from lakegate.aws.stack_operations import (
     resume_stack,
 )
 from lakegate.base.errors import SetUpError
+from lakegate.base.text import sentence
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
@@ -153,7 +154,7 @@ def deploy(  # noqa: PLR0913 - its options
             terminal.note(f"{each.level:8} {each.check}: {each.text}")
         checked = Deployment(name, target.region, REFUSED, tuple(findings))
         if any(each.level == REFUSED for each in findings):
-            return CommandResult(checked, [f"{_sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
+            return CommandResult(checked, [f"{sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
         change_set = _change_set(target, watch, timeout)
         parameters = tuple(target.values.changes)
         pauses = reasons_to_pause(change_set.changes) if target.there else ()
@@ -275,11 +276,7 @@ def _done(
     outcome = "deployed" if shown.changes else "unchanged"
     words = "is deployed" if shown.changes else "is as it should be: nothing was to be changed"
     found = replace(shown, outcome=outcome, smoke=steps)
-    lines = [f"{_sentence(target.title)} {words}."]
+    lines = [f"{sentence(target.title)} {words}."]
     if stays_paused:
         lines.append(f"It was paused before, and stays so: lakegate stack resume --stack {target.name}")
     return CommandResult(found, lines)
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPException, HTTPResponse
 from typing import Final
-from urllib.parse import urljoin
 
-from lakegate.aws.https_client import Web, read_whole, split
+from lakegate.aws.https_client import Web, read_whole, redirect_target, split
 from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
 from lakegate.base.errors import PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Pull
@@ -72,7 +71,7 @@ class HttpsSource:
                 if response.status not in REDIRECTS:
                     yield response
                     return
-                url = _followed(url, response.getheader("Location") or "")
+                url = redirect_target(url, response)
         raise PortError("too-many-redirects")
 
     def _credentials(self, contract: str, name: str, host: str) -> dict[str, str]:
@@ -80,14 +79,6 @@ class HttpsSource:
         if not name:
             return {}
         return header_of(self.access.secret(contract, name, host, CREDENTIAL_KEYS))
-
-
-def _followed(url: str, location: str) -> str:
-    """The address that a redirect leads to; `Web` judges it as any other."""
-    try:
-        return urljoin(url, location)
-    except ValueError:
-        raise PortError("address-refused") from None
 
 
 def _opened(

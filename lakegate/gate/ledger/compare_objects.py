@@ -129,7 +129,7 @@ def _compare(dependencies: Dependencies, erasures: Erasures, named: tuple[Block,
     block, judged = named
     left = erasures.left.get(judged.key)
     wanted = left.current if left else judged
-    current = _head(dependencies, judged.key)
+    current = version_in_lake(dependencies, judged.key)
     damage = _damage(
         dependencies, block, wanted, current, stored_objects.kept_until(dependencies, block, judged.key, erasures)
     )
@@ -170,7 +170,7 @@ def _damage(
     if current is None and overdue >= timedelta():
         return None if _was_replayed(dependencies, block) else Damage.EXPIRED
     is_current = current is not None and current.version == wanted.version
-    found = current if is_current else _head(dependencies, wanted.key, wanted.version)
+    found = current if is_current else version_in_lake(dependencies, wanted.key, wanted.version)
     if found is None:
         return None if _was_replayed(dependencies, block) else Damage.LOST
     if found.size != wanted.size or (wanted.checksum and found.checksum != wanted.checksum):
@@ -225,7 +225,8 @@ def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
     return replayed is not None and replayed.state in TERMINAL
 
 
-def _head(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
+def version_in_lake(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
+    """A version of an object of the lake, by default the current one; None where there is none."""
     try:
         return dependencies.objects.head(dependencies.in_lake(key, version))
     except NotFound:

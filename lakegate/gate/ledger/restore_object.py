@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from lakegate.base.errors import InputError, NotFound
+from lakegate.base.errors import InputError
 from lakegate.base.json_codec import encode, select_fields
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import LedgerObject, deliveries, event_id
 from lakegate.gate.ledger.commit import append
+from lakegate.gate.ledger.compare_objects import version_in_lake
 from lakegate.gate.ledger.record_contents import RestorationContent
 from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
 from lakegate.gate.ports import ObjectVersion
@@ -51,28 +52,21 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
         raise InputError(f"an erasure left nothing of {key}: it is not put back")
     if erasures.planned(key):
         raise InputError(f"an erasure of {key} is not finished: repeat that `lakegate erase` first")
-    if _at(dependencies, key, stated.version) is not None:
+    if version_in_lake(dependencies, key, stated.version) is not None:
         raise InputError(
             f"version {stated.version} of {key} is there: `lakegate verify {chain} --objects` has what to do"
         )
     if not stated.checksum:
         raise InputError(f"the ledger has no checksum of {key}: nothing proves that a file is the same")
-    return LostObject(chain, found.workload, stated, _at(dependencies, key))
+    return LostObject(chain, found.workload, stated, version_in_lake(dependencies, key))
 
 
 def record_restored(dependencies: Dependencies, lost: LostObject, version: str) -> Steps[None]:
     """Steps 2 and 3, once the bytes are there as a version. Repeating it does no harm."""
-    stated, new = lost.stated, _at(dependencies, lost.stated.key, version)
+    stated, new = lost.stated, version_in_lake(dependencies, lost.stated.key, version)
     if new is None or new.size != stated.size:
         raise InputError(f"version {version} of {stated.key} is not what was sent: repeat the command")
     content = encode(select_fields(RestorationContent, lost, key=stated.key, lost=stated, left=new))
     event = event_id(RESTORED, lost.chain, stated.key, stated.version)
     yield from append(dependencies, RESTORED, lost.chain, content, event)
     yield from readers_manifest.update(dependencies, lost.chain)
-
-
-def _at(dependencies: Dependencies, key: str, version: str | None = None) -> ObjectVersion | None:
-    try:
-        return dependencies.objects.head(dependencies.in_lake(key, version))
-    except NotFound:
-        return None
