@@ -232,6 +232,13 @@ class Dependencies:
         """An object of the lake. Raises NotFound."""
         return self.objects.read(self.in_lake(key))
 
+    def delete(self, at: Address) -> None:
+        """Delete what is not needed any more. Where that is denied it stays, and its delivery goes on: the verdict stands."""
+        try:
+            self.objects.delete(at)
+        except AccessDenied:
+            self.undeletable.add(at.bucket)
+
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
         """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""
         return loaded("rows", name)(self) if name in names("rows") else None

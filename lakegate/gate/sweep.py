@@ -16,7 +16,6 @@ from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
 from lakegate.gate.datasets.dataset_names import lines_of
 from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of, resume
-from lakegate.gate.delivery.clean_up import delete_object
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.paced_starts import start_waiting
@@ -242,4 +241,4 @@ def _unstage(dependencies: Dependencies, version: ObjectVersion) -> Steps[None]:
         return
     if workload.state in TERMINAL or workload.state is State.GONE:
         where = Address(version.bucket, version.key)
-        yield from delete_object(dependencies, Effect.DELETE_STAGING, where)
+        yield from perform(Effect.DELETE_STAGING, dependencies.delete, where)

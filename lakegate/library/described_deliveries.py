@@ -12,6 +12,7 @@ from lakegate.base.errors import InputError
 from lakegate.base.extension_points import loaded, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.gate import lake_layout
+from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
     CAUSE_TEXTS,
     ApprovalAnswer,
@@ -22,7 +23,7 @@ from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
 )
-from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, judged, places_of
+from lakegate.gate.delivery.find_deliveries import AnnouncedWorkload, Delivery, first_of_content, places_of
 from lakegate.gate.delivery.protocol import PASSIVE_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
@@ -224,7 +225,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
     state = delivery.row.state if delivery.row else State[block.kind.name] if block else None
     measured, problem = None, ""
     try:
-        measured = judged(turn)
+        measured = report_of(turn)
     except (Alarm, InputError) as error:
         problem = str(error)
     counted = counts_of(measured.plan, measured.judgement) if measured else None

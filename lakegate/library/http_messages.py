@@ -533,9 +533,9 @@ def announced_body(row: AnnouncedWorkload, contract: str, now: datetime) -> dict
 def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
     if row.state in RUNNING:
         return {"result": "Running", "info": None}
-    from lakegate.gate.delivery.find_deliveries import judged  # noqa: PLC0415 - plans are read by jsonschema
+    from lakegate.gate.delivery.decide_verdict import report_of  # noqa: PLC0415 - plans are read by jsonschema
 
-    found, verdict = judged(DeliveryTurn(dependencies, row)), row.decision.verdict if row.decision else ""
+    found, verdict = report_of(DeliveryTurn(dependencies, row)), row.decision.verdict if row.decision else ""
     reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
     info = {
         "dataSummary": _data_summary(dependencies, row),
@@ -548,7 +548,7 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
 
 def _data_summary(dependencies: Dependencies, row: Workload) -> object:
     """The summary that the producer announced the data with; None without one."""
-    key = (row.landed or row.source).key
+    key = row.landing_key
     *_, folder, _name = ("", *key.split("/"))
     announced = _announced(dependencies, folder) if IDENTIFIER.fullmatch(folder) else None
     return announced.data_summary if announced is not None and announced.takes(key) else None

@@ -90,7 +90,7 @@ def history(  # noqa: PLR0913 - a command has these options
 
 def _file(dependencies: Dependencies, workload: str) -> str | None:
     row = readable_row(dependencies, workload)
-    return (row.landed or row.source).key if row else None
+    return row.landing_key if row else None
 
 
 def _table(found: tuple[FinishedDelivery, ...]) -> Grid:

@@ -145,7 +145,7 @@ def _summary(
 
 def _announced_id(dependencies: Dependencies, row: Workload) -> str:
     """The id under which a workload was announced; its own, if it was not."""
-    *_, folder, _name = ("", *(row.landed or row.source).key.split("/"))
+    *_, folder, _name = ("", *row.landing_key.split("/"))
     link = dependencies.workloads.find(folder) if IDENTIFIER.fullmatch(folder) else None
     return folder if link is not None and link.joined == row.id else row.id
 

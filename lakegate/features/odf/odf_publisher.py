@@ -160,7 +160,7 @@ def _snapshot(turn: DeliveryTurn, line: str, terms: SliceTerms, end: int) -> Sna
     """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
     pin, time = turn.pin, None
     if terms.snapshot_time:
-        time = time_in(terms.snapshot_time, (turn.row.landed or turn.row.source).key)
+        time = time_in(terms.snapshot_time, turn.row.landing_key)
     known = (
         moment(time) if time else "" if terms.snapshot_time else pin.modified or moment(instant_of(pin.judging_time))
     )

@@ -17,8 +17,8 @@ from lakegate.base.text import printable
 from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import FieldLineage, FieldSource, Severity, Shape, Transformation
 from lakegate.gate.channel_ports import OF_SECRET, EndedDelivery, Notification
+from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import Workload
-from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.dependencies import Dependencies
@@ -373,7 +373,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
 
 def _report(dependencies: Dependencies, row: Workload) -> Report | None:
     try:
-        return judged(DeliveryTurn(dependencies, row))
+        return report_of(DeliveryTurn(dependencies, row))
     except (Alarm, InputError):  # raised where the verdict was computed, too
         return None
 

@@ -43,7 +43,7 @@ def refused_object(turn: DeliveryTurn, data: ObjectVersion) -> tuple[str, ...]:
     if terms.delivery is not DeliveryUnit.OBJECT:
         return (_without_delivery(terms),)
     plan = turn.plan
-    key = (turn.row.landed or turn.row.source).key
+    key = turn.row.landing_key
     return refusals(plan, data.size, first, key) + duplicate(turn, SourceObject.of(data))
 
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from lakegate.base.errors import AccessDenied
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.delivery.delivery_row import Workload, archived_bytes
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn, move
 from lakegate.gate.delivery.write_report import write_report
-from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, every_version
 
@@ -31,23 +29,16 @@ def tidy(turn: DeliveryTurn) -> Steps[Workload]:
     if turn.row.state is State.PUBLISHED or _ends_segment(turn):
         yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
     for effect, at in _unneeded(turn):
-        yield from delete_object(turn.gate, effect, at)
-    closed = turn.row._replace(due_at=None, request="", expires=_expires(turn))
+        yield from perform(effect, turn.gate.delete, at)
+    closed, kept = turn.row._replace(due_at=None, request=""), turn.gate.timing.kept
+    if kept and turn.row.source.bucket not in turn.gate.undeletable:  # else it would be taken in again
+        # the time follows from the row, so that every worker writes the same
+        leaves = datetime.fromisoformat(turn.pin.judging_time) + kept
+        closed = closed._replace(expires=int(leaves.timestamp()))
     yield from write_report(turn)
     where = turn.gate.in_lake(lake_layout.row_key(turn.row.id))
     yield from perform(Effect.ARCHIVE, turn.gate.objects.put, where, archived_bytes(closed))
     return (yield from move(turn, Effect.CLOSE, closed))
-
-
-def _expires(turn: DeliveryTurn) -> int:
-    """When the row leaves the table; 0: never, as long as what landed could not be deleted, because it would be taken in again.
-
-    The time follows from the row, so that every worker writes the same.
-    """
-    kept = turn.gate.timing.kept
-    if not kept or turn.row.source.bucket in turn.gate.undeletable:
-        return 0
-    return int((datetime.fromisoformat(turn.pin.judging_time) + kept).timestamp())
 
 
 def _ends_segment(turn: DeliveryTurn) -> bool:
@@ -73,11 +64,3 @@ def _unneeded(turn: DeliveryTurn) -> Iterator[tuple[Effect, Address]]:
         for share in [*every_version(turn.gate.objects, turn.gate.places.lake, folder)]:
             if share.current and _SHARE.search(share.key):
                 yield Effect.DELETE_STAGING, Address(share.bucket, share.key)
-
-
-def delete_object(dependencies: Dependencies, effect: Effect, at: Address) -> Steps[None]:
-    """Delete what is not needed any more. Where that is denied it stays, and its delivery goes on: the verdict stands."""
-    try:
-        yield from perform(effect, dependencies.objects.delete, at)
-    except AccessDenied:
-        dependencies.undeletable.add(at.bucket)

@@ -305,8 +305,10 @@ def _reasons(judgement: Judgement, result: Result, workload: Workload) -> tuple[
     return reason_texts(outcomes)
 
 
-def report_of(turn: DeliveryTurn, files: tuple[str, ...]) -> Report | None:
+def report_of(turn: DeliveryTurn, *, of_parts: bool = False) -> Report | None:
     """The outcomes behind the verdict; None where nothing was measured, or nothing is decided yet.
+
+    `of_parts`: with the names of all files of a delivery of several.
 
     Raises Alarm where plan or result are missing or are not
     those that were decided on, and InputError where the result cannot be read.
@@ -318,7 +320,10 @@ def report_of(turn: DeliveryTurn, files: tuple[str, ...]) -> Report | None:
         body = measured_result(turn)
     except NotFound:
         return None
-    return None if body is None else _report(turn.plan, body, decision, files)
+    if body is None:
+        return None
+    files = tuple(part.key for part in turn.landed.parts) if of_parts and turn.row.parts else (turn.row.landing_key,)
+    return _report(turn.plan, body, decision, files)
 
 
 def _report(plan: bytes, result: bytes, decision: Decision | None, files: tuple[str, ...]) -> Report:

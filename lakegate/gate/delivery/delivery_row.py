@@ -350,6 +350,11 @@ class Workload(NamedTuple):
         return self.required(self.decision)
 
     @property
+    def landing_key(self) -> str:
+        """The key at which it landed, or what it replays."""
+        return (self.landed or self.source).key
+
+    @property
     def marker(self) -> SourceObject | None:
         """The object that completed a delivery of parts; None where none did."""
         is_object = self.parts is not None and not self.replay_of and not self.source.key.endswith("/")

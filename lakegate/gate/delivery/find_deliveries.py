@@ -16,7 +16,6 @@ from lakegate.base.text import counted, did_you_mean, listed
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.admit_delivery import content
-from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import TERMINAL, SourceObject, Workload, replay_id, workload_id
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -24,7 +23,6 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.blocks import Block
 from lakegate.gate.ports import ObjectVersion, every_version
 from lakegate.gate.registry.registry_rows import Route
-from lakegate.report.delivery_report import Report
 
 # ---- One delivery with its row, block and result ----
 
@@ -462,11 +460,3 @@ def _block_of(turn: DeliveryTurn, chain: str) -> Block | None:
 
 def _is_hex(text: str) -> bool:
     return set(text) <= set("0123456789abcdefABCDEF")
-
-
-# ---- The verdict computed again ----
-
-
-def judged(turn: DeliveryTurn) -> Report | None:
-    """The outcomes behind the verdict, as `report_of` has them."""
-    return report_of(turn, ((turn.row.landed or turn.row.source).key,))

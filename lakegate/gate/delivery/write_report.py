@@ -63,7 +63,7 @@ def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
     latest = dependencies.history.entries(pin.chain, limit=MAX_DELIVERIES) if pin.plan else ()
     facts = list(_facts(turn, delivery, latest))
     past = [PastDelivery(entry.at, Verdict(entry.verdict), len(entry.rules)) for entry in reversed(latest)]
-    report = report_of(turn, tuple(part.key for part in turn.landed.parts) if row.parts else (delivery.key,))
+    report = report_of(turn, of_parts=True)
     if report is None:
         contract = [("Contract", f"{pin.contract} {pin.version}")] if pin.contract else []
         return _unmeasured(turn.decision, [("Files", delivery.key), *contract, *facts], past)

@@ -234,7 +234,7 @@ def version_in_lake(dependencies: Dependencies, key: str, version: str | None = 
 
 
 def _file(row: Workload | None) -> str:
-    return (row.landed or row.source).key if row else ""
+    return row.landing_key if row else ""
 
 
 def _digest(key: str) -> bytes:

@@ -24,8 +24,8 @@ from lakegate.aws.secrets import Secrets
 from lakegate.features.external_validators.registered_validators import add_validator, service_of
 from lakegate.features.external_validators.validator_client import HttpsValidators
 from lakegate.gate.delivery.advance import advance
+from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
-from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -182,7 +182,7 @@ class Gate:
             objects.put(Address(LAKE, key), measure_natively(local, plan).to_bytes())
 
     def report(self, row: Workload) -> Report:
-        found = judged(DeliveryTurn(self.env.dependencies, row))
+        found = report_of(DeliveryTurn(self.env.dependencies, row))
         assert found is not None
         return found
 

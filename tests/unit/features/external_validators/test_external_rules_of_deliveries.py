@@ -19,10 +19,9 @@ from lakegate.features.external_validators.registered_validators import remove_v
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.carry_out_decision import advanced
 from lakegate.gate.delivery.advance import advance, complete, observe
-from lakegate.gate.delivery.decide_verdict import keep, measured_result
+from lakegate.gate.delivery.decide_verdict import keep, measured_result, report_of
 from lakegate.gate.delivery.delivery_row import FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
-from lakegate.gate.delivery.find_deliveries import judged
 from lakegate.gate.delivery.protocol import Outcome, State
 from lakegate.gate.delivery.replay import judge_again
 from lakegate.gate.delivery.small_file_batches import group_of
@@ -84,7 +83,7 @@ def test_the_verdict_follows_from_all_answers(answer: Answer, state: State, verd
     """The document with all answers is kept; its digest is decided on, and reports show who measured what."""
     line = proceeded(begun(Line.of(answer)))
     body = line.env.memory.objects.read(Address(LAKE, f"runs/{line.row.id}/merged/attempt=1/result.json"))
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     decision = line.row.decision
     assert decision is not None
     assert report is not None
@@ -121,7 +120,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
             )
         )
     )
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
     (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
 
@@ -132,7 +131,7 @@ def test_the_metric_of_a_validator_is_kept(metric: object, expected: tuple[objec
 def test_results_name_the_technology_and_its_version() -> None:
     """Over HTTP and in the documents of commands, in the form of their schemas."""
     line = proceeded(begun(Line.of(broken)))
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
     (over_http,) = (each for each in results_of_report(report) if each["id"] == "order")
     (of_command,) = (each for each in checks(report) if each["id"] == "order")
@@ -316,7 +315,7 @@ def test_a_delivery_that_stays_undecided_shows_why() -> None:
     """A rule that raised in its validator is an error of its check, also in the report of the FAILED delivery."""
     raised = {"fail": {"success": False, "exception_info": {"raised_exception": True}}, "warn": None}
     line = Line.of(lambda asked: answer_of(asked, result=results_of(asked, severity=raised))).settled()
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert (line.row.state, [each.cause for each in line.row.failed]) == (State.FAILED, [C.UNDECIDED] * 3)
@@ -328,7 +327,7 @@ def test_a_delivery_that_stays_undecided_shows_why() -> None:
 def test_a_delivery_without_answers_has_the_report_of_its_run() -> None:
     """What was measured is shown, and who has not answered."""
     line = Line.of(lambda asked: answer_of(asked, status="NOK")).settled()
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert [(each.id, each.status.value) for each in report.judgement.outcomes if each.kind != "file"] == [
@@ -378,7 +377,7 @@ def test_each_technology_is_a_validation_of_its_own() -> None:
     line.register(replace(SERVICE, technologies=("Probe", "Other")))
     line.env.publish("1.1.0", "active", plan)
     proceeded(begun(line))
-    report = judged(DeliveryTurn(line.env.dependencies, line.row))
+    report = report_of(DeliveryTurn(line.env.dependencies, line.row))
     assert report is not None
 
     assert {name: version for name, version in report.result.engines.items() if name.startswith("external:")} == {
