@@ -65,8 +65,8 @@ def serve(options: argparse.Namespace, secret: str) -> None:
     service = Service(Home(options.account, options.region), life, reporter, Orders(), kept)
     server = ServiceServer(options.port, service, executor, used)
     executor.start()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda *_: threading.Thread(target=server.shutdown).start())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
     print(json.dumps({"endpoint": server.endpoint, **({} if secret else {"secret": used})}), flush=True)
     try:
         server.serve_forever(poll_interval=0.1)

@@ -245,7 +245,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(each for each in text.split(",") if each)
+    return tuple(part for part in text.split(",") if part)
 
 
 MIN_MINUTES: Final = 5
@@ -310,12 +310,12 @@ def read_request(method: str, target: str, body: bytes) -> tuple[str, dict[str, 
     """
     parts = urlsplit(target)
     for route in routes():
-        found = route.path.fullmatch(parts.path)
-        if found and route.method == method:
+        place = route.path.fullmatch(parts.path)
+        if place and route.method == method:
             operation = model().operation_model(route.operation)
             assert operation.input_shape is not None, "every operation of this service takes something"
             query = parse_qs(parts.query, keep_blank_values=True)
-            request = _members(operation.input_shape, found.groupdict(), query, _document(body))
+            request = _members(operation.input_shape, place.groupdict(), query, _document(body))
             refuse_violations(operation.input_shape, request)
             return route.operation, request
     raise Unsupported(f"no operation answers to {method} {parts.path}")
@@ -323,9 +323,11 @@ def read_request(method: str, target: str, body: bytes) -> tuple[str, dict[str, 
 
 def refuse_violations(shape: Shape, request: Mapping[str, Any]) -> None:
     """Invalid with every constraint of the model that a request breaks; the values themselves are not repeated."""
-    found = list(_violations(shape, request, ""))
-    if found:
-        raise Invalid(f"{len(found)} validation error{'s' * (len(found) > 1)} detected: {'; '.join(found)}")
+    violations = list(_violations(shape, request, ""))
+    if violations:
+        raise Invalid(
+            f"{len(violations)} validation error{'s' * (len(violations) > 1)} detected: {'; '.join(violations)}"
+        )
 
 
 def _route(operation: OperationModel) -> OperationRoute:
@@ -401,14 +403,14 @@ def _structure(shape: Any, value: Mapping[str, Any], path: str) -> Iterator[str]
 
 
 def _list(shape: Any, value: list[object], path: str) -> Iterator[str]:  # noqa: ANN401 - as above
-    for place, each in enumerate(value, 1):
-        yield from _violations(shape.member, each, f"{path}.{place}.member")
+    for place, member in enumerate(value, 1):
+        yield from _violations(shape.member, member, f"{path}.{place}.member")
 
 
 def _map(shape: Any, value: Mapping[str, object], path: str) -> Iterator[str]:  # noqa: ANN401 - as above
-    for key, each in value.items():
+    for key, member in value.items():
         yield from _violations(shape.key, key, f"{path}.key")
-        yield from _violations(shape.value, each, f"{path}.{key}.member")
+        yield from _violations(shape.value, member, f"{path}.{key}.member")
 
 
 def _string(shape: Any, value: str, path: str) -> Iterator[str]:  # noqa: ANN401 - as above

@@ -51,8 +51,8 @@ def listen(line: socket.socket) -> SimpleQueue[dict[str, Any]]:
 
     def receive() -> None:
         with line.makefile("r", encoding="utf-8") as sent:
-            for each in sent:
-                orders.put(json.loads(each))
+            for text in sent:
+                orders.put(json.loads(text))
         os._exit(ORPHANED)
 
     threading.Thread(target=receive, daemon=True).start()

@@ -104,7 +104,7 @@ class FaultOrder:
         """Whether a StartJobRun request is meant."""
         arguments = request.get("jobDriver", {}).get("sparkSubmit", {}).get("entryPointArguments", [])
         held = {"name": [request.get("name", "")], "argument": arguments}
-        return all(any(text in each for each in held[name]) for name, text in self.match.items())
+        return all(any(text in value for value in held[name]) for name, text in self.match.items())
 
 
 def read_order(document: Mapping[str, Any]) -> FaultOrder:
@@ -158,7 +158,7 @@ class Orders:
 
     def refuse(self, operation: str) -> None:
         """Raise the error that waits for this operation, if one does."""
-        order = self._take(lambda each: each.operation == operation)
+        order = self._take(lambda order: order.operation == operation)
         if order is not None:
             raise order.error(f"ordered by POST /_faults for {operation}")
 
@@ -167,7 +167,7 @@ class Orders:
         tagged = of_tags(request.get("tags", {}))
         if tagged is not None:
             return tagged
-        order = self._take(lambda each: each.fault is not None and each.fits(request))
+        order = self._take(lambda order: order.fault is not None and order.fits(request))
         return order.fault if order is not None and order.fault is not None else RunFault()
 
     def _take(self, wanted: Callable[[FaultOrder], bool]) -> FaultOrder | None:

@@ -37,7 +37,7 @@ def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str]
     if HEADER in headers:
         return hmac.compare_digest(headers[HEADER].encode(), secret.encode())
     path, _, text = target.partition("?")
-    pairs = (each.partition("=") for each in text.split("&") if each)
+    pairs = (pair.partition("=") for pair in text.split("&") if pair)
     query = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
     given = dict(query)
     in_query = "X-Amz-Signature" in given
@@ -45,7 +45,7 @@ def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str]
         parts = {name: given.get(f"X-Amz-{name}", "") for name in ("Credential", "SignedHeaders", "Signature", "Date")}
     else:
         algorithm, _, rest = headers.get("authorization", "").partition(" ")
-        fields = (each.strip().partition("=")[::2] for each in rest.split(",")) if algorithm == ALGORITHM else ()
+        fields = (part.strip().partition("=")[::2] for part in rest.split(",")) if algorithm == ALGORITHM else ()
         parts = {"Date": headers.get("x-amz-date", ""), **dict(fields)}
     scope = parts.get("Credential", "").split("/")
     if len(scope) != 5 or parts["Date"][:8] != scope[1]:  # noqa: PLR2004 - key, day, region, service, a constant
@@ -59,13 +59,13 @@ def is_trusted(secret: str, method: str, target: str, headers: Mapping[str, str]
         UNSIGNED if in_query and is_s3 else hashed,
     )
     key = f"AWS4{secret}".encode()
-    for each in scope[1:]:
-        key = _keyed(key, each)
-    found = []
+    for part in scope[1:]:
+        key = _keyed(key, part)
+    signatures = []
     for at, of in ((path if is_s3 else quote(path, safe="/-_.~"), _canonical(query)), (path, text)):
         digest = hashlib.sha256("\n".join((method, at, of, *rest_of_it)).encode()).hexdigest()
-        found.append(_keyed(key, "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))).hex())
-    return any(hmac.compare_digest(each.encode(), parts.get("Signature", "").encode()) for each in found)
+        signatures.append(_keyed(key, "\n".join((ALGORITHM, parts["Date"], "/".join(scope[1:]), digest))).hex())
+    return any(hmac.compare_digest(signature.encode(), parts.get("Signature", "").encode()) for signature in signatures)
 
 
 def _keyed(key: bytes, text: str) -> bytes:
@@ -74,5 +74,5 @@ def _keyed(key: bytes, text: str) -> bytes:
 
 def _canonical(query: list[tuple[str, str]]) -> str:
     """The query as it is signed: sorted, without its own signature."""
-    pairs = sorted([quote(each, safe="-_.~") for each in pair] for pair in query if pair[0] != "X-Amz-Signature")
+    pairs = sorted([quote(text, safe="-_.~") for text in pair] for pair in query if pair[0] != "X-Amz-Signature")
     return "&".join("=".join(pair) for pair in pairs)

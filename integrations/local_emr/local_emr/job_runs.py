@@ -60,8 +60,8 @@ class Application:
     @property
     def capacity(self) -> Mapping[str, str]:
         """The capacity of all its workers together, where it is stated."""
-        found: Mapping[str, str] = self.request.get("maximumCapacity", {})
-        return found
+        capacity: Mapping[str, str] = self.request.get("maximumCapacity", {})
+        return capacity
 
     @property
     def starts_itself(self) -> bool:
@@ -107,8 +107,8 @@ class Application:
 
     @property
     def _scheduler(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.request.get("schedulerConfiguration", {})
-        return found
+        settings: Mapping[str, Any] = self.request.get("schedulerConfiguration", {})
+        return settings
 
 
 def restored(kept: Mapping[str, Any]) -> Application:

@@ -60,10 +60,10 @@ def read_rates(words: Iterable[str]) -> dict[str, CallRate]:
     """The rates of an account: the defaults, but for operations in words such as `StartJobRun=5/50`. StartError if unreadable."""
     rates = dict(RATES)
     for word in words:
-        found = _RATE.fullmatch(word)
-        if found is None or found[1] not in RATES:
+        match = _RATE.fullmatch(word)
+        if match is None or match[1] not in RATES:
             raise StartError(f"a rate is OPERATION=PER_SECOND/BURST, of one of {', '.join(RATES)}: not {word}")
-        rates[found[1]] = CallRate(float(found[2]), int(found[3]))
+        rates[match[1]] = CallRate(float(match[2]), int(match[3]))
     return rates
 
 

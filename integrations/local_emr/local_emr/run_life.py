@@ -272,7 +272,7 @@ class Life:
         with self.changed:
             del self._active[run.id], self._vcpus[run.id]
             self._finish(run, Ended(RunState.CANCELLED, run.stop.reason) if run.stop.requested else ended)
-            for application in {each.application.id: each.application for each in self._waiting()}.values():
+            for application in {run.application.id: run.application for run in self._waiting()}.values():
                 self._admit(application)  # the vCPUs are those of all applications
 
     def _waiting(self) -> list[Run]:

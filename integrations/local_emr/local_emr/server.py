@@ -203,7 +203,9 @@ class Service:
         self._tokens: dict[tuple[str, ...], tuple[Members, Members]] = {}
         self._kept = kept
         if kept is not None and kept.exists():
-            self._applications = {each.id: each for each in map(restored, json.loads(kept.read_text()))}
+            self._applications = {
+                application.id: application for application in map(restored, json.loads(kept.read_text()))
+            }
 
     def perform(self, operation: str, request: Members) -> Members:
         """Perform an operation; ServiceError where it is refused."""
@@ -243,8 +245,10 @@ class Service:
     def list_applications(self, request: Members) -> Members:
         """ListApplications, newest first."""
         wanted = set(request.get("states", ApplicationState))
-        found = [each for each in reversed(self._applications.values()) if each.state in wanted]
-        return _page("applications", [each.summary() for each in found], request)
+        applications = [
+            application for application in reversed(self._applications.values()) if application.state in wanted
+        ]
+        return _page("applications", [application.summary() for application in applications], request)
 
     def update_application(self, request: Members) -> Members:
         """UpdateApplication: of one that is not started."""
@@ -302,17 +306,17 @@ class Service:
     def list_job_runs(self, request: Members) -> Members:
         """ListJobRuns, newest first."""
         application = self._application(request)
-        found = [
+        summaries = [
             run.summary()
             for run in reversed(self._runs.values())
             if run.application is application and _wanted(run, request)
         ]
-        return _page("jobRuns", found, request)
+        return _page("jobRuns", summaries, request)
 
     def list_job_run_attempts(self, request: Members) -> Members:
         """ListJobRunAttempts, first one first."""
         run = self._run(request)
-        return _page("jobRunAttempts", [run.attempt_summary(each) for each in run.attempts], request)
+        return _page("jobRunAttempts", [run.attempt_summary(attempt) for attempt in run.attempts], request)
 
     def cancel_job_run(self, request: Members) -> Members:
         """CancelJobRun; refused for a run that has ended."""
@@ -383,31 +387,35 @@ class Service:
     def _keep(self) -> None:
         """Write the applications that are not deleted, whole or not at all."""
         if self._kept is not None:
-            there = [each for each in self._applications.values() if each.state is not ApplicationState.TERMINATED]
+            present = [
+                application
+                for application in self._applications.values()
+                if application.state is not ApplicationState.TERMINATED
+            ]
             aside = self._kept.with_suffix(".aside")
-            aside.write_text(json.dumps([each.kept() for each in there]))
+            aside.write_text(json.dumps([application.kept() for application in present]))
             aside.replace(self._kept)
 
     def _application(self, request: Members) -> Application:
-        found = self._applications.get(request["applicationId"])
-        if found is None:
+        application = self._applications.get(request["applicationId"])
+        if application is None:
             raise Absent(f"Application {request['applicationId']} does not exist")
-        return found
+        return application
 
     def _run(self, request: Members) -> Run:
         application = self._application(request)
-        found = self._runs.get(request["jobRunId"])
-        if found is None or found.application is not application:
+        run = self._runs.get(request["jobRunId"])
+        if run is None or run.application is not application:
             raise Absent(f"Job run {request['jobRunId']} does not exist")
-        return found
+        return run
 
     def _tagged(self, request: Members) -> Members:
         """The request of an application or run: what holds its tags."""
-        applications = {each.arn: each.request for each in self._applications.values()}
-        found = applications | {each.arn: each.request for each in self._runs.values()}
-        if request["resourceArn"] not in found:
+        applications = {application.arn: application.request for application in self._applications.values()}
+        requests = applications | {run.arn: run.request for run in self._runs.values()}
+        if request["resourceArn"] not in requests:
             raise Absent(f"Resource {request['resourceArn']} does not exist")
-        return found[request["resourceArn"]]
+        return requests[request["resourceArn"]]
 
 
 OPERATIONS: Final[Mapping[str, Callable[[Service, Members], Members]]] = {

@@ -277,10 +277,10 @@ def log_folder(run: Run) -> tuple[str, str] | None:
 
 
 def _log_uri(configuration: Mapping[str, Any]) -> str | None:
-    found: str | None = (
+    uri: str | None = (
         configuration.get("monitoringConfiguration", {}).get("s3MonitoringConfiguration", {}).get("logUri")
     )
-    return found
+    return uri
 
 
 # ---- Warm Spark drivers ----
@@ -476,7 +476,7 @@ class Resident:
         """See `Executor`; the caller admits no more runs than there are seats."""
         needs = Needs.of(self._surroundings, job)
         with self._lock:
-            seat = next((each for each in self._free if each.fits(needs)), self._free[0])
+            seat = next((seat for seat in self._free if seat.fits(needs)), self._free[0])
             self._free.remove(seat)
         try:
             return seat.run(job, stop)

@@ -118,8 +118,8 @@ def start_refusal(settings: Mapping[str, str], capacity: Mapping[str, str]) -> s
         "memory": sum(worker_memory(settings, role) for role in ROLES),
     }
     if any(name in capacity and needed > int(capacity[name].split()[0]) for name, needed in both.items()):
-        found = ", ".join(f"{name}: {value}" for name, value in capacity.items())
-        return f"Worker could not be allocated as the application has exceeded maximumCapacity settings: [{found}]"
+        shown = ", ".join(f"{name}: {value}" for name, value in capacity.items())
+        return f"Worker could not be allocated as the application has exceeded maximumCapacity settings: [{shown}]"
     return ""
 
 
@@ -130,10 +130,10 @@ def run_vcpus(settings: Mapping[str, str]) -> int:
 
 def mebibytes(text: str) -> int:
     """The MiB that a size of Spark's means; without a unit it is a number of MiB. Invalid for anything else."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    size = _SIZE.fullmatch(text.strip())
+    if size is None:
         raise Invalid(f"sparkSubmitParameters: not a size: {text}")
-    number, unit = int(found[1]), found[2].lower()
+    number, unit = int(size[1]), size[2].lower()
     return number >> 10 if unit == "k" else number * _UNITS[unit]
 
 

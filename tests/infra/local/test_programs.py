@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from botocore.session import Session
+from local_emr.__main__ import arguments
 
 from infra.local import local_stack
 from infra.local.aws.launcher import (
@@ -33,6 +35,7 @@ from lakegate.aws.open_stack import LocalState
 from lakegate.aws.vpc_endpoints import ENDPOINTS, VpcEndpoint
 from lakegate.base import extension_points
 from lakegate.base.errors import SetUpError
+from lakegate.spark.local_spark import class_options, jars, java_home
 
 
 def test_the_socket_is_bound_to_this_machine_alone() -> None:
@@ -164,6 +167,20 @@ def test_the_commands_hold_no_shell_text(tmp_path: Path) -> None:
     assert str(folder) in local_stack.emr_command("http://127.0.0.1:1", folder, "resident")
     assert local_stack.aws_command(7)[-1] == "7"
     assert json.dumps(local_stack.aws_command(7))
+
+
+def test_the_job_finds_the_jars_the_code_and_the_java_of_this_clone(tmp_path: Path) -> None:
+    """The local EMR Serverless knows none of them: it is given all of them when it starts."""
+    words = local_stack.emr_command("http://127.0.0.1:1", tmp_path, "resident")
+    options = arguments().parse_args(words[3:])
+
+    assert words[:3] == (sys.executable, "-m", "local_emr")
+    assert options.code == [extension_points.ROOT]
+    assert dict(options.conf) == {
+        "spark.driver.extraClassPath": ":".join(str(path) for path in jars()),
+        "spark.driver.defaultJavaOptions": class_options(java_home()),
+    }
+    assert local_stack.emr_environment(tmp_path, "s3cret")["JAVA_HOME"] == str(java_home())
 
 
 def test_a_queue_runs_no_more_batches_than_the_machine_has_processors() -> None:
