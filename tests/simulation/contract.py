@@ -20,7 +20,7 @@ from lakegate.cli.datasets import chain_proofs
 from lakegate.contract.delivery_policy import OnReject, Policy
 from lakegate.contract.file_formats import Csv
 from lakegate.contract.logical_types import LogicalType
-from lakegate.gate.delivery import admit_delivery, decide_verdict, write_report
+from lakegate.gate.delivery import admit_delivery, clean_up, decide_verdict
 from lakegate.gate.ledger import blocks, verification
 from lakegate.gate.ledger.blocks import Block, Record
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
@@ -79,7 +79,7 @@ def results_remembered() -> Iterator[None]:
         patch.setattr(chain_proofs, "verifies", lru_cache(REMEMBERED)(chain_proofs.verifies))
         patch.setattr(decide_verdict, "judge", _remembering(verdict.judge))
         patch.setattr(admit_delivery, "refusals", lru_cache(REMEMBERED)(refusals.refusals))
-        patch.setattr(write_report, "page_of", lambda _, delivery: delivery.id)
+        patch.setattr(clean_up, "page_of", lambda _, delivery: delivery.id)
         yield
 
 

@@ -26,10 +26,10 @@ from lakegate.cli.command_runner import (
 )
 from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
+from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
 from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
 from lakegate.gate.delivery.protocol import State
-from lakegate.gate.delivery.write_report import page_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import (
     LATEST,

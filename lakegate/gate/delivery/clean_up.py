@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from lakegate.base.errors import ConditionFailed, PortError
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
+from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import Workload, archived_bytes
+from lakegate.gate.delivery.find_deliveries import Delivery, delivery_of, places_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn, move
-from lakegate.gate.delivery.write_report import write_report
+from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
+from lakegate.gate.ledger.ledger_store import FinishedDelivery
 from lakegate.gate.ports import Address, every_version
+from lakegate.plan.billed_cost import BilledCost
+from lakegate.report.delivery_report import MAX_DELIVERIES, PastDelivery, render, render_unmeasured
+from lakegate.verdict.reasons import is_of_gate
+from lakegate.verdict.verdict import Verdict
 
 _SHARE: Final = re.compile("/(?:rows|slices)/")
 
@@ -26,9 +34,10 @@ def tidy(turn: DeliveryTurn) -> Steps[Workload]:
     """
     if turn.row.due_at is None:
         return turn.row
+    unneeded = _unneeded(turn)
     if turn.row.state is State.PUBLISHED or _ends_segment(turn):
         yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
-    for effect, at in _unneeded(turn):
+    for effect, at in unneeded:
         yield from perform(effect, turn.gate.delete, at)
     closed, kept = turn.row._replace(due_at=None, request=""), turn.gate.timing.kept
     if kept and turn.row.source.bucket not in turn.gate.undeletable:  # else it would be taken in again
@@ -64,3 +73,85 @@ def _unneeded(turn: DeliveryTurn) -> Iterator[tuple[Effect, Address]]:
         for share in [*every_version(turn.gate.objects, turn.gate.places.lake, folder)]:
             if share.current and _SHARE.search(share.key):
                 yield Effect.DELETE_STAGING, Address(share.bucket, share.key)
+
+
+# ---- The page about a finished delivery ----
+# It is written after everything else of the delivery, so that nothing waits for it. What cannot be rendered is replaced by a
+# page with verdict and reasons alone. Where AWS refuses, `sweep` tries again until a day after intake; then there is no report.
+
+
+HTML: Final = "text/html; charset=utf-8"
+TRIED_FOR: Final = timedelta(days=1)
+"""After intake, a report that could not be written is given up."""
+
+
+def write_report(turn: DeliveryTurn) -> Steps[None]:
+    """Write the report of a finished delivery, once."""
+    where = turn.gate.in_lake(lake_layout.report_key(turn.row.id))
+    try:
+        body = _page(turn).encode()
+        yield from perform(Effect.WRITE_REPORT, turn.gate.objects.put, where, body, absent=True, content_type=HTML)
+    except ConditionFailed:
+        return  # an earlier worker wrote it
+    except PortError:
+        if turn.now < datetime.fromisoformat(turn.pin.judging_time) + TRIED_FOR:
+            raise
+
+
+def _page(turn: DeliveryTurn) -> str:
+    try:
+        delivery = delivery_of(turn.row)
+        return page_of(turn.gate, delivery)
+    except PortError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a page cannot show must not keep a delivery from being closed
+        note = ("Not shown", f"the checks: {type(error).__name__}; see lakegate reasons {turn.row.id}")
+        return _unmeasured(turn, [note])
+
+
+def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
+    """The report of a delivery that was decided on, or FAILED with a result.
+
+    Raises Alarm or InputError where plan or result are missing or no longer what was decided on, PortError.
+    """
+    assert delivery.row is not None
+    turn = DeliveryTurn(dependencies, delivery.row)
+    pin, row = turn.pin, turn.row
+    latest = dependencies.history.entries(pin.chain, limit=MAX_DELIVERIES) if pin.plan else ()
+    facts = list(_facts(turn, delivery, latest))
+    past = [PastDelivery(entry.at, Verdict(entry.verdict), len(entry.rules)) for entry in reversed(latest)]
+    report = report_of(turn, of_parts=True)
+    if report is None:
+        contract = [("Contract", f"{pin.contract} {pin.version}")] if pin.contract else []
+        return _unmeasured(turn, [("Files", delivery.key), *contract, *facts], past)
+    reasons = row.decision.reasons if row.decision else ()
+    return render(report, facts, past, [reason for reason in reasons if is_of_gate(reason)])
+
+
+def _unmeasured(turn: DeliveryTurn, facts: Sequence[tuple[str, str]], past: Sequence[PastDelivery] = ()) -> str:
+    """A page of the decision alone."""
+    decision = turn.decision
+    rows = decision.counts.rows_in_words if decision.counts else "its rows were not read"
+    return render_unmeasured(Verdict(decision.verdict), rows, decision.reasons, facts, past)
+
+
+def _facts(turn: DeliveryTurn, delivery: Delivery, latest: Sequence[FinishedDelivery]) -> Iterator[tuple[str, str]]:
+    row, began = turn.row, datetime.fromisoformat(turn.pin.judging_time)
+    yield "Workload", row.id
+    yield "Taken in", _time(began)
+    ended = next((entry.at for entry in latest if entry.workload == row.id), None)
+    at = delivery.at if delivery.block else datetime.fromisoformat(ended) if ended else None
+    if at is not None:
+        yield "Completed", f"{_time(at)}, after {max((at - began).total_seconds(), 0):.1f} s"
+    if row.cost is not None:
+        yield "Cost", _cost(row.cost)
+    yield "The data is at", ", ".join(places_of(turn.gate, delivery))
+
+
+def _cost(cost: BilledCost) -> str:
+    used = f"{cost.vcpu_seconds:,.1f} vCPU-seconds, {cost.gb_seconds:,.1f} GB-seconds"
+    return f"{cost.money:.6f} {cost.currency} ({used}, prices of {cost.dated})"
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.base.errors import AccessDenied, PortError, Throttled
 from lakegate.contract.delivery_policy import DeliveryUnit
-from lakegate.gate.delivery import write_report
+from lakegate.gate.delivery import clean_up
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import delivery_of
@@ -104,7 +104,7 @@ def test_the_cost_is_shown() -> None:
     """What its attempts cost, with what was used and the day of the prices."""
     env, row = finished(b"good:1")
     assert row.cost is not None
-    shown = write_report.page_of(env.dependencies, delivery_of(row))
+    shown = clean_up.page_of(env.dependencies, delivery_of(row))
 
     assert f"{row.cost.money:.6f} USD (" in Page(shown).text
     assert f"prices of {row.cost.dated})" in Page(shown).text
@@ -116,7 +116,7 @@ def test_what_cannot_be_rendered_is_replaced(monkeypatch: pytest.MonkeyPatch) ->
     def broken(*_: object) -> str:
         raise KeyError
 
-    monkeypatch.setattr(write_report, "page_of", broken)
+    monkeypatch.setattr(clean_up, "page_of", broken)
     env, row = finished(b"bad:1")
     page = written(env, row)
 
@@ -192,7 +192,7 @@ def test_events_name_the_report_of_a_finished_delivery() -> None:
 def test_a_failed_delivery_with_a_result_can_be_reported() -> None:
     """The verdict is computed again, and the data is where it landed."""
     env, row = finished(b"error:1")
-    page = Page(write_report.page_of(env.dependencies, delivery_of(row)))
+    page = Page(clean_up.page_of(env.dependencies, delivery_of(row)))
 
     assert "Undecided" in page.text
     assert f"The data is at s3://{row.source.bucket}/{row.source.key}" in page.text
@@ -202,6 +202,6 @@ def test_the_block_names_the_objects() -> None:
     """A command that has read the block shows each object."""
     env, row = finished(b"split:1")
     block = env.memory.chains[LINE][0]
-    page = Page(write_report.page_of(env.dependencies, delivery_of(row, block)))  # type: ignore[arg-type]
+    page = Page(clean_up.page_of(env.dependencies, delivery_of(row, block)))  # type: ignore[arg-type]
 
     assert page.text.count(f"workload={row.id}/") == len(block.objects)  # type: ignore[union-attr]
