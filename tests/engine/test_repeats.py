@@ -128,7 +128,7 @@ def test_how_a_wide_file_is_planned_changes_nothing(
     at_once = max(read)
     read.clear()
     for module in (predicate_sql, share_evaluation, masked_samples):
-        monkeypatch.setattr(module, "FEW", 2)
+        monkeypatch.setattr(module, "FIELDS_OF_QUERY", 2)
     wide = judge_files(plan, content)
 
     assert document(narrow.result) == document(wide.result)
