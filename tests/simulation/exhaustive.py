@@ -219,8 +219,11 @@ MORE = (
         Scenario(f"cancelled before: {effect}", b"good:1", "QUARANTINED", may_end=("PUBLISHED",), cancelled=effect)
         for effect in (
             *(Effect.PIN, Effect.STAGE, Effect.MARK_STAGED, Effect.SUBMIT, Effect.START_JOB),
-            *(Effect.MARK_STARTED, Effect.WRITE_RESULT, Effect.DECIDE),
+            *(Effect.MARK_STARTED, Effect.WRITE_RESULT),
         )
+    ),
+    Scenario(  # the decision is written first; with a fault there, the cancellation
+        "cancelled while it is decided", b"good:1", "PUBLISHED", may_end=("QUARANTINED",), cancelled=Effect.DECIDE
     ),
     Scenario(
         "cancelled in a batch",
