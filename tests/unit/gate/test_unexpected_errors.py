@@ -131,7 +131,7 @@ def test_a_row_that_cannot_be_read_leaves_its_block(monkeypatch: pytest.MonkeyPa
     """Of a finished delivery the block says what became of it; the row is reported."""
     env, row = quarantined()
     refused = UnreadableItem(f"workload#{row.id}", "it is not JSON")
-    monkeypatch.setattr(Workloads, "get", refusing(Workloads.get, row.id, refused))
+    monkeypatch.setattr(Workloads, "find", refusing(Workloads.find, row.id, refused))
     (block,) = env.memory.chains["orders/lines_v1"]
     found = at_rest(env.dependencies, block)  # type: ignore[arg-type] # of a delivery
 
