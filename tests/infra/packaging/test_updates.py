@@ -84,7 +84,7 @@ EXPECTED = {
     "PullSecretPrefix": "+PullEvery +PullFunction +PullLog +PullRole DoctorPolicy SchedulerRole",
     "DriftSchedule": "+DriftEvery +DriftFunction +DriftLog +DriftRole SchedulerRole",
     "EmrApplicationId": (
-        "-Application Dashboard DeployerServicesPolicy DoctorPolicy EnginePolicy Functions JobRole MovedRule "
+        "-Application ApiRole Dashboard DeployerServicesPolicy DoctorPolicy EnginePolicy Functions JobRole MovedRule "
         "OperatorPolicy ResponderPolicy"
     ),
     "EmrEndpoint": "Functions",
