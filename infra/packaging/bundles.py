@@ -20,6 +20,7 @@ import ast
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -322,16 +323,22 @@ def _modules(name: str, root: Path) -> set[Path]:
     return files
 
 
+_PLACE = re.compile(r"lakegate(\.\w+)+:\w+")
+"""The place of an object that is imported when it is wanted: `MODULE:ATTRIBUTE`."""
+
+
 @cache
 def _reached_by(path: Path) -> frozenset[str]:
-    """The dotted names that a module imports at run time, and what is registered at the extension points that it asks."""
+    """The dotted names that a module imports at run time, or names as a place, and what is registered where it asks."""
     nodes = tuple(_nodes(ast.parse(path.read_bytes())))
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {
         f"{node.module}.{alias.name}" for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
     }
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    if path.stem != feature_table.__name__.rpartition(".")[2]:  # of that table only what a module asks for is reached
+        names |= {str(text).partition(":")[0] for text in texts if _PLACE.fullmatch(str(text))}
     if any(name.startswith(extension_points.__name__) for name in names):
-        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
         names |= {place.partition(":")[0] for point, _, place in feature_table.TABLE if point in texts}
         names.add(feature_table.__name__)
     return frozenset(names)
