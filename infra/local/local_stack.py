@@ -242,7 +242,7 @@ def emr_command(endpoint: str, folder: Path, mode: str, port: int = 0) -> Sequen
 
 
 def spark_settings() -> dict[str, str]:
-    """What each Spark of the local EMR Serverless has: the pinned jars, and the archive of the classes in them."""
+    """Settings of every Spark of the local EMR Serverless: the pinned jars, and the archive of the classes in them."""
     return {
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars())),
         "spark.driver.defaultJavaOptions": class_options(java_home()),

@@ -1,4 +1,4 @@
-"""What a cancellation promises, in every schedule: recorded first, it ends the run, and nothing is accepted of the delivery."""
+"""The promises of a cancellation, in every schedule: recorded first, it ends the run, and nothing is accepted of the delivery."""
 
 from __future__ import annotations
 

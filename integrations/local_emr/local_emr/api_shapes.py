@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class StartError(Exception):
-    """What keeps the service from starting, in one sentence that says what to do."""
+    """The reason why the service does not start, in one sentence with what to do."""
 
 
 class ServiceError(Exception):

@@ -118,7 +118,7 @@ class LevelColumns:
 
 
 class RowColumns:
-    """What rows are read into: the values of a plan's fields as columns, and keys."""
+    """The columns that rows are read into: the values of a plan's fields, and keys."""
 
     def __init__(self, fields: tuple[PlanField, ...], sized: Collection[str], compared: Collection[str]) -> None:
         self.rows = Cells.of((field for field in fields if not field.level), sized, compared)

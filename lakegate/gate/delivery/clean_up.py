@@ -34,10 +34,9 @@ def tidy(turn: DeliveryTurn) -> Steps[Workload]:
     """
     if turn.row.due_at is None:
         return turn.row
-    unneeded = _unneeded(turn)
     if turn.row.state is State.PUBLISHED or _ends_segment(turn):
         yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
-    for effect, at in unneeded:
+    for effect, at in _unneeded(turn):
         yield from perform(effect, turn.gate.delete, at)
     closed, kept = turn.row._replace(due_at=None, request=""), turn.gate.timing.kept
     if kept and turn.row.source.bucket not in turn.gate.undeletable:  # else it would be taken in again
@@ -100,8 +99,7 @@ def write_report(turn: DeliveryTurn) -> Steps[None]:
 
 def _page(turn: DeliveryTurn) -> str:
     try:
-        delivery = delivery_of(turn.row)
-        return page_of(turn.gate, delivery)
+        return page_of(turn.gate, delivery_of(turn.row))
     except PortError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a page cannot show must not keep a delivery from being closed

@@ -59,7 +59,7 @@ class NumberedVersion:
 
     @property
     def precedence(self) -> Precedence:
-        """What versions are sorted by."""
+        """The key by which versions are sorted."""
         return precedence(self.version)
 
     def full_name(self, dataset: str) -> str:
