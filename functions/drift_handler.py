@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aws_lambda_powertools.metrics import MetricUnit
 
 from lakegate.aws.lambda_runtime import INVOCATION, dependencies, log_failures, logger, metrics, sanitize_errors
-from lakegate.features.drift.schema_drift import DriftCheck, check_lines
+from lakegate.features.drift.schema_drift import DriftCheck, check_datasets
 from lakegate.gate.effects import run
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LOG, METRICS = logger("drift"), metrics("drift")
 @LOG.inject_lambda_context(clear_state=True)
 @METRICS.log_metrics
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
-    """Compare the lines that are next; drift is counted and put into the outbox."""
+    """Compare the datasets that are next; drift is counted and put into the outbox."""
     INVOCATION.set(context)
     found = sanitize_errors(_check, LOG, METRICS)
     METRICS.add_metric("ComparedLines", MetricUnit.Count, found.compared)
@@ -31,4 +31,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
 
 def _check() -> DriftCheck:
     gate = dependencies()
-    return run(check_lines(gate), gate.clock)
+    return run(check_datasets(gate), gate.clock)

@@ -16,7 +16,7 @@ from infra.local.local_stack import Stack as LocalStack
 from infra.local.local_stack import StackOptions
 from infra.samples.demo import ANNOUNCED, CONTRACTS, PARTNER, PULLED, SOURCE, UPLOADS, Upload, summary, write_uploads
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DeployedStack, asked, opened
+from lakegate.aws.open_stack import DeployedStack, asked, open_deployed
 from lakegate.base.errors import NotFound, SetUpError
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
@@ -26,7 +26,7 @@ from lakegate.features.announcements.deliver_command import announce, known_id, 
 from lakegate.features.http_api.api_client import Api
 from lakegate.features.pull.pull_task import PullOutcome, run_now
 from lakegate.gate.delivery.delivery_row import Workload, workload_id
-from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.delivery.protocol import END_STATES
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ports import Address
@@ -61,18 +61,18 @@ def demo(
     with interruptible(), progress() as report:
         state = LocalStack().up(StackOptions(parameters={"PullObjects": f"arn:aws:s3:::{PARTNER}/*"}), report)
     up = time.monotonic() - began
-    with interruptible(), opened(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
+    with interruptible(), open_deployed(local=True) as there, TemporaryDirectory(prefix="lakegate-demo-") as name:
         dependencies = there.dependencies()
         routes = _publish(dependencies)
         write_uploads(Path(name), rows, seed=int(time.time()))
         ended: dict[Upload, DeliveryStatus | None] = {
-            each: _uploaded(there, dependencies, each, Path(name, each.file)) for each in UPLOADS
+            upload: _uploaded(there, dependencies, upload, Path(name, upload.file)) for upload in UPLOADS
         }
         for each in ANNOUNCED:
             ended[each] = _announced(
                 Api(state.api), dependencies, routes[each.key].contract, each, Path(name, each.file)
             )
-        if (pulled := _pulled(there, dependencies, routes[PULLED.key].line, Path(name, PULLED.file))) is not None:
+        if (pulled := _pulled(there, dependencies, routes[PULLED.key].full_name, Path(name, PULLED.file))) is not None:
             ended[PULLED] = pulled
     accounts = [one for one in ended.values() if one is not None]
     _show(accounts)
@@ -81,9 +81,9 @@ def demo(
     )
     _show_commands(next(one for one in accounts if one.verdict == "rejected"))
     surprises = [each for each, one in ended.items() if (REFUSED if one is None else one.verdict) != each.verdict]
-    for each in surprises:
+    for surprise in surprises:
         terminal.standard_error().print(
-            f"{each.key} ({each.description}) should have been {each.verdict}", style="red", markup=False
+            f"{surprise.key} ({surprise.description}) should have been {surprise.verdict}", style="red", markup=False
         )
     raise click.exceptions.Exit(SURPRISED if surprises else 0)
 
@@ -97,7 +97,7 @@ def _publish(dependencies: Dependencies) -> dict[str, Route]:
         published = dependencies.run(publish(dependencies, compiled))
         dataset = published.plans[0][0]
         route = dependencies.run(add_route(dependencies, prefix, published.contract, dataset, 1))
-        terminal.note(f"published {published.contract} {published.version}: {prefix} delivers to {route.line}")
+        terminal.note(f"published {published.contract} {published.version}: {prefix} delivers to {route.full_name}")
         routes[prefix] = route
     return routes
 
@@ -120,8 +120,8 @@ def _announced(
         terminal.note(
             f"{upload.key} ({upload.description}): {REFUSED} after {time.monotonic() - began:.1f} s, nothing was sent"
         )
-        for each in refused.errors:
-            terminal.note(f"    {each['message']}")
+        for error in refused.errors:
+            terminal.note(f"    {error['message']}")
         return None
     return _finished(dependencies, upload, known_id(send(api, contract, path, announced)), began)
 
@@ -160,7 +160,7 @@ def _finished(dependencies: Dependencies, upload: Upload, workload: str, began: 
                 )
             spinner.update(f"{upload.key} ({upload.description}): {STANDING[row and row.state]} ({spent:.1f} s)")
             time.sleep(PAUSE_SECONDS)
-    one = delivery_status(dependencies, named(dependencies, row.id, 0))
+    one = delivery_status(dependencies, find_delivery(dependencies, row.id, 0))
     terminal.note(f"{upload.key} ({upload.description}): {one.verdict} after {time.monotonic() - began:.1f} s")
     return one
 
@@ -188,7 +188,7 @@ def _show_commands(rejected: DeliveryStatus) -> None:
     for words, command in (
         ("why one was rejected:", f"reasons {short} --local"),
         ("all deliveries:", "status --local"),
-        ("the ledger that proves them:", f"log {rejected.contract.line if rejected.contract else ''} --local"),
+        ("the ledger that proves them:", f"log {rejected.contract.dataset if rejected.contract else ''} --local"),
         ("your own file:", "upload FILE --to weather/ --wait --local"),
         ("stop the stack:", "local down"),
     ):

@@ -12,7 +12,7 @@ from typing import Annotated
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws.open_stack import LocalState
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, command
@@ -106,7 +106,7 @@ def named_value(written: str) -> tuple[str, str]:
     """A parameter of the template as `--parameter` has it. Raises InputError."""
     found = PARAMETER.fullmatch(written)
     if found is None:
-        raise InputError(f"--parameter takes NAME=VALUE without quotes and backslashes, not {shown(written)}")
+        raise InputError(f"--parameter takes NAME=VALUE without quotes and backslashes, not {quote(written)}")
     return found[1], found[2]
 
 

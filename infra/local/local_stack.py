@@ -582,7 +582,7 @@ class Stack:
 
     def dead(self) -> tuple[str, ...]:
         """The programs of a stack that was up and that have ended: `aws`, `emr`; none where it never was, or all run."""
-        return tuple(each.name for each in self.daemons if self.path.exists() and each.pid() is None)
+        return tuple(daemon.name for daemon in self.daemons if self.path.exists() and daemon.pid() is None)
 
     def _revived(self, options: StackOptions, report: Callable[[str], None]) -> LocalState:
         """A stack that was up with its EMR Serverless started again, at its address. SetUpError where the AWS is dead, too."""
@@ -603,7 +603,7 @@ class Stack:
 
     def found(self) -> LocalState | None:
         """The state of a stack whose programs both run; None where there is none."""
-        if not self.path.exists() or any(each.pid() is None for each in self.daemons):
+        if not self.path.exists() or any(daemon.pid() is None for daemon in self.daemons):
             return None
         return LocalState.read(self.path)
 
@@ -646,7 +646,7 @@ class Stack:
 
     def _end(self, *, keep: bool = False) -> bool:
         self.path.unlink(missing_ok=True)
-        ran = [each.stop() for each in self.daemons]
+        ran = [daemon.stop() for daemon in self.daemons]
         shutil.rmtree(self.folder / "tmp" if keep else self.folder, ignore_errors=True)
         return any(ran)
 

@@ -114,7 +114,9 @@ def _python(folder: Path, _root: Path, tools: Path) -> None:
         unpack_debian(package, folder)
     authorities = sorted((folder / "usr/share/ca-certificates").rglob("*.crt"))
     (folder / "etc/ssl/certs").mkdir(parents=True, exist_ok=True)
-    (folder / "etc/ssl/certs/ca-certificates.crt").write_text("".join(each.read_text() for each in authorities))
+    (folder / "etc/ssl/certs/ca-certificates.crt").write_text(
+        "".join(authority.read_text() for authority in authorities)
+    )
     (folder / "etc/passwd").write_text(f"root:x:0:0::/:/nologin\nlakegate:x:{USER}:{USER}::/{WORK}:/nologin\n")
     (folder / "etc/group").write_text(f"root:x:0:\nlakegate:x:{USER}:\n")
     for name in ("tmp", WORK):

@@ -125,7 +125,7 @@ def _cyclonedx(tools: Path, root: Path, command: Iterable[str], given: str | Non
 def _jar(path: Path) -> dict[str, Any]:
     """A jar of the release, by its bytes. SetUpError where they are no pinned jar."""
     found = sha256(path)
-    pin = next((each for each in pinned_jars() if each.sha256 == found), None)
+    pin = next((jar for jar in pinned_jars() if jar.sha256 == found), None)
     if pin is None:
         raise SetUpError(f"{path.name} is none of the pinned jars: run `make setup`.")
     group, artifact, version = pin.coordinate.split(":")

@@ -122,24 +122,22 @@ def terraform_variables(template: Mapping[str, Any]) -> str:
     """variables.tf: a variable for each parameter, and the texts that CloudFormation gets."""
     blocks = ["# Written from template.yaml. A variable that is not set has the default of the template."]
     values = []
-    for each in parameters(template):
-        is_given = each.name == OF_RELEASE
-        lines = [f'variable "{each.snake}" {{', f"  type        = {TYPES[each.kind][0]}"]
-        lines += [f"  description = {_quoted(each.description)}"]
+    for parameter in parameters(template):
+        is_given = parameter.name == OF_RELEASE
+        lines = [f'variable "{parameter.snake}" {{', f"  type        = {TYPES[parameter.kind][0]}"]
+        lines += [f"  description = {_quoted(parameter.description)}"]
         lines += [] if is_given else ["  default     = null"]
-        reason = (
-            f"{each.snake}: see AllowedPattern, MinValue, MaxValue or AllowedValues of {each.name} in template.yaml."
-        )
-        for condition in each.conditions:
+        reason = f"{parameter.snake}: see AllowedPattern, MinValue, MaxValue, AllowedValues of {parameter.name} in template.yaml."
+        for condition in parameter.conditions:
             lines += [
                 "",
                 "  validation {",
-                f"    condition     = var.{each.snake} == null ? true : {condition}",
+                f"    condition     = var.{parameter.snake} == null ? true : {condition}",
                 f"    error_message = {_quoted(reason)}",
                 "  }",
             ]
         blocks.append("\n".join([*lines, "}"]))
-        values.append((each.name, VALUES[each.kind].format(f"var.{each.snake}")))
+        values.append((parameter.name, VALUES[parameter.kind].format(f"var.{parameter.snake}")))
     width = max(len(name) for name, _ in values)
     rows = "\n".join(f"    {name.ljust(width)} = {value}" for name, value in values)
     blocks.append(
@@ -223,19 +221,19 @@ def cdk_parameters(template: Mapping[str, Any]) -> str:
     """parameters.py: a field for each parameter, and the texts that CloudFormation gets."""
     all_parameters = sorted(parameters(template), key=lambda each: each.name != OF_RELEASE)
     lines = []
-    for each in all_parameters:
-        default = "" if each.name == OF_RELEASE else " | None = None"
-        text = each.description.replace("\\", "\\\\")
-        lines += [f"    {each.snake}: {TYPES[each.kind][1]}{default}", f'    """{text}."""']
-    bounds = {each.name: each.bounds for each in all_parameters if each.bounds != (None, None)}
+    for parameter in all_parameters:
+        default = "" if parameter.name == OF_RELEASE else " | None = None"
+        text = parameter.description.replace("\\", "\\\\")
+        lines += [f"    {parameter.snake}: {TYPES[parameter.kind][1]}{default}", f'    """{text}."""']
+    bounds = {parameter.name: parameter.bounds for parameter in all_parameters if parameter.bounds != (None, None)}
     patterns = {
         name: each["AllowedPattern"] for name, each in template["Parameters"].items() if "AllowedPattern" in each
     }
-    choices = {each.name: tuple(map(str, each.choices)) for each in all_parameters if each.choices}
+    choices = {parameter.name: tuple(map(str, parameter.choices)) for parameter in all_parameters if parameter.choices}
     made = PARAMETERS
     for place, value in {
         "FIELDS": "\n".join(lines),
-        "NAMES_HERE": repr({each.snake: each.name for each in all_parameters}),
+        "NAMES_HERE": repr({parameter.snake: parameter.name for parameter in all_parameters}),
         "PATTERNS_HERE": repr(patterns),
         "BOUNDS_HERE": repr(bounds),
         "CHOICES_HERE": repr(choices),

@@ -95,7 +95,7 @@ PULLED = Upload("rates/", SOURCE, "fetched from the bucket of a partner", "accep
 def rates(seed: int) -> bytes:
     """Exchange rates of a day, which depend on the seed."""
     random = Random(seed)  # noqa: S311 - sample data
-    lines = [f"{each},{random.uniform(0.5, 2):.4f},2025-01-31" for each in CURRENCIES]
+    lines = [f"{currency},{random.uniform(0.5, 2):.4f},2025-01-31" for currency in CURRENCIES]
     return "\n".join(["currency,rate,valid_on", *lines, ""]).encode()
 
 

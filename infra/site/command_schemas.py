@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from infra.site.published_schemas import derived
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.cli.click_commands import CommandGroup
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.main import COMMANDS, POINT
@@ -39,12 +39,12 @@ def commands() -> Iterator[tuple[str, Callable[..., Any]]]:
         module, _, attribute = place.partition(":")
         if module.startswith("infra."):
             continue
-        made = getattr(import_module(module), attribute) if attribute else loaded(POINT, place)
+        made = getattr(import_module(module), attribute) if attribute else load_extension(POINT, place)
         if not isinstance(made, CommandGroup):
             yield name, made
             continue
         yield from ((f"{name} {each}", function) for each, function in made.functions.items())
-        yield from ((row, loaded(POINT, row)) for row in names(POINT) if row.split(" ")[:-1] == [name])
+        yield from ((row, load_extension(POINT, row)) for row in names(POINT) if row.split(" ")[:-1] == [name])
 
 
 def _forms(function: Callable[..., Any]) -> list[dict[str, Any]]:
@@ -62,7 +62,11 @@ def _forms(function: Callable[..., Any]) -> list[dict[str, Any]]:
 
 def _classes(hint: Any) -> list[type]:  # noqa: ANN401 - a type
     """The dataclasses of a hint, but those of documents with a schema of their own."""
-    classes = (each for each in typing.get_args(hint) or (hint,) if isinstance(each, type) and is_dataclass(each))
+    classes = (
+        argument
+        for argument in typing.get_args(hint) or (hint,)
+        if isinstance(argument, type) and is_dataclass(argument)
+    )
     return [each for each in classes if not hasattr(each, "to_json")]
 
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import (
     DECIMAL,
     KEYWORDS,
@@ -42,7 +42,7 @@ from lakegate.features.notifications.message_text import NotificationDocument
 from lakegate.gate.datasets.freshness_deadlines import LateEvent
 from lakegate.gate.datasets.lifecycle import LifecycleEvent
 from lakegate.gate.datasets.manifest_documents import Manifest
-from lakegate.gate.event_bodies import LINE_KINDS, DatasetEventDetail, EventDetail
+from lakegate.gate.event_bodies import DATASET_KINDS, DatasetEventDetail, EventDetail
 from lakegate.gate.ledger.blocks import FORMAT, Block, Record
 from lakegate.gate.ledger.record_contents import CONTENTS
 from lakegate.local_check.check_result import CheckDocument, CheckTablesDocument
@@ -83,9 +83,9 @@ def _event(kind: str, **members: Json) -> Json:
 
 
 BODIES: Final[dict[str, type]] = {
-    **dict.fromkeys(LINE_KINDS, LifecycleEvent),
+    **dict.fromkeys(DATASET_KINDS, LifecycleEvent),
     "late": LateEvent,
-    **{kind: loaded("dataset events", kind) for kind in names("dataset events")},
+    **{kind: load_extension("dataset events", kind) for kind in names("dataset events")},
 }
 """By the kind of an event about a dataset."""
 
@@ -228,7 +228,7 @@ def _bounded(kind: Json, members: tuple[Json, ...], constraints: Constraints, de
 
 
 def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Definitions) -> dict[str, Json]:
-    present = [each for each in members if each is not types.NoneType]
+    present = [member for member in members if member is not types.NoneType]
     if len(present) > 1:
         own = [value_schema(each, definitions) for each in present]
         return {"anyOf": own + ([{"type": "null"}] if len(present) < len(members) else [])}
@@ -243,7 +243,7 @@ def _union(members: tuple[Json, ...], constraints: Constraints, definitions: Def
 def _elements(members: tuple[Json, ...], definitions: Definitions) -> dict[str, Json]:
     if members[-1] is Ellipsis:
         return {"items": value_schema(members[0], definitions)}
-    own = [value_schema(each, definitions) for each in members]
+    own = [value_schema(member, definitions) for member in members]
     return {"prefixItems": own, "items": False, "minItems": len(own)}
 
 

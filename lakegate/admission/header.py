@@ -26,7 +26,7 @@ from lakegate.admission.file_signatures import (
     saved_as,
 )
 from lakegate.admission.value_masks import mask
-from lakegate.base.text import closest, counted, limited_hints
+from lakegate.base.text import closest, limit_hints, plural
 from lakegate.contract.file_formats import ENCODING_TITLES, Csv, Storage
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Columns
@@ -143,7 +143,7 @@ def cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
         return (line,)
 
 
-@limited_hints()
+@limit_hints()
 def why_no_header(
     line: str, csv: Csv, declared: tuple[str, ...], head: bytes = b"", physical: Mapping[str, str] = NO_NAMES
 ) -> str:
@@ -158,7 +158,7 @@ def other_names(found: Iterable[str], declared: Iterable[str], physical: Mapping
     return f"the header has {differ_in(pairs, physical)}: {shown_pairs(pairs)}" if pairs else None
 
 
-@limited_hints()
+@limit_hints()
 def why_no_keys(
     records: Sequence[Mapping[str, object]], declared: tuple[str, ...], physical: Mapping[str, str] = NO_NAMES
 ) -> str:
@@ -377,6 +377,6 @@ def differences(found: Collection[str], common: Collection[str]) -> list[str]:
 def named_twice(found: Sequence[str]) -> str:
     """The message for a file that names a column twice, by all its names."""
     if (empty := sum(not name.strip() for name in found)) > 1:
-        return f"the header has {counted(empty, 'column')} without a name: remove the empty columns (spreadsheets export them)"
+        return f"the header has {plural(empty, 'column')} without a name: remove the empty columns (spreadsheets export them)"
     twice = next(name for name in found if found.count(name) > 1)
     return f"the header names the column {twice!r} twice: every column needs a name of its own"

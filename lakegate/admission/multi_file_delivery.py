@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import DeliveryUnit
 
 SUCCESS: Final = "_SUCCESS"
@@ -177,7 +177,7 @@ def _depth(text: str) -> int:
 def _difference(part: PartVersion, entry: ManifestEntry) -> str:
     again = "upload what the manifest describes, or correct the manifest, and deliver all parts again"
     if part.size != entry.size:
-        return f"states {counted(entry.size, 'byte')}, the object has {part.size:,}: {again}"
+        return f"states {plural(entry.size, 'byte')}, the object has {part.size:,}: {again}"
     algorithm, stored = (each.partition(":")[0] for each in (entry.checksum, part.checksum))
     if algorithm != stored:
         kept = f"has {stored}" if stored else "has none"
@@ -189,7 +189,7 @@ def _counted(parts: list[PartVersion], none: str) -> ChosenParts:
     if not parts:
         return ChosenParts(problems=(f"file/parts: {none}",) if none else ())
     if len(parts) > MAX_PARTS:
-        words = f"file/parts: the delivery has {counted(len(parts), 'part')}, {MAX_PARTS} are allowed: write fewer, larger files"
+        words = f"file/parts: the delivery has {plural(len(parts), 'part')}, {MAX_PARTS} are allowed: write fewer, larger files"
         return ChosenParts(tuple(sorted(parts)[:MAX_PARTS]), (words,))
     return ChosenParts(tuple(sorted(parts)))
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.admission.header import first_line, header_of, text_of
-from lakegate.base.text import counted, printable, shown
+from lakegate.base.text import plural, printable, quote
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.file_formats import Format
 from lakegate.plan.plan import Plan
@@ -89,7 +89,7 @@ def _misnamed(arrival: Arrival) -> tuple[str, ...]:
     names, name = arrival.plan.policy.file_names, arrival.key.rpartition("/")[2]
     if names is None or not arrival.key or fits(names, name):
         return ()
-    words = f"the name {shown(printable(name))} does not match the pattern {shown(names.written)} of the contract"
+    words = f"the name {quote(printable(name))} does not match the pattern {quote(names.written)} of the contract"
     return (f"file/name: {words}",)
 
 
@@ -103,7 +103,7 @@ def _too_large(arrival: Arrival) -> tuple[str, ...]:
     most = arrival.plan.policy.max_bytes
     if most is None or arrival.size <= most:
         return ()
-    return (f"file/size: the object has {counted(arrival.size, 'byte')}, the contract allows {most:,}",)
+    return (f"file/size: the object has {plural(arrival.size, 'byte')}, the contract allows {most:,}",)
 
 
 def _empty(arrival: Arrival) -> tuple[str, ...]:

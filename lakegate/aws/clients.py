@@ -63,7 +63,7 @@ def signer() -> Any:  # noqa: ANN401 - an S3Client
     return Lazy(made)
 
 
-def signed(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
+def sign_request(method: str, url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
     """The headers of a request to an API of API Gateway, signed by this function's credentials (SigV4).
 
     They have the name of the host as it is signed: `http.client` adds the port 443, which nobody signs.
@@ -185,7 +185,7 @@ def _port_error(error: Exception, condition: tuple[str, ...]) -> PortError | Non
         raised.FlexibleChecksumError,
     )
     if isinstance(error, raised.ClientError):
-        return translated(error, condition)
+        return translate_error(error, condition)
     if isinstance(error, broken_off):  # also while a body was read; or the bytes that came are not those that were sent
         return Unanswered(type(error).__name__)
     if isinstance(error, raised.BotoCoreError):  # nothing was sent: a defect, or a stack without credentials
@@ -193,7 +193,7 @@ def _port_error(error: Exception, condition: tuple[str, ...]) -> PortError | Non
     return None
 
 
-def translated(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:
+def translate_error(error: ClientError, condition: tuple[str, ...] = ()) -> PortError:
     """The port error for an error of AWS. A code that is not in the table, and no server error, is a plain PortError."""
     code = error.response.get("Error", {}).get("Code", "")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

@@ -237,7 +237,7 @@ class DynamoTable:
         if not keys:
             return
         table = keys[0].table
-        name, wanted = self.names[table], [key_attributes(each) for each in keys]
+        name, wanted = self.names[table], [key_attributes(key) for key in keys]
         for _ in range(ROUNDS):
             with port_errors():
                 response = self.client.batch_get_item(RequestItems={name: {"Keys": wanted, "ConsistentRead": True}})
@@ -269,9 +269,9 @@ class DynamoTable:
         given: dict[str, Any] = {"ClientRequestToken": token} if token else {}
         with port_errors():
             try:
-                self.client.transact_write_items(TransactItems=[self._request(each) for each in writes], **given)  # type: ignore[misc] # one of four kinds
+                self.client.transact_write_items(TransactItems=[self._request(write) for write in writes], **given)  # type: ignore[misc] # one of four kinds
             except self.client.exceptions.TransactionCanceledException as cancelled:
-                raise _cancelled(cancelled, [each.reason for each in writes]) from None
+                raise _cancelled(cancelled, [write.reason for write in writes]) from None
 
     def due(self, kind: str, limit: int, until: str = ALWAYS) -> tuple[str, ...]:
         """A query for each shard, merged."""

@@ -34,7 +34,7 @@ OPENER: Final = build_opener(_NoRedirect)
 MAX_RESPONSE_BYTES: Final = 8 << 20
 
 
-def sent(request: Request, what: str) -> tuple[int, bytes]:
+def send_request(request: Request, what: str) -> tuple[int, bytes]:
     """Status and body of the response. Raises InputError where there is none; `what`: who was asked."""
     try:
         with OPENER.open(request, timeout=API_SECONDS) as response:
@@ -55,7 +55,7 @@ def redirect_target(url: str, response: HTTPResponse) -> str:
         raise PortError("address-refused") from None
 
 
-def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
+def read_exactly(read: Callable[[int], bytes], length: int) -> bytes:
     """So many bytes, of a stream that may answer with fewer; fewer only at its end."""
     found = bytearray()
     while len(found) < length and (more := read(length - len(found))):
@@ -73,7 +73,7 @@ def read_whole(read: Callable[[int], bytes], length: int) -> bytes:
 # The loopback, on any port, is allowed where the secrets come from the loopback, too: a stack on an embedded AWS.
 
 
-SECONDS: Final = 5.0
+SECONDS_TO_HEADERS: Final = 5.0
 """From the beginning of the connection to the end of the response's headers."""
 MAX_BODY: Final = 256 << 10
 """Bytes."""
@@ -119,8 +119,8 @@ class Web:
     """None: every port."""
     context: ssl.SSLContext | None = None
     """None: the certificates that the system trusts."""
-    seconds: float = SECONDS
-    idle: float = SECONDS
+    seconds: float = SECONDS_TO_HEADERS
+    idle: float = SECONDS_TO_HEADERS
     """The longest time that nothing comes."""
     most: int = MAX_BODY
     plain: bool = False
@@ -159,7 +159,7 @@ class Web:
             context = self.context or ssl.create_default_context()
             address = web.resolved(host, port)
             with (
-                socket.create_connection((str(address), port), timeout=min(_left(until), SECONDS)) as plain,
+                socket.create_connection((str(address), port), timeout=min(_left(until), SECONDS_TO_HEADERS)) as plain,
                 nullcontext(plain) if is_plain else context.wrap_socket(plain, server_hostname=host) as secure,
             ):
                 connection = HTTPConnection(host, port)
@@ -181,7 +181,7 @@ class Web:
         except UnicodeError:
             raise PortError("address-refused") from None
         addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
-        if all(each.is_loopback for each in addresses) and self.is_local():
+        if all(address.is_loopback for address in addresses) and self.is_local():
             return addresses[0]
         if not all(map(self.allowed, addresses)):
             raise PortError("address-refused")

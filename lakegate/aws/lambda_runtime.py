@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # ours; of any other its type and place, because its message may repeat what the producer wrote.
 
 
-LONGEST: Final = 120
+LONGEST_SHAPE: Final = 120
 """Characters of a shape; an object key has up to 1,024 bytes."""
 FINGERPRINT: Final = 16
 KEPT: Final = frozenset("/.-_=")
@@ -44,8 +44,8 @@ KEPT: Final = frozenset("/.-_=")
 
 def shape(text: str) -> str:
     """Letters become `a` or `A`, digits `9`, a few signs stay, all else is `?`: one line of ASCII, of bounded length."""
-    masked = "".join(map(_masked, text[:LONGEST]))
-    return masked if len(text) <= LONGEST else masked + "+"
+    masked = "".join(map(_masked, text[:LONGEST_SHAPE]))
+    return masked if len(text) <= LONGEST_SHAPE else masked + "+"
 
 
 def fingerprint(text: str) -> str:

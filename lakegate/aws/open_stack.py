@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import client, port_errors
 from lakegate.aws.settings import DEFAULTS, Settings, read
 from lakegate.base.errors import InputError, NotFound, PortError, SetUpError, Throttled, Unanswered, UnreadableItem
-from lakegate.base.extension_points import ROOT, loaded, names
+from lakegate.base.extension_points import ROOT, load_extension, names
 from lakegate.base.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -141,9 +141,9 @@ class DeployedStack:
 
 
 @contextmanager
-def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[DeployedStack]:
+def open_deployed(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[DeployedStack]:
     """The stack of a name. What AWS refuses inside becomes one sentence: SetUpError or InputError."""
-    name = entered(name, local=local)
+    name = enter_stack(name, local=local)
     with readable_errors():
         stack = _described(name)
         yield stack
@@ -152,7 +152,7 @@ def opened(name: str = DEFAULT_STACK, *, local: bool = False) -> Iterator[Deploy
             sys.stderr.write(f"lakegate: left out: {escaped(str(each))}; lakegate doctor has the remedy\n")
 
 
-def entered(name: str, *, local: bool) -> str:
+def enter_stack(name: str, *, local: bool) -> str:
     """The name of the stack. With `local`, this process knows the embedded AWS from here on, and no other."""
     return _into_the_local_stack(name) if local else name
 
@@ -294,7 +294,7 @@ def _destination(message: dict[str, Any], stack: str) -> tuple[str, str]:
     queue = str(message.get("Attributes", {}).get(CAME_FROM, "")).rpartition(":")[2]
     for name in names("queues"):
         if f"{queue}-".startswith(f"{stack}-{name}-"):
-            reason: str = loaded("queues", name)(message["Body"])
+            reason: str = load_extension("queues", name)(message["Body"])
             return reason, "" if reason else queue
     hint = decode(message["Body"])
     return (str(hint.reason), "") if isinstance(hint, Unintelligible) else ("", QUEUE_OF_HINT[type(hint)])
@@ -325,10 +325,10 @@ def settle_region(environment: MutableMapping[str, str] = os.environ) -> None:
 
 def parameters_of(there: DeployedStack) -> dict[str, str]:
     """The parameters of the deployed stack, by key."""
-    return {each["ParameterKey"]: each["ParameterValue"] for each in described(there).get("Parameters", ())}
+    return {each["ParameterKey"]: each["ParameterValue"] for each in describe_stack(there).get("Parameters", ())}
 
 
-def described(there: DeployedStack) -> dict[str, Any]:
+def describe_stack(there: DeployedStack) -> dict[str, Any]:
     """The stack as CloudFormation describes it now."""
     found: dict[str, Any] = asked("cloudformation", "describe_stacks", StackName=there.name)["Stacks"][0]
     return found

@@ -16,7 +16,7 @@ from lakegate.base.errors import ConditionFailed, NotFound, PortError, Transacti
 from lakegate.base.json_codec import sha256_of
 from lakegate.base.multipart_uploads import part_size
 from lakegate.gate.ports import Address, ObjectVersion, VersionPage, agree
-from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, found, workloads_key
+from lakegate.gate.table import Delete, Put, Row, RowAbsent, RowKey, Tables, read_row, workloads_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -156,8 +156,8 @@ class S3Store:
             found = [(page.get("Contents", ()), page.get("CommonPrefixes", ())) for page in pages]
         return tuple(
             sorted(
-                [each["Key"] for objects, _ in found for each in objects]
-                + [each["Prefix"] for _, folders in found for each in folders]
+                [stored["Key"] for objects, _ in found for stored in objects]
+                + [folder["Prefix"] for _, folders in found for folder in folders]
             )
         )
 
@@ -329,7 +329,7 @@ class Uploads:
 
     def get(self, to: Address) -> str | None:
         """The upload under way to this destination."""
-        return found(self.table, _key(to), lambda row: row.text("upload"))
+        return read_row(self.table, _key(to), lambda row: row.text("upload"))
 
     def note(self, to: Address, upload: str) -> str:
         """Note an upload that was just begun. Returns the noted one: another worker may have been first."""

@@ -18,9 +18,9 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from lakegate.aws.open_stack import DeployedStack, asked, described, parameters_of, resources_of, title_of
+from lakegate.aws.open_stack import DeployedStack, asked, describe_stack, parameters_of, resources_of, title_of
 from lakegate.base.errors import NotFound, SetUpError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 
 QUEUED: Final = ("IntakeFunction", "CompletionFunction")
 OPEN_RUNS: Final = ["SUBMITTED", "QUEUED", "PENDING", "SCHEDULED", "RUNNING", "CANCELLING"]
@@ -80,7 +80,7 @@ def open_runs(there: DeployedStack) -> int:
 
 def is_paused(there: DeployedStack) -> bool:
     """Whether the queues reach no function: `pause_stack` has begun, and nobody has resumed since."""
-    return all(each.get("State") in {"Disabled", "Disabling"} for each in event_source_mappings(there))
+    return all(mapping.get("State") in {"Disabled", "Disabling"} for mapping in event_source_mappings(there))
 
 
 def resume_stack(there: DeployedStack) -> None:
@@ -109,7 +109,7 @@ def _is_at_rest(there: DeployedStack, *, cancel: bool) -> bool:
             return False
     runs = asked("emr-serverless", "list_job_runs", **application, states=OPEN_RUNS)["jobRuns"]
     if runs:
-        left = [each["id"] for each in runs if each["state"] != "CANCELLING"]
+        left = [run["id"] for run in runs if run["state"] != "CANCELLING"]
         if cancel and left:
             with suppress(NotFound):  # it has ended meanwhile
                 asked("emr-serverless", "cancel_job_run", **application, jobRunId=left[0])
@@ -143,13 +143,13 @@ def refuse_deletion(there: DeployedStack) -> None:
     if theirs:
         bus = there.output("EventBusName")
         raise SetUpError(f"others have rules on the event bus {bus}: {', '.join(theirs)}. Let them be deleted first")
-    if described(there).get("EnableTerminationProtection"):
+    if describe_stack(there).get("EnableTerminationProtection"):
         raise SetUpError(f"{title_of(there)} is protected: lakegate stack protect --off permits its deletion")
 
 
 def delete_stack(there: DeployedStack, timeout: float) -> None:
     """Delete the stack, and wait until it is gone."""
-    identity = described(there)["StackId"]
+    identity = describe_stack(there)["StackId"]
     asked("cloudformation", "delete_stack", StackName=identity)
 
     def gone() -> bool:
@@ -177,8 +177,8 @@ def _rules_of_others(there: DeployedStack) -> list[str]:
     """Names of rules that are no resource of the stack, whose id is `bus|name`; none where the bus is gone."""
     with suppress(NotFound):
         rules = asked("events", "list_rules", EventBusName=there.output("EventBusName"))["Rules"]
-        own = {each.rpartition("|")[2] for each in resources_of(there, asked).values()}
-        return [each["Name"] for each in rules if each["Name"] not in own]
+        own = {resource.rpartition("|")[2] for resource in resources_of(there, asked).values()}
+        return [rule["Name"] for rule in rules if rule["Name"] not in own]
     return []
 
 
@@ -237,7 +237,7 @@ def make_change_set(there: DeployedStack, timeout: float, **request: object) -> 
 
     Raises SetUpError where CloudFormation cannot make it, with its reason.
     """
-    stack = described(there)
+    stack = describe_stack(there)
     kept = [{"ParameterKey": each["ParameterKey"], "UsePreviousValue": True} for each in stack.get("Parameters", ())]
     if not {"TemplateBody", "TemplateURL"} & request.keys():
         request = {"UsePreviousTemplate": True, **request}
@@ -300,14 +300,14 @@ def execute(change_set: ChangeSet, timeout: float, report: Callable[[str], None]
     """Execute a change set, report each event, and wait for its end. Raises SetUpError with the reasons of a rollback."""
     stack = _of_arn(change_set.stack)
     began = (stack.get("LastUpdatedTime"), stack["StackStatus"])
-    seen = {each["EventId"] for each in _events(change_set.stack)}
+    seen = {event["EventId"] for event in _events(change_set.stack)}
     events: list[dict[str, Any]] = []
     asked("cloudformation", "execute_change_set", ChangeSetName=change_set.identity)
 
     def is_over() -> bool:
         nonlocal stack
         stack = _of_arn(change_set.stack)  # for a moment it may still be as it was before
-        fresh = [each for each in _events(change_set.stack) if each["EventId"] not in seen]
+        fresh = [event for event in _events(change_set.stack) if event["EventId"] not in seen]
         for each in reversed(fresh):
             seen.add(each["EventId"])
             report(_told(each))
@@ -351,7 +351,9 @@ def _has_failed(event: Mapping[str, Any]) -> bool:
 
 def reasons(events: Iterable[Mapping[str, Any]]) -> list[str]:
     """Reasons of failures by resource, the first failure first; `events` begin with the newest."""
-    failed = [f"{each['LogicalResourceId']}: {each['ResourceStatusReason']}" for each in events if _has_failed(each)]
+    failed = [
+        f"{event['LogicalResourceId']}: {event['ResourceStatusReason']}" for event in events if _has_failed(event)
+    ]
     return failed[::-1][:EVENT_LIMIT]
 
 
@@ -362,7 +364,7 @@ def restore_drift(there: DeployedStack, timeout: float) -> ChangeSet:
     that holds data would be replaced or deleted.
     """
     found = make_change_set(there, timeout, DeploymentMode="REVERT_DRIFT")
-    if lost := [each.sentence for each in found.changes if each.loses_data]:
+    if lost := [change.sentence for change in found.changes if change.loses_data]:
         discard(found)
         raise SetUpError(
             f"nothing was changed: the repair {'; '.join(lost)}. docs/restore.md has how to restore data first"
@@ -393,7 +395,7 @@ def delete_bucket(bucket: str) -> None:
         with ThreadPoolExecutor(PAGES_AT_ONCE) as threads:
             refused = [code for codes in threads.map(partial(_delete_versions, bucket), pages) for code in codes]
         if refused:
-            versions = counted(sum(map(len, pages)), "version")
+            versions = plural(sum(map(len, pages)), "version")
             raise SetUpError(
                 f"{len(refused)} of {versions} in {bucket} cannot be deleted ({', '.join(sorted(set(refused)))}): look at its "
                 "object lock and policy; run the command again, it continues"
@@ -407,7 +409,7 @@ def _pages_of_versions(bucket: str) -> Iterator[list[dict[str, str]]]:
     while True:
         found = asked("s3", "list_object_versions", Bucket=bucket, **markers)
         if versions := [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]:
-            yield [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
+            yield [{"Key": version["Key"], "VersionId": version["VersionId"]} for version in versions]
         if not found.get("IsTruncated"):
             return
         markers = {"KeyMarker": found["NextKeyMarker"], "VersionIdMarker": found["NextVersionIdMarker"]}

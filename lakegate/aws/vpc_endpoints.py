@@ -48,5 +48,7 @@ OF_THE_JOB: Final = ("s3",)
 def needed(parameters: Mapping[str, str]) -> tuple[VpcEndpoint, ...]:
     """The endpoints of a stack with these parameters; absent, empty and 0 turn a part off."""
     return tuple(
-        each for each in ENDPOINTS if not each.parameter or parameters.get(each.parameter, "") not in {"", "0"}
+        endpoint
+        for endpoint in ENDPOINTS
+        if not endpoint.parameter or parameters.get(endpoint.parameter, "") not in {"", "0"}
     )

@@ -17,7 +17,7 @@ from lakegate.aws.kms_signing import kms_keys
 from lakegate.aws.s3_objects import S3Store, Uploads
 from lakegate.aws.settings import Settings
 from lakegate.base.errors import PortError
-from lakegate.base.extension_points import loaded
+from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.dependencies import Dependencies, JobSettings, Places, Timing
@@ -52,12 +52,12 @@ SOURCE: Final = "lakegate"
 
 def detail_type(message: Message) -> str:
     """The detail type, by which rules choose events."""
-    return f"{'line' if message.line else 'workload'} {message.kind}"
+    return f"{'line' if message.dataset else 'workload'} {message.kind}"
 
 
 def detail(message: Message) -> dict[str, object]:
     """The detail of the event; its JSON Schema is lakegate/schemas/event.json, about a line line-event.json."""
-    about = {"line": message.line} if message.line else {"workload": message.workload}
+    about = {"line": message.dataset} if message.dataset else {"workload": message.workload}
     return {"id": message.id, **about, "kind": message.kind, "body": json.loads(message.body)}
 
 
@@ -130,7 +130,7 @@ def bootstrap(settings: Settings, remaining: Callable[[], float] = lambda: float
     @cache
     def of(name: str) -> object:
         """A registration at the point `wiring`, by the settings."""
-        return loaded("wiring", name)(settings)
+        return load_extension("wiring", name)(settings)
 
     return Dependencies(
         objects=S3Store(client("s3"), settings.account, Uploads(table), remaining),

@@ -24,7 +24,7 @@ def names(point: str) -> tuple[str, ...]:
     return tuple(name for name, place in _rows(point).items() if _is_there(place))
 
 
-def loaded(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
+def load_extension(point: str, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks the point
     """The registration at a point under a name. SetUpError where its feature is not installed."""
     return attribute_at(place_of(point, name))
 
@@ -38,7 +38,7 @@ def place_of(point: str, name: str) -> str:
     return place
 
 
-def registered(point: str) -> Iterator[Any]:
+def load_extensions(point: str) -> Iterator[Any]:
     """Everything that is registered at a point, in the order of the table."""
     return (attribute_at(place) for place in _rows(point).values() if _is_there(place))
 

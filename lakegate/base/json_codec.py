@@ -38,7 +38,7 @@ UNWRITTEN: Final = types.MappingProxyType({"unwritten": True})
 EXTENSIONS: Final = types.MappingProxyType({"unwritten": True, "extensions": True})
 """Metadata of the one field, a text whose default is `{}`, that keeps unread what the type does not know of a stored document:
 members of features, or of a newer release. They stand among the other members again where the value is encoded."""
-LONGEST: Final = 200
+LONGEST_STEP: Final = 200
 """Characters of a step of a path, and of a requirement."""
 MOST_ERRORS: Final = 20
 """Violations of a document that are found at once."""
@@ -149,7 +149,7 @@ class DecodeError(ValueError):
         """The same violations, seen from the object or array around them."""
         own: tuple[DecodeError, ...] = (self, *self.others)
         for each in own:
-            each.steps.append(step[:LONGEST] if isinstance(step, str) else step)
+            each.steps.append(step[:LONGEST_STEP] if isinstance(step, str) else step)
         return self
 
 
@@ -544,7 +544,7 @@ def _object_decoder(hint: Json, constraints: Constraints, *, strict: bool) -> Co
             try:
                 found[name] = item(each)
             except DecodeError as error:
-                raise error.below(name[:LONGEST]) from None
+                raise error.below(name[:LONGEST_STEP]) from None
         return found
 
     return decoded
@@ -582,7 +582,7 @@ def _decoded_dataclass(cls: Json, document: Json, *, strict: bool) -> object:
         if member is None:
             unknown[key] = each
             if strict and len(failed) < MOST_ERRORS:
-                failed.append(DecodeError("additionalProperties", (key[:LONGEST], sorted(members))))
+                failed.append(DecodeError("additionalProperties", (key[:LONGEST_STEP], sorted(members))))
             continue
         name, decoded = member
         try:

@@ -40,24 +40,24 @@ class _Budget:
 _left: ContextVar[_Budget | None] = ContextVar("left", default=None)
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """A text of the document for a message, truncated if it is long."""
     text = str(value)
     return f"`{text[:LONGEST_SHOWN]}…`" if len(text) > LONGEST_SHOWN else f"`{text}`"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def plural(number: int, one: str, many: str = "") -> str:
     """A number and what is counted: `1 row`, `2,000 rows`; `many` is not needed where it is `one` with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
-def limited(limit: object, one: str, rest: str = "") -> str:
+def format_limit(limit: object, one: str, rest: str = "") -> str:
     """A limit in words and what is counted, by the last figure: `at least 1 row`, `more than 1 and at most 5 rows`."""
     return f"{limit} {one}{'' if str(limit).split()[-1] == '1' else 's'}{rest}"
 
 
 @contextmanager
-def limited_hints() -> Iterator[None]:
+def limit_hints() -> Iterator[None]:
     """Within it, in one thread, all hints together compare at most `MOST_WORK` names: words of documents and files are hostile.
 
     A block inside of another one has what is left of it.
@@ -126,9 +126,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return "" if close is None else f" Did you mean `{folded[close]}`?"
 
 
-def listed(words: Iterable[object]) -> str:
+def join_words(words: Iterable[object]) -> str:
     """A list of words, truncated if it is long."""
-    texts = [shown(word) for word in words]
+    texts = [quote(word) for word in words]
     return ", ".join(texts[:MAX_SHOWN]) + (", …" if len(texts) > MAX_SHOWN else "")
 
 
@@ -166,7 +166,7 @@ def lasting(seconds: Fraction) -> str:
     """A duration in the largest unit in which it is at least 2: `36 hours`, `3.5 days`."""
     units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
     size, name = next((unit for unit in units if abs(seconds) >= 2 * unit[0]), (1, "second"))
-    return limited(f"{float(seconds / size):.4g}", name)
+    return format_limit(f"{float(seconds / size):.4g}", name)
 
 
 def for_python(pattern: str) -> str:

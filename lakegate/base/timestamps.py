@@ -12,7 +12,7 @@ from typing import Annotated
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import Pattern
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 
 _MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
 Moment = Annotated[str, Pattern(_MOMENT)]
@@ -26,7 +26,7 @@ def beginning_of(written: str, now: datetime) -> str:
     try:
         found = date.fromisoformat(written)
     except ValueError:
-        raise InputError(f"{shown(written)} is no day: write YYYY-MM-DD") from None
+        raise InputError(f"{quote(written)} is no day: write YYYY-MM-DD") from None
     return "" if found == now.date() else moment(datetime(found.year, found.month, found.day, tzinfo=UTC))
 
 

@@ -76,15 +76,17 @@ class CommandGroup:
 def click_command(name: str, function: Callable[..., None]) -> click.Command:
     """The command whose arguments and options are the parameters of a function, and whose help is its docstring."""
     hints = get_type_hints(function, include_extras=True)
-    values = [_Value.of(each, hints[each.name]) for each in inspect.signature(function).parameters.values()]
+    values = [
+        _Value.of(parameter, hints[parameter.name]) for parameter in inspect.signature(function).parameters.values()
+    ]
 
     def run(**given: Any) -> None:  # noqa: ANN401 - the values of the command's parameters
-        function(**{each.name: each.converted(given[each.name]) for each in values})
+        function(**{value.name: value.converted(given[value.name]) for value in values})
 
     return click.Command(
         name,
         callback=run,
-        params=[each.parameter() for each in values],
+        params=[value.parameter() for value in values],
         help=inspect.getdoc(function),
         context_settings=CONTEXT,
     )
@@ -104,7 +106,11 @@ class _Value:
     @classmethod
     def of(cls, parameter: inspect.Parameter, hint: Any) -> _Value:  # noqa: ANN401 - a type
         hint, declared = get_args(hint)
-        (kind,) = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+        (kind,) = (
+            [argument for argument in get_args(hint) if argument is not NoneType]
+            if NoneType in get_args(hint)
+            else [hint]
+        )
         is_list = get_origin(kind) is list
         return cls(parameter.name, declared, get_args(kind)[0] if is_list else kind, is_list, parameter.default)
 

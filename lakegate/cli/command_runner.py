@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 
 import click
 
-from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, open_deployed
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import encode
 from lakegate.cli import terminal
@@ -75,7 +75,7 @@ def command(function: Callable[P, CommandResult[Any]]) -> Callable[..., None]:
 
 def stack_command(function: Callable[Concatenate[DeployedStack, P], CommandResult[Any]]) -> Callable[..., None]:
     """A command of a stack in AWS, which is its first argument; the runner adds `--stack`, `--local` and `--json`."""
-    return _with_options(function, opened, (STACK, LOCAL))
+    return _with_options(function, open_deployed, (STACK, LOCAL))
 
 
 def gate_command(function: Callable[Concatenate[Dependencies, P], CommandResult[Any]]) -> Callable[..., None]:
@@ -85,7 +85,7 @@ def gate_command(function: Callable[Concatenate[Dependencies, P], CommandResult[
 
 @contextmanager
 def _opened_gate(name: str, *, local: bool) -> Iterator[Dependencies]:
-    with opened(name, local=local) as there:
+    with open_deployed(name, local=local) as there:
         yield there.dependencies()
 
 
@@ -253,6 +253,6 @@ def _descendants(process: int | str = "self") -> list[int]:
     """Processes that one started, and theirs; where the system lists none, a JVM ends by itself when its standard input does."""
     with suppress(OSError):
         lists = Path(f"/proc/{process}/task").glob("*/children")
-        own = [int(child) for each in lists for child in each.read_text().split()]
+        own = [int(child) for listed in lists for child in listed.read_text().split()]
         return [each for child in own for each in (child, *_descendants(child))]
     return []

@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 
 from lakegate.aws.open_stack import settle_region
 from lakegate.base.errors import ContractError, LakegateError, SetUpError
-from lakegate.base.extension_points import ROOT, advice, loaded, names, place_of
+from lakegate.base.extension_points import ROOT, advice, load_extension, names, place_of
 from lakegate.base.text import first_paragraph
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
@@ -181,7 +181,7 @@ def _command(name: str) -> click.Command:
     if not isinstance(found, CommandGroup):
         return click_command(name, found)
     rows = [each for each in names(POINT) if each.split(" ")[:-1] == [name]]
-    return found.click_group(name, {row.removeprefix(f"{name} "): loaded(POINT, row) for row in rows})
+    return found.click_group(name, {row.removeprefix(f"{name} "): load_extension(POINT, row) for row in rows})
 
 
 def _place(place: str) -> tuple[str, str]:
@@ -205,7 +205,7 @@ def _description(name: str) -> str:
                 ast.Assign(targets=[ast.Name(id=found)], value=ast.Call(keywords=options))
                 | ast.AnnAssign(target=ast.Name(id=found), value=ast.Call(keywords=options))
             ) if found == attribute:
-                text = next(ast.literal_eval(each.value) for each in options if each.arg == "help")
+                text = next(ast.literal_eval(option.value) for option in options if option.arg == "help")
     return first_paragraph(text)
 
 

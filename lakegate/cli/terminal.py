@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import click
 
 from lakegate.base.errors import ContractError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 
 if TYPE_CHECKING:
@@ -42,16 +42,16 @@ def standard_error() -> Console:
 
 def note(text: str, style: str = "") -> None:
     """Print a line on standard error: progress, a warning, an effect that is to be confirmed. It may have any text."""
-    click.echo(styled(text, style), err=True)
+    click.echo(style_text(text, style), err=True)
 
 
-def styled(text: str, style: str) -> str:
+def style_text(text: str, style: str) -> str:
     """The text, escaped, in a style such as `bold red`; `click.echo` takes it off where there is no terminal.
 
     Tables and progress are rich's; it takes as long to load as a small contract to lint.
     """
     words = style.split()
-    colour = next((each for each in words if each not in {"bold", "dim"}), None)
+    colour = next((word for word in words if word not in {"bold", "dim"}), None)
     return click.style(escaped(text), fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
@@ -149,15 +149,15 @@ Word: TypeAlias = "str | tuple[tuple[str, str], ...] | Grid | Callable[[Console]
 
 def tell(words: Iterable[Word]) -> None:
     """Print a result for people."""
-    for each in words:
-        if isinstance(each, str):
-            sys.stdout.write(f"{escaped(each)}\n")
-        elif isinstance(each, tuple):
-            click.echo("".join(styled(text, style) for text, style in each))
-        elif isinstance(each, Grid):
-            each.print()
+    for word in words:
+        if isinstance(word, str):
+            sys.stdout.write(f"{escaped(word)}\n")
+        elif isinstance(word, tuple):
+            click.echo("".join(style_text(text, style) for text, style in word))
+        elif isinstance(word, Grid):
+            word.print()
         else:
-            each(standard_output())
+            word(standard_output())
 
 
 def more(number: int, shown: int) -> Iterator[str]:
@@ -247,7 +247,7 @@ class _Counted:
     def __call__(self, count: int) -> None:
         self._total += count
         self._line(
-            f"{self._what}: {self._total:,} of {counted(self._size, 'byte')} ({self._total / max(self._size, 1):.0%})"
+            f"{self._what}: {self._total:,} of {plural(self._size, 'byte')} ({self._total / max(self._size, 1):.0%})"
         )
 
     def during(self, what: str) -> None:

@@ -9,10 +9,10 @@ from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.json_codec import Bounds
+from lakegate.base.json_codec import DOCUMENT_NAME, Bounds
 from lakegate.contract.delivery_policy import Policy
 from lakegate.contract.field_paths import FieldPath, column_name, column_path, own_name, path_of, steps_of
 from lakegate.contract.file_formats import Csv, Storage
@@ -50,14 +50,18 @@ def shape_of(field: Field) -> Shape:
     return _SHAPES.get(word, Shape.VALUE)
 
 
+DATASET_KEY: Final = MappingProxyType({DOCUMENT_NAME: "line"})
+"""Metadata of a field with the full name of a dataset: documents and stored rows call it `line`."""
+
+
 def full_dataset_name(contract: str, schema_object: str, major: int) -> str:
     """Folder and chain of a dataset."""
     return f"{contract}/{schema_object}_v{major}"
 
 
-def parts_of(line: str) -> tuple[str, str, int]:
+def parts_of(name: str) -> tuple[str, str, int]:
     """Contract, schema object and major number of a dataset."""
-    contract, _, rest = line.rpartition("/")
+    contract, _, rest = name.rpartition("/")
     dataset, _, number = rest.rpartition("_v")
     return contract, dataset, int(number)
 
@@ -360,7 +364,7 @@ class Contract:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
 
 
-def separated(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset | None]:
+def separate_common(datasets: Iterable[Dataset]) -> tuple[tuple[Dataset, ...], Dataset | None]:
     """The datasets of a document without the common one, and that one."""
     found = list(datasets)
     common = next((dataset for dataset in found if dataset.name == COMMON), None)
@@ -427,7 +431,7 @@ def is_usable(name: str) -> bool:
 _NUMBERED = re.compile(r"(?P<contract>.+)-(?P<version>[0-9]+\.[0-9]+\.[0-9]+)", re.DOTALL)
 
 
-def numbered(name: str) -> tuple[str, str] | None:
+def split_release(name: str) -> tuple[str, str] | None:
     """Contract and version of a name that ends in a release, such as `shop-1.0.0`; None for any other.
 
     No contract has such an id: each version would be a contract of its own, and would have the name of another's version.

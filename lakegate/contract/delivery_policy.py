@@ -65,7 +65,7 @@ class MergeStrategy(Enum):
     APPEND = "append"
     """All."""
     LEDGER = "ledger"
-    """Those whose primary key is new to the line."""
+    """Those whose primary key is new to the dataset."""
     SNAPSHOT = "snapshot"
     """The difference to the delivery before: each delivery has all current rows."""
 
@@ -152,14 +152,14 @@ class Policy:
     quarantine_days: Annotated[int, Permitted(QUARANTINE_DAYS)] | None = None
     """One of `QUARANTINE_DAYS`; then quarantined data is deleted. None: it is kept."""
     notify_producers: bool = False
-    """Whether subscribers of the audience `producer` are notified of deliveries, not of the line's lifecycle alone."""
+    """Whether subscribers of the audience `producer` are notified of deliveries, not of the dataset's lifecycle alone."""
     publish_as: PublishAs = PublishAs.ORIGINAL
     event_time: Name | None = None
     """With `publishAs: parquet`, the column with the time of each event; None: the judging time."""
     watermark_minutes: Annotated[int, Bounds(0, MAX_WATERMARK_MINUTES)] | None = None
     """The distance of the watermark from the latest event time; None: deliveries do not move the watermark of their dataset."""
     late_events: Treatment = Treatment.ACCEPT
-    """Of rows whose event time is before the watermark of the line."""
+    """Of rows whose event time is before the watermark of the dataset."""
     merge_strategy: MergeStrategy = MergeStrategy.APPEND
     merge_key: Annotated[tuple[Name, ...], Bounds(most=100)] = ()
     """The columns of the primary key, if the strategy needs it."""

@@ -10,7 +10,7 @@ WRITTEN: Final = (
     "text with `%Y`, `%m`, `%d` and, if the name has them, `%H`, `%M`, `%S`, each once, such as `day_%Y-%m-%d`"
 )
 """The possible directives, in words."""
-LONGEST: Final = 200
+LONGEST_NAME_FORMAT: Final = 200
 _DIGITS: Final = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 _FINER: Final = ("H", "M", "S")
 _PART: Final = re.compile(r"%(.?)", re.DOTALL)
@@ -23,7 +23,7 @@ def pattern_of(written: str) -> re.Pattern[str] | None:
     parts = _PART.findall(written)
     own = [part for part in parts if part != "%"]
     finer = [entry in own for entry in _FINER]
-    if len(written) > LONGEST or not set("Ymd") <= set(own) <= set(_DIGITS) or len(set(own)) != len(own):
+    if len(written) > LONGEST_NAME_FORMAT or not set("Ymd") <= set(own) <= set(_DIGITS) or len(set(own)) != len(own):
         return None
     if finer != sorted(finer, reverse=True):  # minutes without hours are no time
         return None

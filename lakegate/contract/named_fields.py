@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from lakegate.base.errors import Problem
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Dataset, Rule
 from lakegate.contract.field_paths import FieldPath, spelled_out
 
@@ -44,8 +44,8 @@ def with_paths(rules: Iterable[Rule], dataset: Dataset, errors: list[Problem]) -
 
 def ambiguous(text: str, paths: Iterable[FieldPath]) -> str:
     """The message for a text that names several fields."""
-    ways = " or ".join(shown(spelled_out(path)) for path in paths)
-    return f"The name {shown(text)} is that of a column and the path of a nested field: write {ways}."
+    ways = " or ".join(quote(spelled_out(path)) for path in paths)
+    return f"The name {quote(text)} is that of a column and the path of a nested field: write {ways}."
 
 
 def in_dataset(element: str, datasets: Collection[str]) -> tuple[str, str]:

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from lakegate.base.errors import InputError
 
 Precedence: TypeAlias = tuple[tuple[int, ...], int, tuple[tuple[int, int, str], ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenVersion:
-    """A contract version by which a delivery is to be judged, whichever one is valid."""
-
-    line: str
-    """The dataset id: the folder of accepted or quarantined data."""
-    version: str
-    plan: str
-    """Digest of the plan of the line's dataset."""
 
 
 def major(version: str) -> int:

@@ -100,7 +100,7 @@ _UNITS = {
     366 * _DAY: "y yr year years",
 }
 
-SECONDS = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
+SECONDS_BY_UNIT = {name: seconds for seconds, names in _UNITS.items() for name in names.split()}
 """Seconds per unit of time."""
 _SIMPLE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 _ISO = re.compile(
@@ -116,7 +116,7 @@ AMBIGUOUS = "M"
 
 def seconds_of(unit: str) -> int | None:
     """The seconds of a unit of time, in any case; None if it is unknown or ambiguous."""
-    return None if unit == AMBIGUOUS else SECONDS.get(unit.casefold())
+    return None if unit == AMBIGUOUS else SECONDS_BY_UNIT.get(unit.casefold())
 
 
 def duration(value: object, unit: object) -> Decimal | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.base.extension_points import loaded
+from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import OnReject, PublishAs
 from lakegate.engine.evaluate.predicate_sql import Program, Programs, program
 from lakegate.engine.masked_samples import Samples, columns_of_records, lines_before, malformed_records
@@ -132,7 +132,7 @@ class RowWriter(Protocol):
 
 def row_writer() -> RowWriter:
     """The writer of slices."""
-    found: RowWriter = loaded("row writers", PublishAs.PARQUET.value)
+    found: RowWriter = load_extension("row writers", PublishAs.PARQUET.value)
     return found
 
 

@@ -30,7 +30,7 @@ from lakegate.verdict.measured_values import (
     TOO_SLOW,
     UNREAD,
     QueryResult,
-    lines_compared,
+    datasets_compared,
     lists_rows,
     measure_rows,
     seconds_each,
@@ -138,28 +138,30 @@ def _query(check: Check) -> Query:
 def _load(session: _Session, query: Query) -> None:
     """Load the accepted data that a query refers to, once."""
     references = session.tables.references
-    if why_not_compared(references, lines_compared(query)) is not None:
+    if why_not_compared(references, datasets_compared(query)) is not None:
         return
     for relation in query.relations:
         if (
-            relation.line is None
-            or why_not_compared(references, [relation.line]) is not None
-            or (relation.line, relation.columns) in session.loaded
+            relation.full_name is None
+            or why_not_compared(references, [relation.full_name]) is not None
+            or (relation.full_name, relation.columns) in session.loaded
         ):
             continue
         try:
-            session.loaded[relation.line, relation.columns] = session.tables.accepted(relation.line, relation.columns)
+            session.loaded[relation.full_name, relation.columns] = session.tables.accepted(
+                relation.full_name, relation.columns
+            )
         except (InputError, UnreadableError, OSError):
-            session.loaded[relation.line, relation.columns] = None
+            session.loaded[relation.full_name, relation.columns] = None
 
 
 def _run_check(session: _Session, check: Check) -> QueryResult:
     query = _query(check)
-    missing = why_not_compared(session.tables.references, lines_compared(query))
+    missing = why_not_compared(session.tables.references, datasets_compared(query))
     if missing is not None:
         return QueryResult(Measurement(check.id, skip=missing))
     if any(
-        relation.line and session.loaded.get((relation.line, relation.columns), "") is None
+        relation.full_name and session.loaded.get((relation.full_name, relation.columns), "") is None
         for relation in query.relations
     ):
         return QueryResult(Measurement(check.id, error=UNREAD))
@@ -225,7 +227,7 @@ def _relation(session: _Session, relation: QueryRelation) -> str:
         )
         columns = [f"{name} AS c{at}" for at, name in enumerate(names)]
         selects.append(_select(columns, session.tables.delivered))
-    table = session.loaded.get((relation.line, relation.columns)) if relation.line is not None else None
+    table = session.loaded.get((relation.full_name, relation.columns)) if relation.full_name is not None else None
     if table is not None:
         casts = [f"CAST(c{at} AS {sql_type(column)}) AS c{at}" for at, column in enumerate(relation.columns)]
         selects.append(_select(casts, table))

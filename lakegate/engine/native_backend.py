@@ -173,7 +173,7 @@ class Process:
 
     def _accepted(self, line: str, columns: tuple[QueryColumn, ...]) -> str:
         """A table of the accepted rows of a line, read by the plans that accepted them."""
-        reference = next(reference for reference in self.request.references if reference.line == line)
+        reference = next(reference for reference in self.request.references if reference.dataset == line)
         (number,) = self.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0]
         name = f"accepted{number}"
         described = ", ".join(f"c{at} {sql_type(each)}" for at, each in enumerate(columns))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from lakegate.base.errors import InputError, SigningDenied
-from lakegate.base.extension_points import attribute_at, loaded, names
+from lakegate.base.extension_points import attribute_at, load_extension, names
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -44,7 +44,7 @@ def kind_of(decision: str) -> DecisionKind | None:
     place = PERSON_DECISIONS[decision].kind
     if not place and decision not in names(DECISIONS):
         return None
-    kind: DecisionKind = attribute_at(place) if place else loaded(DECISIONS, decision)
+    kind: DecisionKind = attribute_at(place) if place else load_extension(DECISIONS, decision)
     return kind
 
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Final, NamedTuple, Protocol
 
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import Pattern
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 
 
 class ReferenceForm(NamedTuple):
@@ -42,8 +42,8 @@ def channel_of(text: str) -> Channel:
     """The channel that a text names. Raises InputError, which does not repeat the text: it may be a secret."""
     kind, _, reference = text.partition(":")
     if kind not in names("channels"):
-        raise InputError(f"a channel is one of {listed([f'{each}:…' for each in names('channels')])}")
-    adapter: type[ChannelAdapter] = loaded("channels", kind)
+        raise InputError(f"a channel is one of {join_words([f'{name}:…' for name in names('channels')])}")
+    adapter: type[ChannelAdapter] = load_extension("channels", kind)
     if not re.fullmatch(adapter.form.pattern, reference, re.ASCII):
         raise InputError(f"behind {kind}: there is {adapter.form.words}")
     return Channel(kind, reference)
@@ -61,7 +61,7 @@ class EndedDelivery(NamedTuple):
     """A delivery whose lineage is reported."""
 
     workload: str
-    line: str
+    dataset: str
     message: str
     """The id of the message about it."""
     at: str
@@ -89,11 +89,11 @@ class Notification(NamedTuple):
     """Of its cause: the same for all messages about it."""
     kind: str
     """Of the cause; `test` if there is none."""
-    line: str
+    dataset: str
     title: str
     """One line."""
     text: tuple[str, ...]
-    """Lines."""
+    """Datasets."""
     at: datetime
     times: int = 1
     """The number of occurrences of the cause."""
@@ -101,7 +101,7 @@ class Notification(NamedTuple):
     """RFC 3339: when it occurred first."""
     resolved: bool = False
     workload: str = ""
-    """The latest delivery; empty if it is about a line."""
+    """The latest delivery; empty if it is about a dataset."""
     callback: CallbackInvitation | None = None
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from lakegate.base.errors import ConditionFailed, NotFound, Throttled, UnreadableItem
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.gate.delivery.delivery_row import (
     Workload,
     held_shard,
@@ -46,8 +46,8 @@ from lakegate.gate.table import (
     Write,
     all_readable,
     due_at,
-    found,
     instant,
+    read_row,
     workloads_key,
 )
 
@@ -103,11 +103,11 @@ class Workloads:
 
     def claimed(self, workload: str) -> Workload | None:
         """The row in the table: that of whatever is in the landing bucket, because its row does not leave the table before."""
-        return found(self.table, workload_key(workload), workload_of)
+        return read_row(self.table, workload_key(workload), workload_of)
 
-    def knows(self, line: str, prefix: str) -> bool:
+    def knows(self, dataset: str, prefix: str) -> bool:
         """Whether a delivery to a dataset was accepted before that landed below the route of this prefix."""
-        return self.table.get(producer_key(line, prefix)) is not None
+        return self.table.get(producer_key(dataset, prefix)) is not None
 
     def save(
         self,
@@ -121,11 +121,11 @@ class Workloads:
         """Replace the row if it is still at `expected`, together with an outbox row and a claim on a content.
 
         `content` is put if absent or already this workload's. `accepted`: the producer of the pin is marked as known to
-        the line. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
-        order: `""` where it held, else `state`, `content` or `pause`. The pause of its line decides whether a row becomes
+        the dataset. All or nothing. ConditionFailed.reasons has one entry each for row, message, content and pause, in this
+        order: `""` where it held, else `state`, `content` or `pause`. The pause of its dataset decides whether a row becomes
         HELD or PINNED.
 
-        A decision with slices (`Decision.offsets`) is written only at the next offset of its line, by its watermark
+        A decision with slices (`Decision.offsets`) is written only at the next offset of its dataset, by its watermark
         (`Decision.watermarks`) and its merge state (`Decision.before`), and while no other one is DECIDED there; else the last
         reason is `turn`. `Ledger.commit` lets the next one in.
         """
@@ -136,10 +136,12 @@ class Workloads:
             claim = Row(workloads_key("content", content), {"owner": workload.id})
             writes.append(Put(claim, AnyOf(RowAbsent(), Equals("owner", workload.id)), "content"))
         if accepted:  # without a condition: whichever accepted delivery is named, there is one
-            writes.append(Put(Row(producer_key(workload.pinned.chain, workload.pinned.prefix), {"owner": workload.id})))
+            writes.append(
+                Put(Row(producer_key(workload.pinned.dataset, workload.pinned.prefix), {"owner": workload.id}))
+            )
         writes += _pause_writes(workload, expected)
-        conditions: Iterator[RowConditions] = registered("row conditions")
-        writes += [write for each in conditions for write in each.decided(workload, expected)]
+        conditions: Iterator[RowConditions] = load_extensions("row conditions")
+        writes += [write for condition in conditions for write in condition.decided(workload, expected)]
         try:
             self.table.transact(writes)
         except ConditionFailed as failed:
@@ -157,9 +159,9 @@ class Workloads:
         self.table.write(Update(workload_key(workload.id), sets=changes, if_=seen, reason="due_at"))
 
 
-def producer_key(line: str, prefix: str) -> RowKey:
-    """The key of the mark that a delivery of a producer to a line was accepted."""
-    return workloads_key("producer", producer_id(line, prefix))
+def producer_key(dataset: str, prefix: str) -> RowKey:
+    """The key of the mark that a delivery of a producer to a dataset was accepted."""
+    return workloads_key("producer", producer_id(dataset, prefix))
 
 
 # ---- Which workloads are due, who owns a content, and where listings stopped ----
@@ -191,7 +193,7 @@ class Agenda:
 
     def owner(self, content: str) -> str | None:
         """The workload that has claimed this content."""
-        return found(self.table, workloads_key("content", content), lambda row: row.text("owner"))
+        return read_row(self.table, workloads_key("content", content), lambda row: row.text("owner"))
 
     def cursor(self, name: str) -> str | None:
         """The place where a listing stopped the last time; None, also where it cannot be read: start at the beginning."""
@@ -260,11 +262,11 @@ class Agenda:
             self.table.write(Update(STARTS, removes=("led",), if_=Equals("led", _milliseconds(until)), reason="led"))
 
     def _of_starts(self, name: str) -> int:
-        return found(self.table, STARTS, lambda row: row.number(name) if row.has(name) else 0) or 0
+        return read_row(self.table, STARTS, lambda row: row.number(name) if row.has(name) else 0) or 0
 
     def _cursor(self, name: str) -> str | None:
         key = workloads_key("cursor", name)
-        return found(self.table, key, lambda row: row.text("cursor") if row.has("cursor") else None)
+        return read_row(self.table, key, lambda row: row.text("cursor") if row.has("cursor") else None)
 
 
 # ---- Messages, written in the transaction of the state that they describe ----
@@ -280,7 +282,7 @@ def message_row(message: Message) -> Row:
         workloads_key("message", message.id),
         {
             "workload": message.workload,
-            **({"line": message.line} if message.line else {}),
+            **({"line": message.dataset} if message.dataset else {}),
             "kind": message.kind,
             "body": message.body,
             **due_at("message", message.id, instant(message.at)),
@@ -298,7 +300,7 @@ def message_of(row: Row) -> Message:
         kind=row.text("kind"),
         body=row.text("body"),
         at=datetime.fromisoformat(row.text("at")),
-        line=row.text("line") if row.has("line") else "",
+        dataset=row.text("line") if row.has("line") else "",
     )
 
 
@@ -329,21 +331,21 @@ class Outbox:
             self.table.write(Update(workloads_key("message", message.id), removes=("at", "shard"), if_=RowExists()))
 
 
-# ---- Pauses of lines ----
+# ---- Pauses of datasets ----
 
 
 LONG: Final = timedelta(days=3)
 """A pause that lasts longer may have been forgotten: an operator is told of it."""
-MOST: Final = 1_000
-"""Paused lines that are listed."""
+MAX_PAUSES: Final = 1_000
+"""Paused datasets that are listed."""
 PAUSED: Final = AllOf(RowExists(), Lacks("resumed"))
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A paused line; also one that was resumed, until all that was held is judged."""
+    """A paused dataset; also one that was resumed, until all that was held is judged."""
 
-    line: str
+    dataset: str
     since: datetime
     by: str
     """The ARN of the caller."""
@@ -359,37 +361,37 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """Paused lines. `listed` and `held` read an index that lags; all else is strongly consistent.
+    """Paused datasets. `listed` and `held` read an index that lags; all else is strongly consistent.
 
-    Workloads.save holds a delivery only while its line is paused or being resumed, pins one only while neither is the case,
-    and lets one go only while its line is being resumed.
+    Workloads.save holds a delivery only while its dataset is paused or being resumed, pins one only while neither is the case,
+    and lets one go only while its dataset is being resumed.
     """
 
     table: Tables
 
-    def pause_of(self, line: str) -> Pause | None:
-        """The pause of a line; None where there is none."""
-        return found(self.table, pause_key(line), _pause)
+    def pause_of(self, dataset: str) -> Pause | None:
+        """The pause of a dataset; None where there is none."""
+        return read_row(self.table, pause_key(dataset), _pause)
 
     def listed(self) -> tuple[str, ...]:
-        """Lines with a pause, the oldest first."""
-        return self.table.due("pause", MOST)
+        """Datasets with a pause, the oldest first."""
+        return self.table.due("pause", MAX_PAUSES)
 
-    def held(self, line: str, limit: int) -> tuple[str, ...]:
+    def held(self, dataset: str, limit: int) -> tuple[str, ...]:
         """Ids of the workloads that are held, in order of arrival."""
-        return self.table.listed(held_shard(line), limit)
+        return self.table.listed(held_shard(dataset), limit)
 
     def begin(self, pause: Pause) -> None:
-        """Pause a line, also one that is being resumed; what is held stays counted. Raises ConditionFailed if it is paused."""
+        """Pause a dataset, also one that is being resumed; what is held stays counted. Raises ConditionFailed if it is paused."""
         since = instant(pause.since)
         self.table.write(
             Update(
-                pause_key(pause.line),
+                pause_key(pause.dataset),
                 sets={
                     "since": since,
                     "by": pause.by,
                     "reason": pause.reason,
-                    **due_at("pause", pause.line, since),
+                    **due_at("pause", pause.dataset, since),
                 },
                 defaults={"held": 0},
                 removes=("resumed",),
@@ -398,18 +400,18 @@ class Pauses:
             )
         )
 
-    def resume(self, line: str, at: datetime) -> None:
-        """Let the sweep judge what is held. Raises ConditionFailed if the line is not paused."""
-        self.table.write(Update(pause_key(line), sets={"resumed": instant(at)}, if_=PAUSED, reason="pause"))
+    def resume(self, dataset: str, at: datetime) -> None:
+        """Let the sweep judge what is held. Raises ConditionFailed if the dataset is not paused."""
+        self.table.write(Update(pause_key(dataset), sets={"resumed": instant(at)}, if_=PAUSED, reason="pause"))
 
-    def end(self, line: str) -> None:
-        """Remove the pause. Raises ConditionFailed unless the line was resumed and nothing is held."""
-        self.table.write(Delete(pause_key(line), AllOf(Has("resumed"), Equals("held", 0)), "pause"))
+    def end(self, dataset: str) -> None:
+        """Remove the pause. Raises ConditionFailed unless the dataset was resumed and nothing is held."""
+        self.table.write(Delete(pause_key(dataset), AllOf(Has("resumed"), Equals("held", 0)), "pause"))
 
 
-def pause_key(line: str) -> RowKey:
-    """The key of the row of a paused line."""
-    return workloads_key("pause", line)
+def pause_key(dataset: str) -> RowKey:
+    """The key of the row of a paused dataset."""
+    return workloads_key("pause", dataset)
 
 
 def _pause(row: Row) -> Pause:
@@ -424,20 +426,20 @@ def _pause(row: Row) -> Pause:
 
 
 def _pause_writes(workload: Workload, expected: Expected) -> list[Write]:
-    """Writes and conditions on the pause of a line that belong to a write of a row; none for most writes."""
-    line = workload.pin.chain if workload.pin else ""
+    """Writes and conditions on the pause of a dataset that belong to a write of a row; none for most writes."""
+    dataset = workload.pin.dataset if workload.pin else ""
     if workload.state is State.HELD:
         return [_counted(workload.held, 1, RowExists())]
     if expected.state is State.HELD:
         is_pinned = workload.state is State.PINNED
-        moved = [CheckRow(pause_key(line), RowAbsent(), "pause")] if is_pinned and line != workload.held else []
+        moved = [CheckRow(pause_key(dataset), RowAbsent(), "pause")] if is_pinned and dataset != workload.held else []
         return [_counted(workload.held, -1, Has("resumed") if is_pinned else RowExists()), *moved]
     pins = expected.state is State.RECEIVED and workload.state is State.PINNED
-    return [CheckRow(pause_key(line), RowAbsent(), "pause")] if pins else []
+    return [CheckRow(pause_key(dataset), RowAbsent(), "pause")] if pins else []
 
 
-def _counted(line: str, change: int, condition: Condition) -> Update:
-    return Update(pause_key(line), adds={"held": change}, if_=condition, reason="pause")
+def _counted(dataset: str, change: int, condition: Condition) -> Update:
+    return Update(pause_key(dataset), adds={"held": change}, if_=condition, reason="pause")
 
 
 # ---- Batches: a member is one text of a list, so that joining is one conditional update ----
@@ -471,7 +473,7 @@ class Batch(NamedTuple):
     @property
     def is_full(self) -> bool:
         """Whether it takes no further member."""
-        return len(self.members) >= self.files or sum(each.size for each in self.members) >= self.bytes
+        return len(self.members) >= self.files or sum(member.size for member in self.members) >= self.bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,7 +484,7 @@ class Batches:
 
     def get(self, batch: str) -> Batch:
         """The batch. Raises NotFound."""
-        there = found(self.table, workloads_key("batch", batch), _batch)
+        there = read_row(self.table, workloads_key("batch", batch), _batch)
         if there is None:
             raise NotFound(batch)
         return there

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 from lakegate.admission.ignored_keys import IGNORED
 from lakegate.base.errors import AccessDenied, DeletionDenied, NotFound, UnreadableItem
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import sha256_of
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.gate.datasets.dataset_lines import (
+from lakegate.gate.datasets.dataset_states import (
     DatasetDeadlines,
     DatasetRowStore,
-    Line,
+    DatasetState,
     dataset_deadlines,
     dataset_lifecycles,
 )
@@ -190,7 +190,7 @@ class Dependencies:
         return History(self.table)
 
     @cached_property
-    def lines(self) -> DatasetRowStore[Line]:
+    def datasets(self) -> DatasetRowStore[DatasetState]:
         """Lifecycle and subscriptions of datasets."""
         return dataset_lifecycles(self.table)
 
@@ -241,7 +241,7 @@ class Dependencies:
 
     def rows(self, name: str) -> Any:  # noqa: ANN401 - its type is declared by the module that asks
         """The rows that a feature registers by this name at the point `rows`; None where the feature is absent."""
-        return loaded("rows", name)(self) if name in names("rows") else None
+        return load_extension("rows", name)(self) if name in names("rows") else None
 
     def run(self, steps: Steps[T]) -> T:
         """Drive a use case to its end."""

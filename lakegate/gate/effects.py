@@ -70,9 +70,9 @@ class Effect(StrEnum):
     NOTIFY = "send a notification to a channel"
     KEEP_CALLBACK = "keep the hash of a token by which a receiver may answer"
     REFUSE = "decide at the door"
-    HOLD = "hold a delivery of a paused line"
-    PAUSE = "pause a line"
-    RESUME = "resume a line"
+    HOLD = "hold a delivery of a paused dataset"
+    PAUSE = "pause a dataset"
+    RESUME = "resume a dataset"
     END_PAUSE = "end a pause"
     LEASE = "lease an open workload"
     CANCEL_JOB = "cancel the job run"
@@ -88,11 +88,11 @@ class Effect(StrEnum):
     PUBLISH = "publish a contract version"
     PROPOSE = "propose a contract version"
     RECORD = "append a record to the ledger"
-    WRITE_LINE = "change a line's lifecycle or subscriptions"
+    WRITE_DATASET = "change a dataset's lifecycle or subscriptions"
     REPLACE = "replace an object by what an erasure leaves of it"
     ERASE = "delete a version for ever that an erasure replaced"
     WRITE_ROW = "store the row of what is done by schedule"
-    REPORT = "report what happened to a line"
+    REPORT = "report what happened to a dataset"
     ANCHOR = "keep an anchor of the ledger"
     BEGIN_UPLOAD = "begin to write an object in parts"
     LAND_PART = "write a part of an object"
@@ -133,7 +133,7 @@ class EndsWorkers(LakegateError):  # noqa: N818 - the name is what it does
 
 
 class Defect(LakegateError):  # noqa: N818 - the name is what it is
-    """An error that nothing of the project raises knowingly, at one workload or line: it stops none of the others."""
+    """An error that nothing of the project raises knowingly, at one workload or dataset: it stops none of the others."""
 
     def __init__(self, at: str, error: Exception) -> None:
         super().__init__(f"{type(error).__name__} @ {at}")
@@ -146,7 +146,7 @@ def perform(effect: Effect, do: Callable[P, T], *args: P.args, **kwargs: P.kwarg
     return answer
 
 
-def guarded(failures: list[LakegateError], at: str, steps: Steps[T]) -> Steps[T | None]:
+def guard_steps(failures: list[LakegateError], at: str, steps: Steps[T]) -> Steps[T | None]:
     """The steps of one of several rows; what they raise is added to `failures`, and stops none of the others."""
     try:
         return (yield from steps)

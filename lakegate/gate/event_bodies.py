@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from lakegate.base.extension_points import names
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted, Sha256, encode
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.delivery_row import FailureCause, Waiver, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.lake_layout import uri_of
@@ -41,7 +42,7 @@ class EventBody:
     state: Annotated[str, Permitted(tuple(each.upper() for each in TOLD))]
     attempt: Exact
     """The number of job runs that were started; 0: the delivery was refused before."""
-    line: NotEmpty | None
+    dataset: NotEmpty | None = field(metadata=DATASET_KEY)
     height: Exact | None
     contract_version: str | None
     verdict: Annotated[str, Permitted(("accepted", "accepted_with_warnings", "rejected"))] | None
@@ -82,7 +83,7 @@ class EventDetail:
     body: EventBody
 
 
-LINE_KINDS = (
+DATASET_KINDS = (
     *("draft", "active", "deprecated", "sunset", "retired", "planned", "breaking"),
     *("late", *names("dataset events")),
 )
@@ -100,9 +101,9 @@ class DatasetEventDetail:
 
     id: NotEmpty
     """The same for every repetition of this event."""
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     """Of the dataset."""
-    kind: Annotated[str, Permitted(LINE_KINDS)]
+    kind: Annotated[str, Permitted(DATASET_KINDS)]
     body: object
     """By the kind."""
 
@@ -123,7 +124,7 @@ def message(
         workload=workload.id,
         state=workload.state.value,
         attempt=workload.attempt,
-        line=pin.chain if pin else None,
+        dataset=pin.dataset if pin else None,
         height=height,
         contract_version=pin.version if pin else None,
         verdict=decision.verdict if decision else None,

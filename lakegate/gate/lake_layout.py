@@ -55,7 +55,7 @@ def batch_prefix(batch: str) -> str:
 
 def destination_key(share: str, pin: Pin, workload: str, name: str) -> str:
     """A destination; it carries the workload, so that a repeated copy writes the same bytes to the same key."""
-    folder = UNROUTED if pin.chain.startswith(f"{UNROUTED}/") else pin.chain
+    folder = UNROUTED if pin.dataset.startswith(f"{UNROUTED}/") else pin.dataset
     return f"{share}/{folder}/ingest_date={pin.ingest_date}/workload={workload}/{name}"
 
 

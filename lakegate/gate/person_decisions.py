@@ -8,12 +8,13 @@ that of the command and of the transition over HTTP; when it is legal and what c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from lakegate.base.json_codec import MAX_INTEGER, Bounds, Exact, NotEmpty, Pattern, Permitted, omit_default
 from lakegate.base.timestamps import instant_of
+from lakegate.contract.contract_model import DATASET_KEY
 
 # ---- What a decision takes ----
 
@@ -99,7 +100,7 @@ class ReplayContent:
 class ReplayVersionContent(ReplayContent):
     """The content of a record: a delivery is judged again under a contract version that a person chose."""
 
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     contract_version: NotEmpty
     plan: NotEmpty
     """Digest of its plan."""

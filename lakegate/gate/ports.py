@@ -266,16 +266,16 @@ UNSIGNED: Final = SigningKeys()
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An outbox row: what happened to a workload or to a line, to be sent at least once."""
+    """An outbox row: what happened to a workload or to a dataset, to be sent at least once."""
 
     id: str
     """Idempotency key."""
     workload: str
-    """Empty if it is about a line."""
+    """Empty if it is about a dataset."""
     kind: str
     """Of a workload the end, or `awaiting`, in small letters; of a line its status, `planned` or `breaking`."""
     body: str
     """JSON; never producer text beyond ids."""
     at: datetime
-    line: str = ""
+    dataset: str = ""
     """Empty if it is about a workload."""

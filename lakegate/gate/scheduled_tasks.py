@@ -19,9 +19,9 @@ from lakegate.base.errors import ConditionFailed, LakegateError, TransactionConf
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.schedules import schedule
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, DueRow, LineStatus, RowT, advance_revision
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, DatasetStatus, DueRow, RowT, advance_revision
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import Effect, Steps, guarded, perform
+from lakegate.gate.effects import Effect, Steps, guard_steps, perform
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading
 from lakegate.gate.table import Write
@@ -29,11 +29,11 @@ from lakegate.gate.table import Write
 T = TypeVar("T")
 
 
-ENOUGH: Final = 60.0
+SECONDS_OF_ROW: Final = 60.0
 """Seconds: with less than this left nothing more is begun."""
-TRIES: Final = 5
+TRIES_OF_CHANGE: Final = 5
 """Repetitions of a change of a row because another worker has written it."""
-MOST: Final = 10_000
+MAX_ROWS_OF_TURN: Final = 10_000
 """Rows of one turn: more than its time is enough for. Further ones are left to the next."""
 
 
@@ -55,16 +55,16 @@ class ScheduledTask(Generic[RowT]):
     """None: rows are begun by something else than a contract."""
     metrics: tuple[str, ...] = ()
     """Every one that `end` returns, of a task of the sweep."""
-    enough: float = ENOUGH
+    enough: float = SECONDS_OF_ROW
     """Seconds: with less than this left no further row is begun."""
-    most: int = MOST
+    most: int = MAX_ROWS_OF_TURN
     """Rows of one turn."""
 
 
 class LabelledDataset(NamedTuple):
     """A dataset with a label in its contract."""
 
-    line: str
+    dataset: str
     version: Publication
     """The current one."""
     plan: str
@@ -97,7 +97,7 @@ class Turn:
 
     def guarded(self, at: str, steps: Steps[T]) -> Steps[T | None]:
         """The step of one row; an exception stops none of the others."""
-        return (yield from guarded(self.failures, at, steps))
+        return (yield from guard_steps(self.failures, at, steps))
 
 
 def run_due(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], also: Iterable[str] = ()) -> Steps[None]:
@@ -175,7 +175,7 @@ def change_row(
     dependencies: Dependencies, task: ScheduledTask[RowT], name: str, change: Callable[[RowT], RowT]
 ) -> Steps[RowT]:
     """Change a row by a pure function, again if somebody else has written it. The same row is not written."""
-    for _ in range(TRIES):
+    for _ in range(TRIES_OF_CHANGE):
         before = task.rows(dependencies).get(name)
         after = change(before)
         if after == before:
@@ -215,14 +215,14 @@ def _pages(
     agenda, cursor = dependencies.agenda, discovery.cursor
     before = agenda.cursor(cursor)
     for _ in range(PAGES):
-        if dependencies.remaining() < ENOUGH:
+        if dependencies.remaining() < SECONDS_OF_ROW:
             break
         page = dependencies.registry.page(before or "")
-        lines = chain.from_iterable(labelled(each, discovery.label) for each in page.contracts)
-        for number, found in enumerate(lines):
-            if number and dependencies.remaining() < ENOUGH:
+        datasets = chain.from_iterable(labelled(contract, discovery.label) for contract in page.contracts)
+        for number, found in enumerate(datasets):
+            if number and dependencies.remaining() < SECONDS_OF_ROW:
                 break  # the next reading of the page passes over what is planned, and other pages do not wait for it
-            yield from turn.guarded(found.line, _planned(dependencies, task, discovery, found))
+            yield from turn.guarded(found.dataset, _planned(dependencies, task, discovery, found))
         after = page.after or None
         if after != before:
             yield from perform(Effect.KEEP_CURSOR, agenda.keep, cursor, after)
@@ -253,13 +253,13 @@ def labelled(snapshot: RegistrySnapshot, label: str) -> Iterator[LabelledDataset
                     yield LabelledDataset(full_dataset_name(contract, dataset, number), version, digest)
 
 
-def current(dependencies: Dependencies, line: str, label: str) -> tuple[RegistrySnapshot, LabelledDataset] | None:
+def current(dependencies: Dependencies, dataset: str, label: str) -> tuple[RegistrySnapshot, LabelledDataset] | None:
     """A dataset with a label, and its contract; None: it has none, or is retired."""
-    snapshot = dependencies.registry.contract(parts_of(line)[0])
-    found = next((each for each in labelled(snapshot, label) if each.line == line), None)
-    return None if found is None or is_retired(dependencies, line) else (snapshot, found)
+    snapshot = dependencies.registry.contract(parts_of(dataset)[0])
+    found = next((each for each in labelled(snapshot, label) if each.dataset == dataset), None)
+    return None if found is None or is_retired(dependencies, dataset) else (snapshot, found)
 
 
-def is_retired(dependencies: Dependencies, line: str) -> bool:
+def is_retired(dependencies: Dependencies, dataset: str) -> bool:
     """Whether a dataset is retired now."""
-    return dependencies.lines.get(line).status_at(present(dependencies)) is LineStatus.RETIRED
+    return dependencies.datasets.get(dataset).status_at(present(dependencies)) is DatasetStatus.RETIRED

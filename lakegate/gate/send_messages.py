@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lakegate.base.errors import UnreadableItem
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.gate.datasets import freshness_deadlines
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
@@ -49,15 +49,15 @@ class MessageListener(NamedTuple):
 
 
 def _listeners() -> Iterator[MessageListener]:
-    return registered("message listeners")
+    return load_extensions("message listeners")
 
 
 # ---- Step 13: the messages of the outbox ----
 
 
-MOST = 2_000
+MAX_MESSAGES_OF_TURN = 2_000
 """Messages of one turn: more than its time is enough for."""
-ENOUGH = 10.0
+SECONDS_LEFT_TO_CHANNELS = 10.0
 """Seconds that are left to what is not an event: channels, service levels."""
 
 
@@ -76,7 +76,10 @@ def notify(dependencies: Dependencies) -> Steps[Notified]:
     The event bus comes first: no channel delays it.
     """
     notified, noted = Notified(), list[str]()
-    for message in takewhile(lambda _: dependencies.remaining() >= ENOUGH, dependencies.outbox.pending(MOST)):
+    for message in takewhile(
+        lambda _: dependencies.remaining() >= SECONDS_LEFT_TO_CHANNELS,
+        dependencies.outbox.pending(MAX_MESSAGES_OF_TURN),
+    ):
         noted += (yield from notified.guarded(message.id, _sent(dependencies, message, notified))) or ()
     yield from run_due(dependencies, notified, freshness_deadlines.TASK)
     for listener in _listeners():

@@ -11,11 +11,11 @@ from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, UnreadableItem
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.dataset_names import lines_of
-from lakegate.gate.delivery.advance import ENOUGH, advance, pause_of, resume
+from lakegate.gate.datasets.dataset_names import datasets_of_versions
+from lakegate.gate.delivery.advance import SECONDS_OF_STEP, advance, pause_of, resume
 from lakegate.gate.delivery.delivery_row import TERMINAL, Workload, workload_id
 from lakegate.gate.delivery.intake import admit
 from lakegate.gate.delivery.paced_starts import start_waiting
@@ -34,7 +34,7 @@ PAGE = 1_000
 DUE_PER_SWEEP = 10_000
 """Workloads of one sweep: more than its time is enough for. Further ones are left to the next."""
 HEADS = "heads"
-"""The cursor of the lines whose manifest was looked for."""
+"""The cursor of the datasets whose manifest was looked for."""
 
 
 @dataclass(slots=True)
@@ -44,11 +44,11 @@ class Swept(Turn):
     metrics: tuple[str, ...] = ()
     """Every one that counts what ended of what features do by schedule."""
     paused_long: set[str] = field(default_factory=set)
-    """Lines whose pause may have been forgotten."""
+    """Datasets whose pause may have been forgotten."""
 
 
 def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> Steps[Swept]:
-    """Continue what is due, judge what resumed lines held, claim what no event announced, remove staging of finished workloads,
+    """Continue what is due, judge what resumed datasets held, claim what no event announced, delete staging of ended workloads,
     record what began by its date, do what features do by schedule, schedule what is published, and write lost manifests.
 
     The parts take turns, a batch at a time, until all is done or time is short. The index of what is due is read once. Each
@@ -58,7 +58,7 @@ def sweep(dependencies: Dependencies, batch: int = BATCH, page: int = PAGE) -> S
     What may have ended a worker (its memory, its time) comes last, those with the fewest tries first, and is set aside after
     some tries: whatever it does, everything else is done before.
     """
-    tasks: tuple[ScheduledTask[Any], ...] = (lifecycle.TASK, *registered("scheduled tasks"))
+    tasks: tuple[ScheduledTask[Any], ...] = (lifecycle.TASK, *load_extensions("scheduled tasks"))
     swept = Swept(metrics=tuple(metric for task in tasks for metric in task.metrics))
     due = deque(dependencies.agenda.due(dependencies.now, DUE_PER_SWEEP))
     rows = [(task, deque(due_rows(dependencies, task))) for task in tasks]
@@ -112,24 +112,26 @@ def _due(  # noqa: PLR0913, PLR0917 - what a sweep has found so far
 
 
 def _released(dependencies: Dependencies, swept: Swept, released: set[str], batch: int) -> Steps[bool]:
-    """Judge a batch of what each resumed line held, in order of arrival. Returns whether there may be more."""
+    """Judge a batch of what each resumed dataset held, in order of arrival. Returns whether there may be more."""
     more = False
-    for line in dependencies.pauses.listed():
-        more |= (yield from _guarded(swept, line, _of_line(dependencies, swept, line, released, batch))) or False
+    for dataset in dependencies.pauses.listed():
+        more |= (
+            yield from _guarded(swept, dataset, _of_dataset(dependencies, swept, dataset, released, batch))
+        ) or False
     return more
 
 
-def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[str], batch: int) -> Steps[bool]:
-    """A line, if it is resumed: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one.
+def _of_dataset(dependencies: Dependencies, swept: Swept, dataset: str, released: set[str], batch: int) -> Steps[bool]:
+    """A dataset, if it is resumed: nothing overtakes a delivery that cannot be judged now; the pause ends with the last one.
 
     What cannot be read is passed over, because nobody knows when it can be.
     """
-    pause = dependencies.pauses.pause_of(line)
+    pause = dependencies.pauses.pause_of(dataset)
     if pause is not None and pause.is_long(dependencies.now):
-        swept.paused_long.add(line)
+        swept.paused_long.add(dataset)
     if pause is None or pause.resumed is None:
         return False
-    held = dependencies.pauses.held(line, len(released) + batch)
+    held = dependencies.pauses.held(dataset, len(released) + batch)
     fresh = [identity for identity in held if identity not in released][:batch]
     for identity in fresh:
         if not _has_time(dependencies):
@@ -146,8 +148,8 @@ def _of_line(dependencies: Dependencies, swept: Swept, line: str, released: set[
         if after is None or after.state is State.HELD:
             return False
     if len(fresh) < batch:
-        with suppress(ConditionFailed):  # the index lags, or the line is paused again
-            yield from perform(Effect.END_PAUSE, dependencies.pauses.end, line)
+        with suppress(ConditionFailed):  # the index lags, or the dataset is paused again
+            yield from perform(Effect.END_PAUSE, dependencies.pauses.end, dataset)
     return len(fresh) == batch
 
 
@@ -162,21 +164,21 @@ def _heads(dependencies: Dependencies, swept: Swept) -> Steps[bool]:
     except LakegateError as failure:
         swept.failures.append(failure)
         return False
-    lines = sorted(lines_of(version for contract in page.contracts for version in contract.versions))
+    datasets = sorted(datasets_of_versions(version for contract in page.contracts for version in contract.versions))
     place = page.after or None
-    for line in (each for each in lines if each > done):
+    for dataset in (each for each in datasets if each > done):
         if not _has_time(dependencies):
             place = f"{before}\n{done}"  # so that a page of very many does not keep the next sweep from the others
             break
-        yield from _guarded(swept, line, readers_manifest.write_lost(dependencies, line))
-        done = line
+        yield from _guarded(swept, dataset, readers_manifest.write_lost(dependencies, dataset))
+        done = dataset
     if place != kept:
         yield from perform(Effect.KEEP_CURSOR, dependencies.agenda.keep, HEADS, place)
     return False
 
 
 def _has_time(dependencies: Dependencies) -> bool:
-    return dependencies.remaining() >= ENOUGH
+    return dependencies.remaining() >= SECONDS_OF_STEP
 
 
 def _guarded(swept: Swept, at: str, steps: Steps[T]) -> Steps[T | None]:

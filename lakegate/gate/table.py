@@ -389,7 +389,7 @@ def unreadable(name: str, error: Exception) -> UnreadableItem:
     return UnreadableItem(name, "it has another form than this release knows" if is_json else "it is not JSON")
 
 
-def found(table: Tables, key: RowKey, of: Callable[[Row], T]) -> T | None:
+def read_row(table: Tables, key: RowKey, of: Callable[[Row], T]) -> T | None:
     """The decoded contents of the row of a key; None where there is none. Raises UnreadableItem."""
     row = table.get(key)
     return None if row is None else row.decoded(of)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, ParentReference
 from lakegate.contract.documents.document_formats import NO_VARIABLES, identity
 from lakegate.contract.documents.document_tree import Document, Notes, Place
@@ -83,7 +83,7 @@ class Resolver:
     def _parent(
         self, wanted: ParentReference, chain: tuple[str, ...], place: Place, notes: Notes
     ) -> tuple[Contract, Document] | None:
-        name = shown(wanted.name)
+        name = quote(wanted.name)
         if wanted.contract in chain or len(chain) > MAX_PARENTS:
             reason = "leads back to this contract" if wanted.contract in chain else f"is more than {MAX_PARENTS} deep"
             notes.error(CIRCULAR, place, f"{name} {reason}: inherit from another contract.")
@@ -105,7 +105,7 @@ class Resolver:
             notes.error(BROKEN, place, f"{name} is not valid: correct it first.{first}")
             return None
         if (contract.id, major(contract.version)) != (wanted.contract, wanted.major):
-            notes.error(BROKEN, place, f"{name} was found as {shown(f'{contract.id}@{contract.version}')}.")
+            notes.error(BROKEN, place, f"{name} was found as {quote(f'{contract.id}@{contract.version}')}.")
             return None
         self.found += [PinnedDocument(f"{contract.id}@{contract.version}", found.text), *inner.found]
         assert examined.document is not None

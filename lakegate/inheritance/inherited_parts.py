@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from lakegate.base.errors import Problem
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import Document, address, steps_of
 from lakegate.contract.documents.extension_settings import CSV, POLICY, STORAGE
@@ -207,7 +207,7 @@ def weaknesses(parent: Contract, child: ContractVersion, document: Document) -> 
                     place = child.document.at(field.origin.path)[key]
                     if place.flag is False and (field.name, kind) in required:
                         message = (
-                            f"{shown(f'{dataset.name}.{field.name}')} is `{key}` in {shown(f'{parent.id}@{parent.version}')}:"
+                            f"{quote(f'{dataset.name}.{field.name}')} is `{key}` in {quote(f'{parent.id}@{parent.version}')}:"
                             f" write `{key}: true`, or remove the key."
                         )
                         yield Problem(WEAKER, place.path, place.mark.line, message)
@@ -263,9 +263,9 @@ def _problem(parent: Contract, change: Change, places: dict[str, Origin], child:
     inherits = child.contract.inherits
     assert inherits is not None
     origin = places.get(change.path, inherits.origin)
-    before, after = (shown("none" if side is None else side) for side in (change.before, change.after))
+    before, after = (quote("none" if side is None else side) for side in (change.before, change.after))
     message = (
-        f"{shown(change.path)} is weaker than in {shown(f'{parent.id}@{parent.version}')}: {before} there, {after} here."
+        f"{quote(change.path)} is weaker than in {quote(f'{parent.id}@{parent.version}')}: {before} there, {after} here."
         f" Make it at least as strict, or remove it to inherit it."
     )
     return Problem(WEAKER, origin.path, origin.line, message)

@@ -270,7 +270,7 @@ ANYWHERE = Addresses()
 def versions_of(request: Request) -> Addresses:
     """Every address, and of the parts of a request the versions that it names."""
     pins = {
-        each.uri: PinnedObject(*_place(each.uri), each.size, "", each.version) for each in request.parts if each.version
+        part.uri: PinnedObject(*_place(part.uri), part.size, "", part.version) for part in request.parts if part.version
     }
     return Addresses(pins)
 

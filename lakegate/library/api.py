@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.library.contract_files import DefinitionFiles, ParentPlaces, load, plan_of, with_definitions
@@ -52,7 +52,7 @@ class LintResult:
         return self._document
 
     def __repr__(self) -> str:
-        counts = f"{counted(len(self.errors), 'error')}, {counted(len(self.warnings), 'warning')}"
+        counts = f"{plural(len(self.errors), 'error')}, {plural(len(self.warnings), 'warning')}"
         return f"<LintResult {self._state}, {counts}>"
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class LintResult:
         return "valid" if self.valid else "refused"
 
     def _problems(self) -> list[tuple[str, Problem]]:
-        return [*(("error", each) for each in self.errors), *(("warning", each) for each in self.warnings)]
+        return [*(("error", error) for error in self.errors), *(("warning", warning) for warning in self.warnings)]
 
     def _repr_html_(self) -> str:
         rows = [(level, str(each.line or ""), each.code, each.message) for level, each in self._problems()]
@@ -100,8 +100,8 @@ class CheckResult:
 
     def __repr__(self) -> str:
         failed = sum(each.status is Status.FAIL for each in self.checks)
-        checks = f"{failed} of {counted(len(self.checks), 'check')} failed"
-        return f"<CheckResult {self.verdict.value}, {counted(self.rows, 'row')}, {checks}>"
+        checks = f"{failed} of {plural(len(self.checks), 'check')} failed"
+        return f"<CheckResult {self.verdict.value}, {plural(self.rows, 'row')}, {checks}>"
 
     def __str__(self) -> str:
         from rich.console import Console  # noqa: PLC0415 - only a result that is printed needs it
@@ -113,7 +113,7 @@ class CheckResult:
     def _repr_html_(self) -> str:
         ordered = [each for status in WORST_FIRST for each in self.checks if each.status is status]
         rows = [(each.status.value, each.rule, ", ".join(each.fields), each.message) for each in ordered]
-        return _html(f"{self.verdict.value}, {counted(self.rows, 'row')}", ("status", "rule", "field", "message"), rows)
+        return _html(f"{self.verdict.value}, {plural(self.rows, 'row')}", ("status", "rule", "field", "message"), rows)
 
 
 def lint(contract: Place, *, parents: Sequence[Place] = (), root: Place | None = None) -> LintResult:
@@ -271,6 +271,6 @@ def _write_arrow(table: Any, plan: Plan, path: Path) -> None:  # noqa: ANN401 - 
 
 def _html(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; texts of contracts and data are escaped, control characters included."""
-    head = "".join(f"<th>{escape(each)}</th>" for each in columns)
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(escaped(each))}</td>" for each in row) + "</tr>" for row in rows)
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

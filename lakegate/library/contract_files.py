@@ -13,10 +13,10 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urljoin
 
-from lakegate.aws.open_stack import opened
+from lakegate.aws.open_stack import open_deployed
 from lakegate.base.errors import ContractError, InputError, LakegateError
 from lakegate.base.extension_points import advice
-from lakegate.base.text import printable, shown
+from lakegate.base.text import printable, quote
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.inheritance.inherited_documents import ParentDocument, Parents, Resolver, identity_of, resolve
@@ -44,7 +44,7 @@ def _fetched(url: str) -> bytes:
 
 def not_fetched(url: str) -> bytes:
     """Raise InputError: an address is not read. What `--offline` puts in the place of a request."""
-    raise InputError(f"{shown(url)} was not read: --offline fetches nothing")
+    raise InputError(f"{quote(url)} was not read: --offline fetches nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _inside(folder: Path, fetch: Callable[[str], bytes], root: Path) -> Iterator
     found = False
     for path, folders, files in os.walk(folder):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for each in sorted(each for each in files if each.endswith(SUFFIXES) and not each.startswith(".")):
+        for each in sorted(file for file in files if file.endswith(SUFFIXES) and not file.startswith(".")):
             found = True
             name = os.path.join(path, each)  # noqa: PTH118 -- keeps the name as the person wrote it
             if not Path(name).is_file():
@@ -195,13 +195,13 @@ class StackRegistry:
     def parents(self, text: bytes) -> Parents:
         """Finds the parents of a document as `lakegate publish` does. InputError where the registry cannot be read."""
 
-        def find(contract: str, line: int) -> ParentDocument | None:
+        def find(contract: str, number: int) -> ParentDocument | None:
             try:
                 if not self.fault:
                     from lakegate.gate.registry.publish_contract import referred_of  # noqa: PLC0415 - for such parents alone
 
-                    with opened(self.stack, local=self.local) as there:
-                        return referred_of(there.dependencies(), text).parents(contract, line)
+                    with open_deployed(self.stack, local=self.local) as there:
+                        return referred_of(there.dependencies(), text).parents(contract, number)
             except LakegateError as error:
                 self.fault = str(error)
             except ModuleNotFoundError as error:
@@ -246,16 +246,16 @@ class ParentPlaces:
         folder = Path() if document == STANDARD_INPUT else Path(document).parent
         published = None if self.registry is None else self.registry.parents(text)
 
-        def find(contract: str, line: int) -> ParentDocument | None:
+        def find(contract: str, number: int) -> ParentDocument | None:
             found = {
                 version: each
                 for (name, version), each in self._identified(folder)
-                if name == contract and is_release(version) and major(version) == line
+                if name == contract and is_release(version) and major(version) == number
             }
             newest = max(found, key=precedence, default=None)
             if newest is not None:
                 return ParentDocument(found[newest].read(), find)
-            return None if published is None else published(contract, line)
+            return None if published is None else published(contract, number)
 
         return find
 
@@ -263,16 +263,18 @@ class ParentPlaces:
         """The contracts of the files, or beside a document, with id and version; what is not a contract is left out."""
         place = "" if self.paths else str(folder)
         if place not in self._found:
-            paths = [str(each) for each in self.paths]
+            paths = [str(path) for path in self.paths]
             documents = sources(paths, self.fetch, self.root) if paths else _beside(folder, self.fetch, self.root)
-            self._found[place] = [(found, each) for each in documents if (found := _identity(each)) is not None]
+            self._found[place] = [
+                (found, document) for document in documents if (found := _identity(document)) is not None
+            ]
         return self._found[place]
 
 
 def _beside(folder: Path, fetch: Callable[[str], bytes], root: Path | None) -> Iterator[InputDocument]:
     files = folder.iterdir() if folder.is_dir() else ()
-    names = sorted(str(each) for each in files if each.suffix in SUFFIXES and each.is_file())
-    return (InputDocument(each, found=True, fetch=fetch, root=root) for each in names)
+    names = sorted(str(file) for file in files if file.suffix in SUFFIXES and file.is_file())
+    return (InputDocument(name, found=True, fetch=fetch, root=root) for name in names)
 
 
 def _identity(document: InputDocument) -> tuple[str, str] | None:
@@ -312,14 +314,14 @@ def is_file_name(name: str) -> bool:
     return is_known or os.path.exists(name)  # noqa: PTH110 - it may be no path at all
 
 
-def named(name: str, places: ParentPlaces, stack: str, *, local: bool, api: str | None) -> Contract:
+def load_named(name: str, places: ParentPlaces, stack: str, *, local: bool, api: str | None) -> Contract:
     """The contract that a person names: a document, or a published version. Raises as `load` and `published`."""
     if is_file_name(name):
         return load(Path(name), places)
-    return published(name, stack, local=local, api=api)
+    return load_published(name, stack, local=local, api=api)
 
 
-def published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
+def load_published(name: str, stack: str, *, local: bool, api: str | None = None) -> Contract:
     """The published contract that `CONTRACT` or `CONTRACT@VERSION` means, by default its newest version, with what it inherits.
 
     ContractError or InputError where it cannot be read.
@@ -333,10 +335,10 @@ def published(name: str, stack: str, *, local: bool, api: str | None = None) -> 
 
     with open_stack(stack, local=local, api=api) as there:
 
-        def find(parent: str, line: int) -> ParentDocument | None:
+        def find(parent: str, number: int) -> ParentDocument | None:
             found = there.document(parent, None)
             return (
-                ParentDocument(found.text.encode(), find, is_published=True) if major(found.version) == line else None
+                ParentDocument(found.text.encode(), find, is_published=True) if major(found.version) == number else None
             )
 
         return _usable(there.document(contract, None if version == LATEST else version).text.encode(), find)
@@ -364,7 +366,7 @@ def plan_of(contract: Contract, dataset: str | None) -> Plan:
 
 
 def _chosen(contract: Contract, name: str | None) -> Dataset:
-    names = ", ".join(each.name for each in contract.datasets)
+    names = ", ".join(dataset.name for dataset in contract.datasets)
     if name is None and len(contract.datasets) == 1:
         return contract.datasets[0]
     found = contract.dataset(name) if name is not None else None
@@ -416,11 +418,11 @@ PUBLISHED = re.compile(
 REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@{}+-]*")
 """The names of commits that are looked up: never an option, a path, or a search (`:/text`)."""
 OBJECT = re.compile(r"[0-9a-f]{40,64}")
-SECONDS = 30
+SECONDS_OF_GIT = 30
 """The longest time that git may take."""
 
 
-def named_version(name: str, stack: str, *, local: bool, root: Path | None = None) -> ContractVersion:
+def load_version(name: str, stack: str, *, local: bool, root: Path | None = None) -> ContractVersion:
     """The version that a name means, with what it inherits. ContractError or InputError where it cannot be read.
 
     The parents of a published version are those that it was published with, all others are files beside the document, or
@@ -435,7 +437,7 @@ def named_version(name: str, stack: str, *, local: bool, root: Path | None = Non
     if colon:
         return _read(_at_revision(revision, path, is_rooted=root is not None), path, stack, local=local)
     raise InputError(
-        f"{shown(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
+        f"{quote(name)} is neither a file nor a version: write FILE, CONTRACT@VERSION, CONTRACT@latest or REVISION:PATH"
     )
 
 
@@ -458,7 +460,7 @@ def _published_document(contract: str, version: str, stack: str, *, local: bool)
     from lakegate.gate.registry.named_contract import chosen, snapshot_of  # noqa: PLC0415 - as above
     from lakegate.gate.registry.parent_contracts import document_of  # noqa: PLC0415 - as above
 
-    with opened(stack, local=local) as there:
+    with open_deployed(stack, local=local) as there:
         dependencies = there.dependencies()
         found = chosen(snapshot_of(dependencies.registry, contract), contract, None if version == LATEST else version)
         return document_of(dependencies, found)
@@ -471,14 +473,14 @@ def _at_revision(revision: str, path: str, *, is_rooted: bool) -> bytes:
     """
     if not REVISION.fullmatch(revision) or ".." in revision or not path or not path.isprintable():
         raise InputError(
-            f"{shown(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
+            f"{quote(f'{revision}:{path}')} is not a file of a commit: write REVISION:PATH, e.g. HEAD~1:orders.yaml"
         )
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
     if not OBJECT.fullmatch(commit):
-        raise InputError(f"{shown(revision)} is not a commit of this repository")
+        raise InputError(f"{quote(revision)} is not a commit of this repository")
 
     def read(name: str) -> bytes:
-        problem = f"{shown(name)} is not a file of the commit {shown(revision)}"
+        problem = f"{quote(name)} is not a file of the commit {quote(revision)}"
         return _git("cat-file", "blob", f"{commit}:{name}", problem=problem)
 
     folder = path[: path.rfind("/") + 1]
@@ -500,7 +502,7 @@ def _git(*arguments: str, problem: str = "") -> bytes:
             assert git.stdout is not None
             output = git.stdout.read(MAX_BYTES)
             git.stdout.close()
-            code = git.wait(SECONDS)
+            code = git.wait(SECONDS_OF_GIT)
     except FileNotFoundError:
         raise InputError("git is missing: install it, or name two files") from None
     if problem and code != 0 and len(output) < MAX_BYTES:

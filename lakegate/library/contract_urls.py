@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakegate.aws.https_client import Web, read_whole, redirect_target, refuse_status
+from lakegate.aws.https_client import Web, read_exactly, redirect_target, refuse_status
 from lakegate.base.errors import InputError, LakegateError, PortError, Unanswered
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-SECONDS: Final = 15.0
+SECONDS_OF_REQUEST: Final = 15.0
 """For each request."""
-WEB: Final = Web(seconds=SECONDS)
+WEB: Final = Web(seconds=SECONDS_OF_REQUEST)
 REASONS: Final = {
     "address-refused": "its host is not a public one, or it is no address of HTTPS",
     "port-refused": "its port is none of HTTPS",
@@ -35,7 +35,7 @@ def fetched(url: str, most: int, web: Web | None = None) -> bytes:
         return _fetched(url, most, web or WEB)
     except LakegateError as error:
         reason = str(error)
-        raise InputError(f"{shown(url)} cannot be fetched: {REASONS.get(reason, reason)}") from None
+        raise InputError(f"{quote(url)} cannot be fetched: {REASONS.get(reason, reason)}") from None
 
 
 def _fetched(url: str, most: int, web: Web) -> bytes:
@@ -48,7 +48,7 @@ def _fetched(url: str, most: int, web: Web) -> bytes:
             refuse_status(response.status)
             if (response.getheader("Content-Encoding") or "identity").lower() != "identity":
                 raise PortError("encoding-refused")
-            found = read_whole(response.read, most)
+            found = read_exactly(response.read, most)
             if response.length and len(found) < most:
                 raise Unanswered("its connection broke before its end")
             return found

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self
 
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.decide_verdict import report_of
 from lakegate.gate.delivery.delivery_row import (
@@ -36,16 +37,16 @@ from lakegate.verdict.reasons import DUPLICATE, in_words
 from lakegate.verdict.verdict import counts_of
 
 if TYPE_CHECKING:
-    LineSection = tuple[str, dict[str, object], str]
+    DatasetSection = tuple[str, dict[str, object], str]
     """The section of a feature about a dataset: its subject, for machines (with `line`), and in words."""
-    LineSections = Callable[[Dependencies, Iterable[str]], Iterator[LineSection]]
+    DatasetSections = Callable[[Dependencies, Iterable[str]], Iterator[DatasetSection]]
     """Rows of the extension points `status sections` and `history sections`, by their key in the document of `--json`."""
-    Sections = dict[str, list[LineSection]]
+    Sections = dict[str, list[DatasetSection]]
     """By that key what a feature has to say about datasets."""
 
 
 STATUS_SECTIONS: Final = "status sections"
-"""Extension point: see `LineSections`."""
+"""Extension point: see `DatasetSections`."""
 LATEST = 200
 """Deliveries among which the beginning of an id, or a key, is looked for."""
 
@@ -120,7 +121,7 @@ class ContractOfDelivery:
 
     id: str
     version: str
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,7 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
     A plan that is missing, or a result that is none, hides neither this delivery nor the others of a list.
     """
     if delivery.announced is not None:
-        return announced_status(dependencies, delivery.announced)
+        return describe_announcement(dependencies, delivery.announced)
     row, block = delivery.row or NOT_TAKEN_IN, delivery.block
     turn, pin, decision, waiver = DeliveryTurn(dependencies, row), row.pin, row.decision, row.waiver
     state = delivery.row.state if delivery.row else State[block.kind.name] if block else None
@@ -240,13 +241,13 @@ def delivery_status(dependencies: Dependencies, delivery: Delivery) -> DeliveryS
         workload=delivery.id,
         state=state,
         verdict=decision.verdict if decision else block.verdict if block else None,
-        contract=ContractOfDelivery(pin.contract, pin.version, pin.chain) if pin and pin.contract else None,
+        contract=ContractOfDelivery(pin.contract, pin.version, pin.dataset) if pin and pin.contract else None,
         chosen=row.chosen is not None and waiver is None,
         attempts=row.limit,
         next_attempt=row.not_before if state is State.SUBMITTING else None,
         failed_attempts=tuple(select_fields(DeliveryAttempt, each, attempt=each.number) for each in row.failed),
         counts=counted and counted.checks,
-        reasons=tuple(_reason(dependencies, each, first) for each in decision.reasons) if decision else (),
+        reasons=tuple(_reason(dependencies, reason, first) for reason in decision.reasons) if decision else (),
         where=places_of(dependencies, delivery),
         report=delivery.row and uri_of(dependencies.places.lake, row),
         seconds=_seconds(pin, block) if pin and block else None,
@@ -288,13 +289,13 @@ def _seconds(pin: Pin, block: Block) -> float:
     return round((ended - began).total_seconds(), 3)
 
 
-def sections_of(point: str, dependencies: Dependencies, lines: Iterable[str]) -> Sections:
+def sections_of(point: str, dependencies: Dependencies, datasets: Iterable[str]) -> Sections:
     """Sections of features about datasets, by the key in the document."""
-    asked: Iterator[tuple[str, LineSections]] = ((key, loaded(point, key)) for key in names(point))
-    return {key: list(section(dependencies, lines)) for key, section in asked}
+    asked: Iterator[tuple[str, DatasetSections]] = ((key, load_extension(point, key)) for key in names(point))
+    return {key: list(section(dependencies, datasets)) for key, section in asked}
 
 
-def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -> DeliveryStatus:
+def describe_announcement(dependencies: Dependencies, announced: AnnouncedWorkload) -> DeliveryStatus:
     """An announcement that nothing has landed for; with the reasons, if its summary was refused."""
     expired = announced.has_expired(dependencies.now)
     return select_fields(
@@ -304,7 +305,7 @@ def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -
         key="",
         size=0,
         at=announced.at,
-        contract=ContractOfDelivery(announced.contract, announced.version, announced.line),
+        contract=ContractOfDelivery(announced.contract, announced.version, announced.full_name),
         chosen=False,
         attempt=0,
         attempts=0,
@@ -322,7 +323,7 @@ def announced_status(dependencies: Dependencies, announced: AnnouncedWorkload) -
 class ReplayVersion:
     """The version that a person chose."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     version: str
 
 

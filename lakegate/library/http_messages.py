@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from lakegate.base.errors import LakegateError
-from lakegate.base.json_codec import LONGEST, MOST_ERRORS, DecodeError, decode, encode
-from lakegate.base.text import did_you_mean, listed
+from lakegate.base.json_codec import LONGEST_STEP, MOST_ERRORS, DecodeError, decode, encode
+from lakegate.base.text import did_you_mean, join_words
 from lakegate.contract.contract_model import is_usable
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload
 from lakegate.gate.delivery.protocol import State
@@ -367,7 +367,7 @@ def other_form(errors: list[dict[str, str]]) -> HttpProblem:
 def _located(error: DecodeError) -> dict[str, str]:
     if error.rule == "additionalProperties":
         return {"path": error.pointer, "message": f"There is no such member.{did_you_mean(*error.requirement)}"}
-    return {"path": error.pointer, "message": f"must fit {error.rule}: {json.dumps(error.requirement)[:LONGEST]}"}
+    return {"path": error.pointer, "message": f"must fit {error.rule}: {json.dumps(error.requirement)[:LONGEST_STEP]}"}
 
 
 def _refuse_constant(name: str) -> None:
@@ -410,7 +410,7 @@ class Endpoint:
         """Raise HttpProblem for parameters of the query that it does not have, and for one that is there twice."""
         known = (*self.query, *self.flags)
         errors = [
-            {"path": f"?{name[:LONGEST]}", "message": f"There is no such parameter.{did_you_mean(name, known)}"}
+            {"path": f"?{name[:LONGEST_STEP]}", "message": f"There is no such parameter.{did_you_mean(name, known)}"}
             for name in request.query
             if name not in known
         ]
@@ -419,7 +419,7 @@ class Endpoint:
             for name in sorted(request.repeated & set(known))
         ]
         if errors:
-            names = listed(each["path"].removeprefix("?") for each in errors)
+            names = join_words(error["path"].removeprefix("?") for error in errors)
             detail = f"These parameters are not understood, and nothing was done: {names}."
             raise HttpProblem(400, "invalid-parameter", detail, errors=errors[:MOST_ERRORS])
 
@@ -539,7 +539,7 @@ def _result(dependencies: Dependencies, row: Workload) -> dict[str, object]:
     reasons = row.decision.reasons if row.decision else [each.cause.value for each in row.failed[-1:]]
     info = {
         "dataSummary": _data_summary(dependencies, row),
-        "errors": [_sentence(dependencies, row, each) for each in reasons],
+        "errors": [_sentence(dependencies, row, reason) for reason in reasons],
         "results": list(results_of(found)) if found else [],
         "success": _success(row),
     }

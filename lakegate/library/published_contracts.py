@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lakegate.base.errors import Problem
-from lakegate.base.extension_points import loaded
+from lakegate.base.extension_points import load_extension
 from lakegate.base.json_codec import OMITTED, UNWRITTEN, select_fields
 from lakegate.base.timestamps import beginning_of
-from lakegate.contract.contract_model import COMMON, NAMES
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.contract.contract_model import COMMON, DATASET_KEY, NAMES
+from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.registry_rows import Proposal, Publication, RegistrySnapshot, WeakerChild
@@ -29,7 +29,7 @@ class DatasetOfVersion:
     """A dataset of a contract version."""
 
     dataset: str
-    line: str
+    full_name: str = field(metadata=DATASET_KEY)
     status: str
     """By which deliveries are judged now: of the dataset or of the version's document, whichever is stricter."""
     plan: str
@@ -60,7 +60,7 @@ class DescribedVersion:
 
     def is_of(self, statuses: Sequence[str] | None) -> bool:
         """Whether a dataset of it has one of the statuses; without a status, any."""
-        own = {each.status for each in self.datasets} or {self.common[0] if self.common else self.status}
+        own = {dataset.status for dataset in self.datasets} or {self.common[0] if self.common else self.status}
         return not statuses or not own.isdisjoint(statuses)
 
 
@@ -136,15 +136,15 @@ def _values(version: Publication, name: str) -> tuple[str, ...]:
 
 def _is_one_of(wanted: Sequence[str] | None, values: Iterable[str]) -> bool:
     """Whether a value is wanted; without a filter, any is."""
-    folded = {each.casefold() for each in values}
+    folded = {value.casefold() for value in values}
     return not wanted or any(each.casefold() in folded for each in wanted)
 
 
 def _by_dataset(snapshot: RegistrySnapshot) -> defaultdict[tuple[str, str, str], list[str]]:
     """The prefixes that deliver to each dataset of a version."""
     found: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for each in sorted(snapshot.routes, key=lambda each: each.prefix):
-        found[each.contract, each.version, each.dataset].append(each.prefix)
+    for route in sorted(snapshot.routes, key=lambda each: each.prefix):
+        found[route.contract, route.version, route.dataset].append(route.prefix)
     return found
 
 
@@ -164,7 +164,7 @@ class DatasetRoute:
     """A route: objects below a prefix belong to a dataset, and are judged by a version."""
 
     prefix: str
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     version: str
 
 
@@ -172,7 +172,7 @@ class DatasetRoute:
 class DraftStart:
     """The day on which a draft takes effect."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     day: str
 
 
@@ -294,11 +294,11 @@ def publish(
     """
     from lakegate.gate.registry import publish_contract  # noqa: PLC0415 - as above
 
-    change = publish_contract.planned(dependencies, compiled)
+    change = publish_contract.plan_publication(dependencies, compiled)
     if confirm is not None:
         confirm(effects_of_publication(compiled, change))
     if dependencies.places.needs_approval and not change.is_done:
-        proposed = loaded("version approval", "propose")(dependencies, compiled, holder)
+        proposed = load_extension("version approval", "propose")(dependencies, compiled, holder)
         return new_proposal(dependencies.run(proposed), change.warnings)
     found = published_version(dependencies, dependencies.run(publish_contract.publish(dependencies, compiled)), change)
     if found.routes or not compiled.plans:
@@ -310,9 +310,9 @@ def publish(
 
 def planned_publication(dependencies: Dependencies, compiled: CompiledContract) -> PlannedPublication:
     """A preview of a publication, by the registry as it is. Raises as `publish`."""
-    from lakegate.gate.registry.publish_contract import planned  # noqa: PLC0415 - as above
+    from lakegate.gate.registry.publish_contract import plan_publication  # noqa: PLC0415 - as above
 
-    change = planned(dependencies, compiled)
+    change = plan_publication(dependencies, compiled)
     found = effects_of_publication(compiled, change)
     return PlannedPublication(
         valid=True,
@@ -342,9 +342,11 @@ def published_version(dependencies: Dependencies, published: Publication, change
         published,
         datasets=tuple(PublishedPlan(dataset, plan) for dataset, plan in published.plans),
         routes=dependencies.registry.contract(published.contract).routes,
-        drafts=tuple(each.name for each in drafts),
+        drafts=tuple(draft.name for draft in drafts),
         warnings=change.warnings,
-        starts=tuple(DraftStart(each.name, each.expected(LineStatus.ACTIVE)[:10]) for each in drafts if each.notice),
+        starts=tuple(
+            DraftStart(draft.name, draft.expected(DatasetStatus.ACTIVE)[:10]) for draft in drafts if draft.notice
+        ),
         without_notice=_without_notice(dependencies, published, change),
     )
 
@@ -355,8 +357,8 @@ def _without_notice(dependencies: Dependencies, published: Publication, change: 
     missing = (
         f"{child.contract} {child.version}"
         for child in change.announced
-        for line in child.lines
-        if version not in {each.version for each in dependencies.lines.get(line).parents}
+        for dataset in child.datasets
+        if version not in {parent.version for parent in dependencies.datasets.get(dataset).parents}
     )
     return tuple(dict.fromkeys(missing))
 

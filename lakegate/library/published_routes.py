@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.registry.named_contract import chosen
 from lakegate.gate.registry.registry_rows import Publication, RegistrySnapshot, Route
@@ -20,7 +21,7 @@ from lakegate.gate.registry.routes import (
     add_route,
     effects,
     leading,
-    planned_route,
+    plan_route,
     refuse_foreign,
     remove_route,
     usable,
@@ -32,13 +33,13 @@ Agree: TypeAlias = Callable[[Iterable[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class DescribedRoute:
-    """A route: objects below a prefix belong to a dataset line."""
+    """A route: objects below a prefix belong to a dataset."""
 
     bucket: str
     prefix: str
     contract: str
     dataset: str
-    line: str
+    full_name: str = field(metadata=DATASET_KEY)
     version: str
     status: str
     plan: str
@@ -61,7 +62,7 @@ class WantedRoute:
     """Its id, or the beginning of it."""
     dataset: str | None = None
     """None: the only one."""
-    line: int | None = None
+    major: int | None = None
     """Its major version; None: the newest."""
 
 
@@ -83,13 +84,13 @@ def added(
     Raises InputError for what cannot be added, and for a prefix that is not the owner's, before anything is told of it.
     """
     newest = chosen(seen, wanted.contract)
-    number = newest.major if wanted.line is None else wanted.line
+    number = newest.major if wanted.major is None else wanted.major
     first = leading(seen, newest.contract, number) or newest
     prefix = folders(wanted.prefix)
     refuse_foreign(dependencies, prefix, newest.contract, owner)
     place = (prefix, newest.contract, _dataset(first, wanted.dataset), number)
     written = newest.contract if wanted.contract == newest.id else wanted.contract
-    agree(effects(dependencies, planned_route(dependencies, *place), written))
+    agree(effects(dependencies, plan_route(dependencies, *place), written))
     return described_route(dependencies.run(add_route(dependencies, *place)))
 
 
@@ -152,5 +153,7 @@ def _dataset(version: Publication, name: str | None) -> str:
     if name is None and len(names) == 1:
         return names[0]
     if name not in names:
-        raise InputError(f"choose a dataset of {version.contract} {version.version} with --dataset: {listed(names)}")
+        raise InputError(
+            f"choose a dataset of {version.contract} {version.version} with --dataset: {join_words(names)}"
+        )
     return name

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from lakegate.aws.open_stack import DeployedStack, opened
+from lakegate.aws.open_stack import DeployedStack, open_deployed
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.gate.delivery.delivery_row import (
     Workload,
     replay_id,
 )
-from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, named, recent
+from lakegate.gate.delivery.find_deliveries import Delivery, Wanted, find_delivery, recent
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.person_decisions import WantedDecision, WantedReplay
@@ -64,7 +64,7 @@ def open_stack(name: str, *, local: bool, api: str | None) -> Iterator[StackFaca
         yield there
         return
     with ExitStack() as context:
-        yield StackFacade(lambda: context.enter_context(opened(name, local=local)))
+        yield StackFacade(lambda: context.enter_context(open_deployed(name, local=local)))
 
 
 @dataclass
@@ -104,7 +104,7 @@ class StackFacade:
     def delivery(self, name: str, contract: str | None) -> DeliveryStatus:
         """A delivery by the id of its workload; in AWS also by the beginning of one, or a landing key."""
         _refuse_contract(contract)
-        return delivery_status(self.dependencies, named(self.dependencies, name, LATEST))
+        return delivery_status(self.dependencies, find_delivery(self.dependencies, name, LATEST))
 
     def deliveries(
         self, limit: int, verdicts: frozenset[str], contract: str | None, day: date | None
@@ -120,7 +120,7 @@ class StackFacade:
     def replay(self, name: str, contract: str | None) -> StartedReplay:
         """Judge a delivery again; by a version, if `contract` is `contract@version`."""
         version = self.whole_version(contract)
-        before = named(self.working, name, LATEST)
+        before = find_delivery(self.working, name, LATEST)
         already = _already(self.working, before)
         row = already or self._decided(before, WantedReplay("replay", version))
         return replay_of(row, before.id, started=already is None)
@@ -128,7 +128,7 @@ class StackFacade:
     def decide(self, form: type[DecidedT], name: str, contract: str | None, wanted: WantedDecision) -> DecidedT:
         """Make a decision about a delivery; its result in a form."""
         _refuse_contract(contract)
-        before = named(self.working, name, LATEST)
+        before = find_delivery(self.working, name, LATEST)
         already = self.working.workloads.find(replay_id(before.id))
         return form.of(self._decided(before, wanted), started=already is None)
 
@@ -264,5 +264,5 @@ def remote_stack(address: str) -> RemoteStack:
     """The stack at an address, by the extension point `stacks`. InputError where it is no address, or there is no client."""
     if "http" not in names("stacks"):
         raise InputError("the HTTP API is a feature that is not installed: leave out --api (LAKEGATE_API)")
-    found: RemoteStack = loaded("stacks", "http")(address)
+    found: RemoteStack = load_extension("stacks", "http")(address)
     return found

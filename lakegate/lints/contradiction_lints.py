@@ -12,7 +12,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from lakegate.base.errors import ContractError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.document_tree import Document, Place
@@ -58,7 +58,7 @@ def list_breaks_field(contract: Contract, _document: Document) -> Iterator[Findi
             ]
             for value in _list_values(rule):
                 for broken in _broken(others, field, value):
-                    message = f"The listed value {shown(value)} breaks another rule of its field: {broken}."
+                    message = f"The listed value {quote(value)} breaks another rule of its field: {broken}."
                     yield rule.origin.path, message
 
 
@@ -70,7 +70,7 @@ def example_breaks_field(contract: Contract, document: Document) -> Iterator[Fin
             for example in field.examples[:MAX_JUDGED]:
                 for broken in _broken(checks.get(field.name, ()), field, example.written or ""):
                     if example.written is not None:
-                        message = f"The example {shown(example.written)} breaks its own field: {broken}."
+                        message = f"The example {quote(example.written)} breaks its own field: {broken}."
                         yield example.origin.path, message
         for place in document.at(dataset.origin.path)["examples"].items if contract.format.startswith("DCS") else ():
             rows = _rows(place, {field.own_name for field in dataset.fields})
@@ -123,20 +123,20 @@ def _faults(dataset: Dataset, rows: Iterable[_Row], checks: Mapping[str, Iterabl
         broken = (row.values[name] for row in rows if name in row.values)
         first = next((entry for entry in broken if any(_broken(checks.get(field.name, ()), field, entry))), None)
         if first is not None:
-            yield f"{shown(first)} breaks the field {shown(name)}"
+            yield f"{quote(first)} breaks the field {quote(name)}"
     keys = [rule for rule in dataset.rules if rule.kind in {"required", "unique", "primaryKey"}]
     for rule in keys:
         names = [columns[entry] for entry in rule.fields if entry in columns]
         if rule.kind != "unique":
             lacking = [entry for entry in names if any(entry not in row.present for row in rows)]
-            yield from (f"the required field {shown(entry)} has no value in a row" for entry in lacking)
+            yield from (f"the required field {quote(entry)} has no value in a row" for entry in lacking)
         if rule.kind != "required" and len(names) == len(rule.fields):
             found = [tuple(row.values[entry] for entry in names) for row in rows if set(names) <= row.values.keys()]
             if len(set(found)) < len(found):
-                yield f"two rows have the same {' and '.join(map(shown, names))}, which is unique"
+                yield f"two rows have the same {' and '.join(map(quote, names))}, which is unique"
     is_open = dataset.policy.additional_fields is FieldTreatment.ALLOW and "additional_fields" in dataset.declared
     others = dict.fromkeys(name for row in rows for name in row.names if name not in fields)
-    yield from (f"{shown(other)} is no field of the model" for other in others if not is_open)
+    yield from (f"{quote(other)} is no field of the model" for other in others if not is_open)
 
 
 def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ def no_common_value(contract: Contract, _document: Document) -> Iterator[Finding
         for rule, field in pairs(dataset):
             values = set(_list_values(rule))
             if values and not values & seen.setdefault(field.name, values):
-                yield rule.origin.path, f"No value of this list is in the other list of {shown(field.name)}."
+                yield rule.origin.path, f"No value of this list is in the other list of {quote(field.name)}."
 
 
 def required_and_null(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -158,7 +158,7 @@ def required_and_null(contract: Contract, _document: Document) -> Iterator[Findi
             if rule.kind == "nullValues" and comparison is not None and comparison.operands and field.name in required:
                 least = NEEDS_NULLS.get(comparison.operator)
                 if least is not None and comparison.operands[0] >= least:
-                    yield rule.origin.path, f"{shown(field.name)} is required, so it never has the nulls this asks for."
+                    yield rule.origin.path, f"{quote(field.name)} is required, so it never has the nulls this asks for."
 
 
 def no_multiple_between(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -190,7 +190,7 @@ def bound_not_whole(contract: Contract, _document: Document) -> Iterator[Finding
             value = rule.arguments.get("value", rule.arguments.get("parameter"))
             is_bound = rule.kind in {"minimum", "maximum", "min", "max"} and field.type is LogicalType.INTEGER
             if is_bound and isinstance(value, Decimal) and value != value.to_integral_value():
-                yield rule.origin.path, f"{shown(field.name)} is an integer, and {value} is none: write a whole number."
+                yield rule.origin.path, f"{quote(field.name)} is an integer, and {value} is none: write a whole number."
 
 
 def _checks(contract: Contract, dataset: Dataset) -> dict[str, list[Check]]:
@@ -238,7 +238,7 @@ def reversed_bounds(contract: Contract, _document: Document) -> Iterator[Finding
             for rule, field, high in _bounds(dataset, high_kinds):
                 other, low = greatest.get(field.name, (rule, high))
                 if _are_crossed(low, high, is_open=other is not rule and (_is_open(rule) or _is_open(other))):
-                    yield rule.origin.path, f"No value of {shown(field.name)} is between {low} and {high}."
+                    yield rule.origin.path, f"No value of {quote(field.name)} is between {low} and {high}."
 
 
 def _bounds(dataset: Dataset, kinds: Mapping[str, str]) -> Iterator[tuple[Rule, Field, Decimal | str]]:

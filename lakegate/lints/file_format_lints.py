@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakegate.base.text import closest, listed, shown
+from lakegate.base.text import closest, join_words, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.delivery_policy import DeliveryUnit, OnReject
 from lakegate.contract.documents.document_root import served
@@ -15,20 +15,22 @@ from lakegate.lints.findings import Finding, extensions_of, settings_of
 
 
 def csv_conflict(_contract: Contract, document: Document) -> Iterator[Finding]:
-    """The delimiter is not the quote, and the thousands separator is no other separator."""
+    """The delimiter is not the quote_sign, and the thousands separator is no other separator."""
     for place in extensions_of(document):
         csv = place["csv"]
-        delimiter, quote = csv["delimiter"].text or ",", csv["quote"].text or '"'
-        if csv.present and delimiter == quote:
-            message = f"{shown(delimiter)} cannot part values and enclose them: choose another for one of the two."
+        delimiter, quote_sign = csv["delimiter"].text or ",", csv["quote"].text or '"'
+        if csv.present and delimiter == quote_sign:
+            message = f"{quote(delimiter)} cannot part values and enclose them: choose another for one of the two."
             yield csv.path, message
         decimal, thousands = csv["decimalSeparator"].text or ".", csv["thousandsSeparator"].text
         if thousands == decimal:
             other = "," if decimal == "." else "."
-            words = f"{shown(decimal)} cannot part thousands and the fraction of a number"
+            words = f"{quote(decimal)} cannot part thousands and the fraction of a number"
             yield csv.path, f"{words}: declare `decimalSeparator: {other!r}`, or another `thousandsSeparator`."
-        if quote in {decimal, thousands}:
-            message = f"{shown(quote)} cannot stand in numbers and enclose values: choose another for one of the two."
+        if quote_sign in {decimal, thousands}:
+            message = (
+                f"{quote(quote_sign)} cannot stand in numbers and enclose values: choose another for one of the two."
+            )
             yield csv.path, message
 
 
@@ -50,7 +52,7 @@ def unread_extension(_contract: Contract, document: Document) -> Iterator[Findin
             if name == EXTENSION:
                 words = "is read at the contract and at its datasets, not here: move it there"
             else:
-                words = f"is named {shown(EXTENSION)}, with a mapping of its keys: {shown(name)} is not read"
+                words = f"is named {quote(EXTENSION)}, with a mapping of its keys: {quote(name)} is not read"
             yield place.path, f"The extension of this tool {words}."
 
 
@@ -91,7 +93,7 @@ def null_column(contract: Contract, document: Document) -> Iterator[Finding]:
     for place in extensions_of(document):
         for name, words in place["csv"]["nullValuesByColumn"].entries.items():
             if name not in columns:
-                yield words.path, f"{shown(name)} is no column: name one of the dataset, as the file has it."
+                yield words.path, f"{quote(name)} is no column: name one of the dataset, as the file has it."
 
 
 def compressed_inside(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -117,7 +119,7 @@ def idle_delivery_setting(contract: Contract, document: Document) -> Iterator[Fi
     for key, used in DELIVERY_TIMES.items():
         for place, datasets in settings_of(contract, document, key):
             if not used & {dataset.policy.delivery for dataset in datasets}:
-                wanted = listed(f"`delivery: {entry.value}`" for entry in sorted(used, key=lambda item: item.value))
+                wanted = join_words(f"`delivery: {entry.value}`" for entry in sorted(used, key=lambda item: item.value))
                 yield place.path, f"`{key}` has an effect only with {wanted}: remove it, or set `delivery`."
 
 
@@ -128,7 +130,7 @@ def format_left_open(_contract: Contract, document: Document) -> Iterator[Findin
     extensions = [place for place in extensions_of(document) if place["format"].present or place["csv"].entries]
     if served(servers) is not Format.UNKNOWN or extensions:
         return
-    formats = list(dict.fromkeys(shown(entry["format"].text) for entry in named))
+    formats = list(dict.fromkeys(quote(entry["format"].text) for entry in named))
     problem = "is not read" if len(formats) == 1 else "differ or are not read"
     words = f"{' and '.join(formats)} {problem} here, so that every delivery is refused"
     yield f"{named[0].path}.format", f"{words}: say `format` in the `lakegate` extension."
@@ -139,5 +141,5 @@ def parts_in_csv(contract: Contract, _document: Document) -> Iterator[Finding]:
     for dataset in contract.datasets:
         for rule in dataset.rules if dataset.storage.format is Format.CSV else ():
             if rule.kind == "nested" and "option" not in rule.arguments:
-                words = f"CSV has no parts of values, so that those of {shown(rule.fields[0])} are only named"
+                words = f"CSV has no parts of values, so that those of {quote(rule.fields[0])} are only named"
                 yield rule.origin.path, f"{words}: say which `format` is delivered in the `lakegate` extension."

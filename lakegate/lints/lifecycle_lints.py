@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from lakegate.base.text import counted, did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, plural, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding
@@ -25,7 +25,7 @@ def unknown_status(contract: Contract, _document: Document) -> Iterator[Finding]
     known = STATUSES.get(contract.format.split()[0], ())
     if contract.status and known and contract.status.casefold() not in known:
         path = "$.info.status" if contract.format.startswith("DCS") else "$.status"
-        yield path, f"{shown(contract.status)} is none of {listed(known)}.{did_you_mean(contract.status, known)}"
+        yield path, f"{quote(contract.status)} is none of {join_words(known)}.{did_you_mean(contract.status, known)}"
 
 
 def ends_unsaid(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def ends_while_active(contract: Contract, _document: Document) -> Iterator[Findi
     """A contract with a `deprecation` is no longer active."""
     deprecation = contract.about.deprecation
     if deprecation is not None and (contract.status or "").casefold() not in ENDING:
-        message = f"The status is {shown(contract.status or 'missing')}: write `deprecated`, as the document has a `deprecation`."
+        message = f"The status is {quote(contract.status or 'missing')}: write `deprecated`, as the document has a `deprecation`."
         yield deprecation.origin.path, message
 
 
@@ -49,7 +49,7 @@ def not_a_day(contract: Contract, _document: Document) -> Iterator[Finding]:
     for key in ("announced", "sunset_date") if deprecation is not None else ():
         written = getattr(deprecation, key)
         if written is not None and _day(written) is None:
-            yield f"$.deprecation.{key}", f"{shown(written)} is not a day: write `YYYY-MM-DD`."
+            yield f"$.deprecation.{key}", f"{quote(written)} is not a day: write `YYYY-MM-DD`."
 
 
 def reversed_days(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -65,7 +65,7 @@ def short_notice(contract: Contract, _document: Document) -> Iterator[Finding]:
     if notice is not None and 0 <= notice < MIN_NOTICE_DAYS:
         yield (
             "$.deprecation.sunset_date",
-            f"Consumers have {counted(notice, 'day')} to migrate: give them {MIN_NOTICE_DAYS} or more.",
+            f"Consumers have {plural(notice, 'day')} to migrate: give them {MIN_NOTICE_DAYS} or more.",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.text import first_paragraph
 from lakegate.lints import (
     contradiction_lints,
@@ -34,7 +34,7 @@ ERROR, WARNING = LintLevel.ERROR, LintLevel.WARNING
 
 def _of_features() -> dict[str, Lint]:
     """Those of the extension point `lints`: of each feature its codes, in their order."""
-    tables: Iterator[Mapping[str, Lint]] = registered("lints")
+    tables: Iterator[Mapping[str, Lint]] = load_extensions("lints")
     return {code: lint for table in tables for code, lint in table.items()}
 
 

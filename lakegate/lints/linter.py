@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.json_codec import OMITTED
-from lakegate.base.text import limited_hints, shown
+from lakegate.base.text import limit_hints, quote
 from lakegate.contract.contract_model import NESTED_KIND, Contract, Rule
 from lakegate.contract.documents.dcm import UNNAMED_TARGET
 from lakegate.contract.documents.document_formats import NO_VARIABLES, read_alone
@@ -250,7 +250,7 @@ def without_parents(contract: Contract, document: Document, notes: Notes) -> Con
     """The contract, with an error if it inherits."""
     if contract.inherits is not None:
         place = document.at(contract.inherits.origin.path)
-        notes.error(UNKNOWN_PARENT, place, f"{shown(contract.inherits.name)} is not known here: {WHERE_PARENTS_ARE}.")
+        notes.error(UNKNOWN_PARENT, place, f"{quote(contract.inherits.name)} is not known here: {WHERE_PARENTS_ARE}.")
     return contract
 
 
@@ -259,7 +259,7 @@ def examine(text: bytes, variables: Mapping[str, str] = NO_VARIABLES, complete: 
 
     `variables` are the values of `${NAME}`, for versions that support variables.
     """
-    with limited_hints():
+    with limit_hints():
         try:
             found = read_alone(text, variables)
         except ContractError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lakegate.base.text import did_you_mean, for_python, shown
+from lakegate.base.text import did_you_mean, for_python, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.dcs import SCHEMAS
 from lakegate.contract.documents.document_tree import Document, address, steps_of
@@ -34,14 +34,14 @@ def not_a_link(_contract: Contract, document: Document) -> Iterator[Finding]:
     links = (entry for place in document.named("links") for entry in place.entries.values())
     for place in (*document.named(*LINK_KEYS), *links):
         if place.text and not LINK.fullmatch(place.text.strip()):
-            yield place.path, f"{shown(place.text)} is not a link: write its scheme, e.g. `https://`."
+            yield place.path, f"{quote(place.text)} is not a link: write its scheme, e.g. `https://`."
 
 
 def not_an_email(_contract: Contract, document: Document) -> Iterator[Finding]:
     """The address of a contact is one of email."""
     place = document.top["info"]["contact"]["email"]
     if place.text and not EMAIL.fullmatch(place.text):
-        yield place.path, f"{shown(place.text)} is not an email address: write e.g. `team@example.com`."
+        yield place.path, f"{quote(place.text)} is not an email address: write e.g. `team@example.com`."
 
 
 def unknown_transformation(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -58,20 +58,20 @@ def unknown_transformation(contract: Contract, document: Document) -> Iterator[F
         else:
             continue
         if place.text:
-            yield place.path, f"{shown(place.text)} is not known: write {', '.join(words[:-1])} or {words[-1]}."
+            yield place.path, f"{quote(place.text)} is not known: write {', '.join(words[:-1])} or {words[-1]}."
 
 
 def repeated_tag(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A tag is written once in its list."""
     for place in document.named("tags"):
         for item in repeated(place.items, lambda item: (item.text or "").casefold() or None):
-            yield item.path, f"The tag {shown(item.text)} is there already: remove it."
+            yield item.path, f"The tag {quote(item.text)} is there already: remove it."
 
 
 def repeated_server(contract: Contract, _document: Document) -> Iterator[Finding]:
     """Every server has a name of its own."""
     for server in repeated(contract.about.servers, lambda server: server.name or None):
-        message = f"Another server is called {shown(server.name)}: give each its own name."
+        message = f"Another server is called {quote(server.name)}: give each its own name."
         yield f"{server.origin.path}.server", message
 
 
@@ -80,7 +80,7 @@ def other_location(contract: Contract, _document: Document) -> Iterator[Finding]
     for server in contract.about.servers:
         beginnings, location = LOCATIONS.get(server.type.casefold(), ()), server.settings.get("location")
         if beginnings and isinstance(location, str) and not location.startswith((*beginnings, "${")):
-            message = f"A location of {server.type} begins with {' or '.join(map(shown, beginnings))}."
+            message = f"A location of {server.type} begins with {' or '.join(map(quote, beginnings))}."
             yield f"{server.origin.path}.location", message
 
 
@@ -103,7 +103,7 @@ def unknown_member(_contract: Contract, document: Document) -> Iterator[Finding]
         follower = member["replacedByUsername"].text
         if follower and follower not in names:
             hint = did_you_mean(follower, [name for name in names if name])
-            yield f"{member.path}.replacedByUsername", f"{shown(follower)} is not a member of the team.{hint}"
+            yield f"{member.path}.replacedByUsername", f"{quote(follower)} is not a member of the team.{hint}"
 
 
 def reversed_membership(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -119,7 +119,7 @@ def not_a_currency(_contract: Contract, document: Document) -> Iterator[Finding]
     """A currency is its code of three letters."""
     for place in (document.top["price"]["priceCurrency"], document.top["pricing"]["priceCurrency"]):
         if place.text and not CURRENCY.fullmatch(place.text):
-            yield place.path, f"{shown(place.text)} is not a currency: write its code, e.g. `EUR`."
+            yield place.path, f"{quote(place.text)} is not a currency: write its code, e.g. `EUR`."
 
 
 PUBLIC = "public"
@@ -136,7 +136,7 @@ def unclassified(contract: Contract, _document: Document) -> Iterator[Finding]:
     for field in fields_of(contract):
         sounds = field.personal is None and PERSONAL.search(field.own_name) is not None
         if (field.personal or sounds) and not field.classification and not field.parts:
-            message = f"{shown(field.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
+            message = f"{quote(field.name)} {'sounds like' if sounds else 'is'} personal data: add a `classification`."
             yield field.origin.path, message
 
 
@@ -145,7 +145,7 @@ def personal_but_public(contract: Contract, document: Document) -> Iterator[Find
     for field in fields_of(contract):
         if field.personal and (field.classification or "").casefold() == PUBLIC:
             place = document.at(field.origin.path)["classification"]
-            yield place.path, f"{shown(field.name)} is personal data: its values would be shown in samples."
+            yield place.path, f"{quote(field.name)} is personal data: its values would be shown in samples."
 
 
 # ---- What a contract or its parent requires ----

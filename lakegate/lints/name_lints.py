@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from lakegate.base.text import did_you_mean, listed, shown
-from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, numbered
+from lakegate.base.text import did_you_mean, join_words, quote
+from lakegate.contract.contract_model import COMMON, Contract, Dataset, Field, split_release
 from lakegate.contract.documents.document_tree import Document, Place, Step
 from lakegate.lints.findings import Finding, fields_of, is_odcs, properties_of, repeated, rules_of
 from lakegate.rules.compile_plan import names_by_arguments, with_parts
@@ -70,14 +70,14 @@ def repeated_id(contract: Contract, document: Document) -> Iterator[Finding]:
             ids.setdefault(tuple(around), []).append(place)
     for siblings in ids.values():
         for entry in _repeated_places(siblings):
-            yield entry.path, f"The id {shown(entry.written)} is taken by a neighbour: give each its own."
+            yield entry.path, f"The id {quote(entry.written)} is taken by a neighbour: give each its own."
 
 
 def repeated_physical_name(_contract: Contract, document: Document) -> Iterator[Finding]:
     """No two properties of an object are one column of the table behind it."""
     for siblings in properties_of(document):
         for place in _repeated_places(item["physicalName"] for item in siblings):
-            yield place.path, f"Another property is the column {shown(place.written)} too."
+            yield place.path, f"Another property is the column {quote(place.written)} too."
 
 
 def _repeated_places(places: Iterable[Place]) -> Iterator[Place]:
@@ -97,22 +97,22 @@ def version(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A contract's version is semantic: its major number is part of the line's name."""
     if contract.version and not SEMANTIC.fullmatch(contract.version):
         path = "$.info.version" if contract.format.startswith("DCS") else "$.version"
-        yield path, f"{shown(contract.version)} is not a semantic version: write `major.minor.patch`, e.g. `1.0.0`."
+        yield path, f"{quote(contract.version)} is not a semantic version: write `major.minor.patch`, e.g. `1.0.0`."
 
 
 def versioned_id(contract: Contract, _document: Document) -> Iterator[Finding]:
     """An id of DCM ends in the version (table A.1), and without it no id ends in one: versions of a contract share its id."""
-    numbers = numbered(contract.id)
+    numbers = split_release(contract.id)
     if contract.format.startswith("DCM") and not contract.document_id:
         if contract.id and SEMANTIC.fullmatch(contract.version):
             whole = f"{numbers[0] if numbers else contract.id}-{contract.version}"
             yield (
                 "$.id",
-                f"The id does not end in the version of the document (table A.1 of DCM): write {shown(whole)}.",
+                f"The id does not end in the version of the document (table A.1 of DCM): write {quote(whole)}.",
             )
     elif numbers:
         message = "so that each version would be a contract of its own: leave it out."
-        yield "$.id", f"The id {shown(contract.id)} ends in a version, {message}"
+        yield "$.id", f"The id {quote(contract.id)} ends in a version, {message}"
 
 
 NO_DATASET = "The contract has no dataset, so it covers no delivery"
@@ -138,13 +138,13 @@ def no_field(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A dataset has fields: without them it accepts any data."""
     for dataset in contract.datasets:
         if not dataset.fields and dataset.name != COMMON:
-            yield dataset.origin.path, f"The dataset {shown(dataset.name)} names no fields: list them."
+            yield dataset.origin.path, f"The dataset {quote(dataset.name)} names no fields: list them."
 
 
 def duplicate_dataset(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The names of datasets are unique, ignoring case: they are paths in the lake."""
     for dataset in repeated(contract.datasets, _folded_name):
-        yield dataset.origin.path, f"The dataset {shown(dataset.name)} is described twice: give each its own name."
+        yield dataset.origin.path, f"The dataset {quote(dataset.name)} is described twice: give each its own name."
 
 
 def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -152,14 +152,14 @@ def duplicate_field(contract: Contract, _document: Document) -> Iterator[Finding
     nested = (field.parts for field in fields_of(contract) if field.parts)
     for siblings in (*(dataset.fields for dataset in contract.datasets), *nested):
         for field in repeated(siblings, _folded_name):
-            yield field.origin.path, f"The field {shown(field.name)} is described twice: keep one."
+            yield field.origin.path, f"The field {quote(field.name)} is described twice: keep one."
 
 
 def duplicate_rule(contract: Contract, _document: Document) -> Iterator[Finding]:
     """The ids of a dataset's rules are unique: results refer to them."""
     for dataset in contract.datasets:
         for rule in repeated(dataset.rules, lambda rule: rule.id or None):
-            yield f"{rule.origin.path}.id", f"The id {shown(rule.id)} is taken by another rule: give each its own."
+            yield f"{rule.origin.path}.id", f"The id {quote(rule.id)} is taken by another rule: give each its own."
 
 
 def unnamed(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -181,14 +181,14 @@ def unknown_column(contract: Contract, document: Document) -> Iterator[Finding]:
                     # the place of a rule's columns: each format has its own key
                     found = (f"{rule.origin.path}{key}[{index}]" for key in (".columns", ".arguments.properties", ""))
                     path = next((entry for entry in found if document.at(entry).present), rule.origin.path)
-                    yield path, f"The dataset has no field {shown(name)}.{did_you_mean(name, names)}"
+                    yield path, f"The dataset has no field {quote(name)}.{did_you_mean(name, names)}"
 
 
 def repeated_column(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A rule contains each field once."""
     for rule in rules_of(contract):
         for name in [name for name, count in Counter(rule.fields).items() if count > 1]:
-            yield f"{rule.origin.path}.columns", f"The rule names the field {shown(name)} twice: once is enough."
+            yield f"{rule.origin.path}.columns", f"The rule names the field {quote(name)} twice: once is enough."
 
 
 def empty_rule(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -206,7 +206,7 @@ def unknown_metric(contract: Contract, _document: Document) -> Iterator[Finding]
             hint = did_you_mean(rule.kind, METRICS)
             yield (
                 rule.origin.path,
-                f"{shown(rule.kind)} is not a metric that is known.{hint} Known are {listed(METRICS)}.",
+                f"{quote(rule.kind)} is not a metric that is known.{hint} Known are {join_words(METRICS)}.",
             )
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeGuard
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
@@ -37,7 +37,7 @@ from lakegate.patterns.regex_tree import (
 # This is a warning for authors. The limits that are enforced are stricter, and are in `lakegate.patterns`.
 
 
-LONGEST = 256
+LONGEST_EXAMINED_PATTERN = 256
 MANY = 10
 """A bounded repeat with at least this maximum counts as unbounded."""
 
@@ -45,8 +45,8 @@ MANY = 10
 @lru_cache(maxsize=1024)
 def superlinear(pattern: str) -> str | None:
     """The reason why a pattern of ECMA-262 may be slow, as the end of a sentence; None if it is not slow, or is invalid."""
-    if len(pattern) > LONGEST:
-        return f"has more than {LONGEST} characters"
+    if len(pattern) > LONGEST_EXAMINED_PATTERN:
+        return f"has more than {LONGEST_EXAMINED_PATTERN} characters"
     try:
         items = parse(rewritten(pattern, is_strict=False))
     except ValueError:
@@ -171,7 +171,7 @@ def not_linear(contract: Contract, _document: Document) -> Iterator[Finding]:
     for rule, pattern in _patterns(contract):
         reason = superlinear(pattern)
         if reason is not None:
-            yield rule.origin.path, f"The pattern {shown(pattern)} {reason}: some texts would take it very long."
+            yield rule.origin.path, f"The pattern {quote(pattern)} {reason}: some texts would take it very long."
 
 
 def unanchored(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -179,7 +179,7 @@ def unanchored(contract: Contract, _document: Document) -> Iterator[Finding]:
     for rule, pattern in _patterns(contract):
         bare = ESCAPED.sub("", pattern)
         if pattern and "^" not in re.sub(r"\[\^", "", bare) and "$" not in bare:
-            yield rule.origin.path, f"{shown(pattern)} is content with a part of the text: write `^…$` for the whole."
+            yield rule.origin.path, f"{quote(pattern)} is content with a part of the text: write `^…$` for the whole."
 
 
 def _patterns(contract: Contract) -> Iterator[tuple[Rule, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.documents.data_products import generated, has_ports_to_generate, named_contracts
 from lakegate.lints.linter import Examined, examine
 
@@ -24,7 +24,7 @@ def examined_product(text: bytes, known: Collection[str], *, has_document: bool 
             UNKNOWN_CONTRACT,
             entry.place.path,
             entry.place.mark.line,
-            f"The port {shown(entry.port)} names the contract {shown(entry.id)}, which is none of the linted documents.",
+            f"The port {quote(entry.port)} names the contract {quote(entry.id)}, which is none of the linted documents.",
         )
         for entry in (*inputs, *outputs)
         if entry.id not in known

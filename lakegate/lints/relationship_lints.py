@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakegate.base.text import counted, did_you_mean, shown
+from lakegate.base.text import did_you_mean, plural, quote
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs import ANCHOR, qualified
@@ -26,7 +26,7 @@ def dangling(contract: Contract, document: Document) -> Iterator[Finding]:
         if _is_here(text) and _target(text, known, document) is None:
             hint = did_you_mean(text, list(known)[:MAX_KNOWN])
             form = form_elsewhere(contract)
-            words = f"{shown(text)} is not a field of this contract; a field of another contract is written `{form}`."
+            words = f"{quote(text)} is not a field of this contract; a field of another contract is written `{form}`."
             yield place.path, f"{words}{hint}"
 
 
@@ -53,7 +53,7 @@ def unequal(contract: Contract, document: Document) -> Iterator[Finding]:
         if sources and targets and len(sources) != len(targets):
             yield (
                 place.path,
-                f"{counted(len(sources), 'field')} cannot refer to {len(targets)}: name as many on both sides.",
+                f"{plural(len(sources), 'field')} cannot refer to {len(targets)}: name as many on both sides.",
             )
 
 
@@ -66,7 +66,7 @@ def of_other_type(contract: Contract, document: Document) -> Iterator[Finding]:
             for name, text in zip(rule.fields, targets, strict=False):
                 own, target = dataset.field(name), _target(text, known, document)
                 if own and target and _family(own.type) is not _family(target.type):
-                    message = f"{shown(name)} is a {own.type.value}, and {shown(text)} a {target.type.value}."
+                    message = f"{quote(name)} is a {own.type.value}, and {quote(text)} a {target.type.value}."
                     yield rule.origin.path, message
 
 

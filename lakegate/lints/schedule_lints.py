@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.odcs_quality import QUARTZ as QUARTZ_KEY
@@ -49,15 +49,15 @@ def impossible(contract: Contract, document: Document) -> Iterator[Finding]:
         fields = QUARTZ if is_dcm and len(words) != len(CRON) else CRON
         if text.startswith("@"):
             if text not in NICKNAMES:
-                yield place.path, f"{shown(text)} is not a schedule that cron knows."
+                yield place.path, f"{quote(text)} is not a schedule that cron knows."
         elif len(words) == len(CRON) or (fields is QUARTZ and len(words) in QUARTZ_LENGTHS):
             wrong = [
-                f"{shown(word)} is out of range for {name}: write {least} to {most}, or `*`."
+                f"{quote(word)} is out of range for {name}: write {least} to {most}, or `*`."
                 for (name, least, most), word in zip(fields, words, strict=False)
                 if not all(is_cron_part(part, least, most, quartz=fields is QUARTZ) for part in word.split(","))
             ]
             if not wrong and _is_never_due(text, is_quartz=fields is QUARTZ):
-                wrong = [f"{shown(text)} is never due, no day has such a date: correct the day or the month."]
+                wrong = [f"{quote(text)} is never due, no day has such a date: correct the day or the month."]
             yield from ((place.path, message) for message in wrong)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from lakegate.base.text import closest, did_you_mean, shown
+from lakegate.base.text import closest, did_you_mean, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document, Place
 from lakegate.contract.documents.service_level_keys import TIMESTAMPS, level_of, notice_of, qualified_element
@@ -20,7 +20,7 @@ from lakegate.contract.service_levels import (
     LEVELS_IN_TIME,
     MOMENTS,
     PERCENTAGE,
-    SECONDS,
+    SECONDS_BY_UNIT,
     SHARES,
     duration,
     level_name,
@@ -36,7 +36,7 @@ def unknown_element(contract: Contract, document: Document) -> Iterator[Finding]
     for place, written in _elements(document):
         name = qualified_element(written, [dataset.name for dataset in contract.datasets])
         if written not in known and name not in known:
-            message = f"{shown(written)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
+            message = f"{quote(written)} is not a dataset or field here.{did_you_mean(name, list(known)[:MAX_KNOWN])}"
             yield place.path, message
 
 
@@ -46,7 +46,7 @@ def not_a_moment(contract: Contract, document: Document) -> Iterator[Finding]:
     for place in document.named(*TIMESTAMPS):
         field = known.get(place.text or "")
         if field and field.type not in MOMENTS:
-            yield place.path, f"{shown(place.text)} is a {field.type.value}: name a date or a timestamp."
+            yield place.path, f"{quote(place.text)} is a {field.type.value}: name a date or a timestamp."
 
 
 def _elements(document: Document) -> Iterator[tuple[Place, str]]:
@@ -73,10 +73,10 @@ def unknown_level(_contract: Contract, document: Document) -> Iterator[Finding]:
         if name and level_of(name) not in {*known, *USUAL}:
             near = closest(name, sorted(known), cutoff=ALIKE)
             hint = f" Did you mean `{near}`?" if near else ""
-            yield f"{place.path}.property", f"{shown(name)} is not a service level that is known.{hint}"
+            yield f"{place.path}.property", f"{quote(name)} is not a service level that is known.{hint}"
     for name, place in document.top["servicelevels"].entries.items():
         if level_of(name) not in KNOWN_TO_DCS:
-            yield place.path, f"{shown(name)} is not a service level that is known.{did_you_mean(name, KNOWN_TO_DCS)}"
+            yield place.path, f"{quote(name)} is not a service level that is known.{did_you_mean(name, KNOWN_TO_DCS)}"
 
 
 def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -85,8 +85,11 @@ def unknown_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
         unit = place["unit"].text
         if unit == AMBIGUOUS:
             yield f"{place.path}.unit", "`M` is a minute here, and a month in ISO 8601: write `min` or `months`."
-        elif unit and unit.casefold() not in {*SECONDS, "percent", "%"}:
-            yield f"{place.path}.unit", f"{shown(unit)} is not a unit of time.{did_you_mean(unit, sorted(SECONDS))}"
+        elif unit and unit.casefold() not in {*SECONDS_BY_UNIT, "percent", "%"}:
+            yield (
+                f"{place.path}.unit",
+                f"{quote(unit)} is not a unit of time.{did_you_mean(unit, sorted(SECONDS_BY_UNIT))}",
+            )
 
 
 def without_unit(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -111,7 +114,7 @@ def share(_contract: Contract, document: Document) -> Iterator[Finding]:
     for place in shares:
         found = PERCENTAGE.fullmatch(place.written)
         if found and Decimal(found[1]) > HUNDRED:
-            yield place.path, f"{shown(place.written)} is more than all of the time: write at most 100."
+            yield place.path, f"{quote(place.written)} is more than all of the time: write at most 100."
 
 
 def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]:
@@ -119,14 +122,14 @@ def not_a_duration(_contract: Contract, document: Document) -> Iterator[Finding]
     for place in document.top["slaProperties"].items:
         number = place["value"].number
         if number is not None and number < 0 and level_of(place["property"].text or "") in LASTING:
-            yield f"{place.path}.value", f"{shown(place['value'].written)} is no length of time: write a number from 0."
+            yield f"{place.path}.value", f"{quote(place['value'].written)} is no length of time: write a number from 0."
     for level in document.top["servicelevels"].entries.values():
         for place in (level[key] for key in DURATION_KEYS):
             if place.text and duration(place.text, None) is None:
-                yield place.path, f"{shown(place.text)} is not a duration: write `25h`, `30 days` or `P1Y`."
+                yield place.path, f"{quote(place.text)} is not a duration: write `25h`, `30 days` or `P1Y`."
     notice = document.top["terms"]["noticePeriod"]
     if notice.text and notice_of(notice) is None:
-        yield notice.path, f"{shown(notice.text)} is not a duration of at most ten years: write `P3M` or `90 days`."
+        yield notice.path, f"{quote(notice.text)} is not a duration of at most ten years: write `P3M` or `90 days`."
 
 
 def unwatched(contract: Contract, document: Document) -> Iterator[Finding]:
@@ -137,4 +140,4 @@ def unwatched(contract: Contract, document: Document) -> Iterator[Finding]:
         if rule.kind == KIND and name in levels and not service_levels_of([rule]):
             is_in_time = level_name(rule) in LEVELS_IN_TIME
             wanted = "write a length of time of a second to ten years, e.g. `1h30m`" if is_in_time else NO_PROBE
-            yield levels[name].path, f"{shown(name)} is recorded and not watched: {wanted}."
+            yield levels[name].path, f"{quote(name)} is recorded and not watched: {wanted}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.contract_model import PLACEHOLDERS, Contract, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
@@ -22,7 +22,7 @@ def unknown_placeholder(contract: Contract, _document: Document) -> Iterator[Fin
         for name in names:
             if name not in PLACEHOLDERS:
                 hint = did_you_mean(name, sorted(PLACEHOLDERS))
-                yield f"{rule.origin.path}.query", f"Nothing is filled in for {shown(name)}.{hint}"
+                yield f"{rule.origin.path}.query", f"Nothing is filled in for {quote(name)}.{hint}"
 
 
 def placeholder_without_field(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def placeholder_without_field(contract: Contract, _document: Document) -> Iterat
     for rule, names in _placeholders(contract):
         named = [name for name in names if name in OF_FIELD]
         if named and not rule.fields:
-            message = f"The rule stands at no field, so there is nothing for {shown(named[0])}."
+            message = f"The rule stands at no field, so there is nothing for {quote(named[0])}."
             yield f"{rule.origin.path}.query", message
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Comparison, Contract, Rule
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, rules_of
@@ -64,7 +64,7 @@ def share(contract: Contract, _document: Document) -> Iterator[Finding]:
     for rule in rules_of(contract):
         parameter = rule.arguments.get("parameter")
         if rule.kind == "complete" and isinstance(parameter, Decimal) and not 0 <= parameter <= 1:
-            yield f"{rule.origin.path}.parameter", f"{shown(parameter)} is not a share of rows: write one from 0 to 1."
+            yield f"{rule.origin.path}.parameter", f"{quote(parameter)} is not a share of rows: write one from 0 to 1."
 
 
 def negative_parameter(contract: Contract, _document: Document) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def large_tolerance(contract: Contract, _document: Document) -> Iterator[Finding
         for tier, tolerance in _tolerances(rule):
             if tolerance > 1:
                 path = f"{rule.origin.path}.severity.{tier}.tolerance"
-                yield path, f"{shown(tolerance)} is {tolerance * HUNDRED:f} percent: write 0.05 for five percent."
+                yield path, f"{quote(tolerance)} is {tolerance * HUNDRED:f} percent: write 0.05 for five percent."
 
 
 def tolerance_order(contract: Contract, _document: Document) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents.document_tree import Document
 from lakegate.lints.findings import Finding, fields_of, rules_of
@@ -33,7 +33,7 @@ def without_values(contract: Contract, document: Document) -> Iterator[Finding]:
         is_enum = contract.format.startswith("DCM") and (field.declared or "").lower() == "enum"
         if is_enum and field.name not in listed:
             words = "names no values, so that every text is one: add a rule `type: allowedValues` for it"
-            yield document.at(field.origin.path).path, f"{shown(field.name)} {words}."
+            yield document.at(field.origin.path).path, f"{quote(field.name)} {words}."
 
 
 def row_count_of_field(contract: Contract, _document: Document) -> Iterator[Finding]:

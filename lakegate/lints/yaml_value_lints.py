@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import PLACEHOLDERS, VARIABLE, Contract
 from lakegate.contract.documents.document_tree import Document, Node, Step, address
 from lakegate.contract.documents.odcs import WITH_VARIABLES
@@ -20,7 +20,7 @@ def unread_variable(contract: Contract, document: Document) -> Iterator[Finding]
     for place in (entry for key, places in document.places.items() if key != "query" for entry in places):
         found = VARIABLE.search(place.text or "")
         if found and found["name"] not in PLACEHOLDERS:
-            yield place.path, f"{shown(found[0])} stays as it is: variables are replaced since ODCS 3.2."
+            yield place.path, f"{quote(found[0])} stays as it is: variables are replaced since ODCS 3.2."
 
 
 LISTS = ("parameter", "values", "validValues", "missingValues")
@@ -36,14 +36,14 @@ def repeated_value(contract: Contract, _document: Document) -> Iterator[Finding]
             listed = values if isinstance(values, tuple) else ()
             counts = Counter(value for value in listed if not isinstance(value, tuple | dict))
             for value in [value for value, count in counts.items() if count > 1]:
-                yield rule.origin.path, f"The value {shown(value)} is listed twice: once is enough."
+                yield rule.origin.path, f"The value {quote(value)} is listed twice: once is enough."
 
 
 def surprising(_contract: Contract, document: Document) -> Iterator[Finding]:
     """A text that YAML 1.1 reads as another type is quoted."""
     for steps, node in _scalars(document.root, ()):
         if node.bare and isinstance(node.content, str) and SURPRISES.fullmatch(node.written):
-            yield address(steps), f"Other tools do not read {shown(node.written)} as text: put it in quotes."
+            yield address(steps), f"Other tools do not read {quote(node.written)} as text: put it in quotes."
 
 
 def _scalars(node: Node, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], Node]]:

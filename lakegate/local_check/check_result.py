@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.base.json_codec import Bounds, Count, Permitted, Sha256, encode, omit_default
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.plan.billed_cost import Amount
 from lakegate.report.dcm_results import MeasuringTechnology, technologies
 from lakegate.report.delivery_report import CheckChange, CheckFinding, Progress, Report
@@ -77,13 +77,13 @@ def _rows(value: Any) -> int | None:  # noqa: ANN401 - of a document
 def _of_delivery(name: str, stack: str, *, local: bool) -> Earlier:
     # a stack needs the extra `aws`, and its imports take longer than a check
     from lakegate.admission.refusals import code_of  # noqa: PLC0415
-    from lakegate.aws.open_stack import opened  # noqa: PLC0415
-    from lakegate.gate.delivery.find_deliveries import named  # noqa: PLC0415
+    from lakegate.aws.open_stack import open_deployed  # noqa: PLC0415
+    from lakegate.gate.delivery.find_deliveries import find_delivery  # noqa: PLC0415
     from lakegate.library.described_deliveries import LATEST, delivery_status  # noqa: PLC0415 - a feature
 
-    with opened(stack, local=local) as there:
+    with open_deployed(stack, local=local) as there:
         dependencies = there.dependencies()
-        delivery = named(dependencies, name, LATEST)
+        delivery = find_delivery(dependencies, name, LATEST)
         one = delivery_status(dependencies, delivery)
     row = delivery.row
     if one.measured is not None:
@@ -114,7 +114,7 @@ def lines(before: Earlier, found: Progress) -> Iterator[str]:
 
 def _numbers(each: CheckChange) -> str:
     before, now = (None if one is None else one.rows for one in (each.before, each.after))
-    return "" if before is None or now is None else f" ({counted(before, 'failing row')} before, {now:,} now)"
+    return "" if before is None or now is None else f" ({plural(before, 'failing row')} before, {now:,} now)"
 
 
 @dataclass(frozen=True, slots=True)

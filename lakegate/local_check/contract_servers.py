@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded, names
-from lakegate.base.text import counted, listed
+from lakegate.base.extension_points import load_extension, names
+from lakegate.base.text import join_words, plural
 from lakegate.contract.contract_model import Contract, Dataset, Server
 from lakegate.contract.file_formats import Storage
 from lakegate.local_check.data_files import DataFile
@@ -41,14 +41,14 @@ def served_tables(
     server = _named(contract, name)
     datasets = [each for each in contract.datasets if dataset in {None, each.name}]
     if not datasets:
-        known = listed([each.name for each in contract.datasets])
+        known = join_words([each.name for each in contract.datasets])
         raise InputError(f"the contract has no dataset {dataset}: choose one with --dataset ({known})")
     if server.type not in names(POINT):
         raise InputError(
             f"the server {server.name} is of the type {server.type or 'none'}, which is not read: export its tables as Parquet "
-            f"or CSV and name the files; types that are read: {listed(names(POINT))}"
+            f"or CSV and name the files; types that are read: {join_words(names(POINT))}"
         )
-    read: ReadServer = loaded(POINT, server.type)
+    read: ReadServer = load_extension(POINT, server.type)
     found = read(server, contract, datasets, folder)
     storages = {each: data.storage for each, data in found.items() if data.storage is not None}
     written = tuple(
@@ -64,14 +64,14 @@ def without_files(contract: Contract) -> InputError:
     known = ", ".join(f"{server.name or '(no name)'} ({server.type})" for server in contract.about.servers)
     return InputError(
         f"name the files of a delivery, or with --server one of the contract's "
-        f"{counted(len(contract.about.servers), 'server')}, which is then asked for its data: {known}"
+        f"{plural(len(contract.about.servers), 'server')}, which is then asked for its data: {known}"
     )
 
 
 def _named(contract: Contract, name: str) -> Server:
     found = [server for server in contract.about.servers if server.name == name]
     if len(found) != 1:
-        known = listed([server.name for server in contract.about.servers if server.name]) or "it names none"
+        known = join_words([server.name for server in contract.about.servers if server.name]) or "it names none"
         problem = f"has several servers {name}" if found else f"has no server {name}"
         raise InputError(f"--server {name}: the contract {problem} ({known})")
     return found[0]

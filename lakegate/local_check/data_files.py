@@ -18,7 +18,7 @@ from lakegate.admission.multi_file_delivery import (
     read_manifest,
 )
 from lakegate.base.errors import InputError
-from lakegate.base.text import did_you_mean, listed, matches_pieces
+from lakegate.base.text import did_you_mean, join_words, matches_pieces
 from lakegate.contract.contract_model import Contract, full_dataset_name
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
@@ -90,7 +90,7 @@ def by_dataset(contract: Contract, files: list[DataFile]) -> dict[str, list[Data
     for file in files:
         dataset = _named(file.shown, names) or _located(file.shown, names, contract)
         if dataset is None:
-            known = f"no dataset of the contract ({listed(found)})"
+            known = f"no dataset of the contract ({join_words(found)})"
             raise InputError(f"{file.shown} is named after {known}: rename it, or choose one with --dataset")
         found[dataset].append(file)
     return {name: its for name, its in found.items() if its}

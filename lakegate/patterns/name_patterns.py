@@ -24,7 +24,7 @@ def file_names(written: str) -> FileNames:
     ecma = written.translate(_TO_ECMA) if is_of_shell else written.replace(r"\\", "\\")
     pattern = rf"\A(?:{translate(ecma, is_strict=False)})\z"
     try:
-        is_bounded = all(each.is_bounded for each in parts_of(pattern))
+        is_bounded = all(part.is_bounded for part in parts_of(pattern))
     except UnsearchableError as error:  # it has a bound within a text, and none for a whole one
         raise PatternError(f"the pattern cannot be used: {error}") from None
     if not is_bounded:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Annotated
 
 from lakegate.base.json_codec import DOCUMENT_NAME, Bounds, Name, Share, Unique, omit_default
-from lakegate.contract.contract_model import Severity
+from lakegate.contract.contract_model import DATASET_KEY, Severity
 from lakegate.contract.logical_types import PRECISION, SCALE, LogicalType
 from lakegate.plan.metrics import Metric, Over
 from lakegate.plan.predicates import Not, Predicate, Present, fields_of, together
@@ -50,8 +50,8 @@ class QueryRelation:
     columns: Annotated[tuple[QueryColumn, ...], Bounds(most=100_000)]
     delivered: bool = True
     """Whether the rows of the delivery are in it."""
-    line: Annotated[str, Bounds(1, 512)] | None = None
-    """The line whose accepted rows are in it: `<contract>/<dataset>_v<major>`; None if there is none."""
+    full_name: Annotated[str, Bounds(1, 512)] | None = field(default=None, metadata=DATASET_KEY)
+    """The dataset whose accepted rows are in it: `<contract>/<dataset>_v<major>`; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Query:
     def of_rows(self) -> Query | None:
         """The query for the ids of the rows that this query counts; None if it does more than count rows of the delivery."""
         own, (counted, also) = self.relations[0], (_COUNT.match(each) for each in (self.text, self.duckdb))
-        if counted is None or also is None or not own.delivered or own.line is not None:
+        if counted is None or also is None or not own.delivered or own.full_name is not None:
             return None
         if not _is_one(self.text[counted.end() :]):
             return None
@@ -314,7 +314,9 @@ def tiers_of(check: Check) -> tuple[Tier, ...]:
 def referred_datasets(checks: Iterable[Check]) -> tuple[str, ...]:
     """The datasets whose accepted data checks refer to, `CONTRACT/DATASET_vN`, sorted."""
     queries = (check.query for check in checks if check.query is not None)
-    return tuple(sorted({relation.line for query in queries for relation in query.relations if relation.line}))
+    return tuple(
+        sorted({relation.full_name for query in queries for relation in query.relations if relation.full_name})
+    )
 
 
 def predicates_of(checks: tuple[Check, ...]) -> Iterator[Predicate]:

@@ -25,7 +25,7 @@ from lakegate.plan.planned_workflow import PlannedWorkflow
 from lakegate.plan.predicates import Predicate, fields_of, leaves
 
 PLAN_VERSION: Final = "lakegate/plan/1"
-MOST: Final = Bounds(most=100_000)
+MOST_MEMBERS: Final = Bounds(most=100_000)
 """Fields of a dataset, and checks of a plan."""
 OF_MAPS = ("{key}", "{value}")
 ENTRIES = "{}"
@@ -91,7 +91,7 @@ class PlanField:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledCheck:
-    """A check of a rule with a schedule: it is measured over all accepted data of the line, not with a delivery."""
+    """A check of a rule with a schedule: it is measured over all accepted data of the dataset, not with a delivery."""
 
     schedule: Annotated[str, Pattern(r"cron\([ -~]{1,300}\)")]
     """`cron(…)`, in UTC."""
@@ -106,8 +106,8 @@ class Plan(VersionedDocument):
     contract: Name
     contract_version: Annotated[str, Bounds(1, 256)]
     dataset: Name
-    fields: Annotated[tuple[PlanField, ...], MOST]
-    checks: Annotated[tuple[Check, ...], MOST]
+    fields: Annotated[tuple[PlanField, ...], MOST_MEMBERS]
+    checks: Annotated[tuple[Check, ...], MOST_MEMBERS]
     policy: Policy = field(default_factory=Policy)
     csv: Csv = field(default_factory=Csv)
     storage: Storage = field(default_factory=Storage)
@@ -117,9 +117,9 @@ class Plan(VersionedDocument):
     """Of the fields whose lineage the contract declares."""
     workflow: PlannedWorkflow | None = None
     """The published workflow that the policy names, pinned when the contract is published; None: that of every delivery."""
-    external: Annotated[tuple[ExternalRule, ...], MOST] = ()
+    external: Annotated[tuple[ExternalRule, ...], MOST_MEMBERS] = ()
     """The rules that registered validators measure, one for each check of `Metric.EXTERNAL`; bound when it is published."""
-    scheduled: Annotated[tuple[ScheduledCheck, ...], MOST] = ()
+    scheduled: Annotated[tuple[ScheduledCheck, ...], MOST_MEMBERS] = ()
     """Each has a skipped check with its id among `checks`."""
     about: DatasetAbout | None = None
     """Statements for readers of slices; None in other plans."""
@@ -138,7 +138,7 @@ class Plan(VersionedDocument):
 
     @property
     def current(self) -> Plan:
-        """The plan by which rules read what it accepted: of a line of snapshots, that is the newest one as it was delivered."""
+        """The plan by which rules read what it accepted: of snapshots, that is the newest one as it was delivered."""
         return self if self.policy.merge_strategy is MergeStrategy.SNAPSHOT else self.published
 
     def of_schedules(self, due: Collection[str]) -> Plan:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Pattern, Sha256, VersionedDocument
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.delivery_policy import MAX_BATCH_FILES
 from lakegate.plan.slice_order import SliceOrder, Uri
 
@@ -56,7 +57,7 @@ class StagedPart:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedPart:
-    """One accepted object of a line that rules refer to, and the plan by which it was accepted and is read."""
+    """One accepted object of a dataset that rules refer to, and the plan by which it was accepted and is read."""
 
     uri: Uri
     size: Count
@@ -68,7 +69,7 @@ class AcceptedPart:
 class Reference:
     """Accepted data of a dataset up to a height of its ledger."""
 
-    line: Annotated[str, Bounds(1, 512)]
+    dataset: Annotated[str, Bounds(1, 512)] = field(metadata=DATASET_KEY)
     height: Annotated[int, Bounds(-1, MAX_INTEGER)]
     """-1 where nothing was accepted yet."""
     parts: Annotated[tuple[AcceptedPart, ...], Bounds(most=MOST_PARTS)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from lakegate.base.json_codec import MAX_INTEGER, Bounds, Count, Exact, Name, Pattern, Sha256
 from lakegate.base.timestamps import Moment, OptionalMoment
+from lakegate.contract.contract_model import DATASET_KEY
 
 Uri = Annotated[str, Pattern(r"(file:/|s3://)[^\x00-\x1f\x7f]+"), Bounds(most=2048)]
 """The address of an object of the lake."""
@@ -16,7 +17,7 @@ ETag = Annotated[str, Bounds(1, 256)]
 
 @dataclass(frozen=True, slots=True)
 class StateRun:
-    """A file of the merge state of a line: of some current rows the hashes of key and content."""
+    """A file of the merge state of a dataset: of some current rows the hashes of key and content."""
 
     uri: Uri
     """Its address; in the control plane, its key in the lake."""
@@ -51,7 +52,7 @@ class SnapshotOrder:
 class MergeOrder:
     """Rows are compared with the state of the dataset by their keys: those with new keys become slices, or what differs."""
 
-    line: Name
+    dataset: Name = field(metadata=DATASET_KEY)
     key: Annotated[tuple[Name, ...], Bounds(1, 100)]
     """The columns of the primary key."""
     runs: Annotated[tuple[StateRun, ...], Bounds(most=100)] = ()

@@ -9,14 +9,14 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Final
 
-from lakegate.base.text import counted, lasting
+from lakegate.base.text import lasting, plural
 from lakegate.report.delivery_report import template
 from lakegate.verdict.reasons import CODES
 from lakegate.verdict.verdict import BrokenRule, Verdict
 
 MAX_BARS: Final = 90
 """Columns of a diagram."""
-MAX_REASONS_OF_LINE: Final = 10
+MAX_REASONS_OF_DATASET: Final = 10
 MAX_RULES: Final = 1_000
 """Rules in the table."""
 SHOWN_VERDICTS: Final = (Verdict.REJECTED, Verdict.ACCEPTED_WITH_WARNINGS, Verdict.ACCEPTED)
@@ -84,7 +84,7 @@ class DeliveryDays:
 class DatasetHistory:
     """The content of a dataset's report."""
 
-    line: str
+    dataset: str
     since: datetime
     until: datetime
     deliveries: tuple[ReportedDelivery, ...]
@@ -116,14 +116,14 @@ class DatasetHistory:
 
 
 def history_of(
-    line: str,
+    dataset: str,
     period: tuple[datetime, datetime],
     deliveries: Sequence[ReportedDelivery],
     rules: Iterable[str] = (),
     freshness_limit: Fraction | None = None,
 ) -> DatasetHistory:
     """Add up deliveries, the oldest first. `rules`: all that the dataset's plan measures."""
-    found = DatasetHistory(line, *period, tuple(deliveries), freshness_limit)
+    found = DatasetHistory(dataset, *period, tuple(deliveries), freshness_limit)
     measured = [delivery for delivery in deliveries if delivery.rows is not None and delivery.rules is not None]
     by_rule = {rule: RuleHistory(rule) for rule in rules}
     for each in measured:
@@ -140,7 +140,7 @@ def history_of(
     rows: Counter[str] = Counter()
     for delivery in deliveries:
         rows.update({broken.rule: broken.rows or 0 for broken in delivery.rules or ()})
-    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MAX_REASONS_OF_LINE)]
+    found.reasons = [(rule, count, rows[rule]) for rule, count in times.most_common(MAX_REASONS_OF_DATASET)]
     return found
 
 
@@ -167,18 +167,20 @@ def columns(found: DatasetHistory) -> list[DeliveryDays]:
         last = min(first + timedelta(days=width - 1), found.until.date())
         inside = [delivery for delivery in found.deliveries if first <= delivery.at.date() <= last]
         made.append(
-            DeliveryDays(first, last, {each: sum(one.verdict is each for one in inside) for each in SHOWN_VERDICTS})
+            DeliveryDays(
+                first, last, {verdict: sum(one.verdict is verdict for one in inside) for verdict in SHOWN_VERDICTS}
+            )
         )
     return made
 
 
-def render_line(found: DatasetHistory) -> str:
+def render_dataset(found: DatasetHistory) -> str:
     """The page."""
     made = columns(found)
     ages = found.ages
     longest, more = max((age for _, age in ages), default=0.0), len(found.rules) - MAX_RULES
     late = sum(found.freshness_limit is not None and age > found.freshness_limit for _, age in ages)
-    of = f"of {counted(len(ages), 'delivery', 'deliveries')}"
+    of = f"of {plural(len(ages), 'delivery', 'deliveries')}"
     return template("dataset_report.html").render(
         found=found,
         times=last_times(found),
@@ -187,11 +189,11 @@ def render_line(found: DatasetHistory) -> str:
         columns=made,
         most=max((sum(each.counts.values()) for each in made), default=0) or 1,
         rules=found.rules[:MAX_RULES],
-        unlisted=counted(more, "more rule is", "more rules are") if more > 0 else "",
+        unlisted=plural(more, "more rule is", "more rules are") if more > 0 else "",
         codes=CODES,
         ages=[(each, lasting(Fraction(age)), max(age, 0.0)) for each, age in ages],
         promised=lasting(found.freshness_limit) if found.freshness_limit is not None else "",
         limit=float(found.freshness_limit) if found.freshness_limit is not None else None,
         top=max(longest, float(found.freshness_limit or 0)) or 1,
-        late=counted(late, f"{of} was", f"{of} were"),
+        late=plural(late, f"{of} was", f"{of} were"),
     )

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakegate.base.json_codec import DOCUMENT_NAME
-from lakegate.base.text import counted, printable
+from lakegate.base.text import plural, printable
 from lakegate.plan.check import Check, Unit
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result, Sample
@@ -155,7 +155,7 @@ MAX_DELIVERIES: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class PastDelivery:
-    """One delivery of the line's history."""
+    """One delivery of the dataset's history."""
 
     at: str
     """The time of the verdict (RFC 3339)."""
@@ -249,7 +249,7 @@ def render_tables(reports: Sequence[Report]) -> str:
     verdict = worst(report.judgement.verdict for report in reports)
     count = sum(report.judgement.verdict is verdict for report in reports)
     return _page(
-        f"{TITLES[verdict]}: {count} of {counted(len(reports), 'table')}", [_section(report) for report in reports]
+        f"{TITLES[verdict]}: {count} of {plural(len(reports), 'table')}", [_section(report) for report in reports]
     )
 
 

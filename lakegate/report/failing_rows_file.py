@@ -12,7 +12,7 @@ from typing import Annotated
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import Bounds, Count, Permitted, encode, omit_default
-from lakegate.base.text import counted, printable
+from lakegate.base.text import plural, printable
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import Report, is_masked, is_raw
 from lakegate.verdict.check_status import BROKEN, CheckOutcome
@@ -69,8 +69,8 @@ def write(option: str, path: Path, reports: Sequence[Report]) -> str:
     except OSError as error:
         raise InputError(f"{option} {path} cannot be written: {error.strerror}") from error
     cut = sum(len(each.samples) < (each.failing_rows or 0) for _, each in bad)
-    more = f"; {counted(cut, 'rule has', 'rules have')} more failing rows than are written" if cut else ""
-    return f"{path}: {counted(len(rows), 'row')} written{more}"
+    more = f"; {plural(cut, 'rule has', 'rules have')} more failing rows than are written" if cut else ""
+    return f"{path}: {plural(len(rows), 'row')} written{more}"
 
 
 def _row(report: Report, outcome: CheckOutcome, sample: Sample) -> dict[str, object]:

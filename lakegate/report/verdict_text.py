@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from lakegate.base.errors import LakegateError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 from lakegate.plan.result import Sample
 from lakegate.report.delivery_report import NULL, RECORDS, Report, is_masked, is_raw
@@ -153,7 +153,7 @@ def show(
     """Rules that nobody measures; failures, or every check, with their first rows; verdict and counts; what to do about it."""
     unmeasured = list(dict.fromkeys(check.rule for check in report.plan.checks if check.is_unmeasured))
     if unmeasured:
-        were = counted(len(unmeasured), "rule was", "rules were")
+        were = plural(len(unmeasured), "rule was", "rules were")
         print_wrapped(console, f"{were} not measured: {_first(unmeasured, 'rules')}")
     entries = [_entry(report, reason, rows) for reason in report.judgement.reasons]
     if show_all:
@@ -178,7 +178,7 @@ def show(
             "more finding has the same cause; --all shows it.",
             "more findings have the same cause; --all shows them.",
         )
-        print_wrapped(console, counted(len(explained), one, many))
+        print_wrapped(console, plural(len(explained), one, many))
     for each in (*_legend(report, rows), *advice):
         print_wrapped(console, each)
 
@@ -220,7 +220,7 @@ def _not_measured(report: Report) -> list[Entry]:
 def _together(same: list[CheckOutcome]) -> Entry:
     rules = dict.fromkeys(each.rule for each in same)
     finding = f"{same[0].message}: {', '.join(rules)}"
-    return Entry(Status.SKIP.value, COLOURS[Status.SKIP], counted(len(same), "check"), "", finding, "")
+    return Entry(Status.SKIP.value, COLOURS[Status.SKIP], plural(len(same), "check"), "", finding, "")
 
 
 def _rows(report: Report, outcome: CheckOutcome, most: int) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import did_you_mean, limited, shown
+from lakegate.base.text import did_you_mean, format_limit, quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule
 from lakegate.contract.logical_types import LogicalType, grammar, literal, number_of, text_of
 from lakegate.patterns import ecma_patterns
@@ -148,7 +148,7 @@ def unique_rows(rule: Rule, key: Fields) -> Check:
 
 def number_check(rule: Rule, metric: Metric, good: Interval, noun: str) -> Check:
     """A check of a number of the whole delivery, such as its rows."""
-    return check(rule, (), metric, accept=Tier(good), wanted=limited(good, noun), unit=Unit.VALUE)
+    return check(rule, (), metric, accept=Tier(good), wanted=format_limit(good, noun), unit=Unit.VALUE)
 
 
 def skipped(rule: Rule, fields: Fields, reason: str) -> Check:
@@ -170,7 +170,7 @@ def refuse_nested(rule: Rule, arguments: Mapping[str, object], names: Iterable[s
     for name in names:
         value = arguments.get(name)
         if isinstance(value, Mapping | list | tuple):
-            refuse(rule, "not-allowed-argument", f"{shown(name)} is {_written(value)}: write one value")
+            refuse(rule, "not-allowed-argument", f"{quote(name)} is {_written(value)}: write one value")
 
 
 def argument(rule: Rule, name: str) -> object:
@@ -299,7 +299,7 @@ def _written(value: object) -> str:
     """A value of the document, for a message."""
     if isinstance(value, Mapping):
         return "a mapping"
-    return "a list" if isinstance(value, list | tuple) else shown(text_of(value))
+    return "a list" if isinstance(value, list | tuple) else quote(text_of(value))
 
 
 def brief(text: str) -> str:

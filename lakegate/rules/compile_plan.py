@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.extension_points import registered
-from lakegate.base.text import did_you_mean, limited_hints, shown
+from lakegate.base.extension_points import load_extensions
+from lakegate.base.text import did_you_mean, limit_hints, quote
 from lakegate.contract.contract_model import (
     NESTED_KIND,
     NO_SHAPE,
@@ -146,7 +146,7 @@ class Compiled:
 
 def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
     """The plan of one dataset; ContractError with all errors of its rules."""
-    with limited_hints():
+    with limit_hints():
         compiled = compile_rules(contract, dataset)
     if compiled.refused:
         raise ContractError(compiled.refused)
@@ -167,7 +167,7 @@ def compile_plan(contract: Contract, dataset: Dataset) -> Plan:
             ScheduledCheck(schedule, check) for check, schedule in checks if schedule and check.skip is None
         ),
     )
-    of_features: Iterator[PlanData] = registered("plan data")
+    of_features: Iterator[PlanData] = load_extensions("plan data")
     for feature in of_features:
         plan = feature(contract, dataset, plan)
     return plan
@@ -244,7 +244,7 @@ def _fields(dataset: Dataset, rule: Rule) -> Fields:
     if unknown:
         is_own = set(unknown) & set(rule.fields) and not names_by_arguments(rule)
         hints = "".join(did_you_mean(name, [field.name for field in dataset.fields]) for name in unknown[:MAX_HINTS])
-        message = f"{shown(dataset.name)} does not declare {', '.join(map(shown, unknown))}.{hints}"
+        message = f"{quote(dataset.name)} does not declare {', '.join(map(quote, unknown))}.{hints}"
         code = "unknown-column" if is_own else "undeclared-column"
         raise ContractError((Problem(code, rule.origin.path, rule.origin.line, message),))
     found = (field for field in (*own.values(), *called.values()) if field is not None)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Context, Decimal
 
-from lakegate.base.text import limited
+from lakegate.base.text import format_limit
 from lakegate.contract.contract_model import Field, Rule, Severity
 from lakegate.plan.check import NONE, Check, Interval, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -25,7 +25,7 @@ def size(rule: Rule, fields: Fields) -> Check:
     """The number of rows is the parameter, within the tolerance; columns are ignored."""
     del fields
     wanted = number(rule, argument(rule, "parameter"))
-    return _tolerant(rule, (), Metric.ROW_COUNT, _around(rule, wanted), limited(f"{wanted:f}", "row"))
+    return _tolerant(rule, (), Metric.ROW_COUNT, _around(rule, wanted), format_limit(f"{wanted:f}", "row"))
 
 
 def complete(rule: Rule, field: Field) -> Check:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lakegate.base.text import limited
+from lakegate.base.text import format_limit
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Shape, shape_of
 from lakegate.contract.logical_types import LogicalType, grammar
 from lakegate.patterns.date_formats import compile_java_format
@@ -122,7 +122,7 @@ def bounded_size(*shapes: Shape, is_low: bool) -> Callable[[Rule, Field], Check]
         count = whole(rule, argument(rule, "value"))
         noun = {Shape.LIST: "element", Shape.MAP: "key"}.get(shape_of(field), "member")
         size, words = (Size(field.name, low=count), "least") if is_low else (Size(field.name, high=count), "most")
-        return _of_whole(rule, field, shapes, size, f"at {words} {limited(count, noun)}")
+        return _of_whole(rule, field, shapes, size, f"at {words} {format_limit(count, noun)}")
 
     return compile_one
 
@@ -198,7 +198,7 @@ def bounded_length(*, is_low: bool) -> Callable[[Rule, Field], Check]:
         if field.type not in TEXTS:
             return _of_texts(rule, field)
         length, words = (Length(field.name, low=count), "least") if is_low else (Length(field.name, high=count), "most")
-        return rows(rule, field, length, limited(f"at {words} {count}", "character"))
+        return rows(rule, field, length, format_limit(f"at {words} {count}", "character"))
 
     return compile_one
 

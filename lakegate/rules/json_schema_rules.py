@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
-from lakegate.base.text import for_python, shown
+from lakegate.base.text import for_python, quote
 from lakegate.contract.contract_model import Field, Rule
 from lakegate.patterns.ecma_patterns import PatternError, translate
 from lakegate.patterns.matching_cost import parts_of
@@ -108,7 +108,7 @@ def _judge(document: object) -> None:
         Draft202012Validator.check_schema(document)  # type: ignore[arg-type]  # whatever the text holds
     except Invalid as error:
         place = "/".join(map(str, error.absolute_path)) or "its root"
-        raise UnusableSchemaError(f"{shown(brief(place))} is no schema of draft 2020-12") from None
+        raise UnusableSchemaError(f"{quote(brief(place))} is no schema of draft 2020-12") from None
 
 
 class _Reader:
@@ -147,7 +147,7 @@ class _Reader:
         if key == "patternProperties":
             return {_pattern(name): inner(each) for name, each in value.items()}
         if key not in PLAIN:
-            raise UnmeasuredSchemaError(f"the keyword {shown(brief(key))}")
+            raise UnmeasuredSchemaError(f"the keyword {quote(brief(key))}")
         self._count(len(value) if isinstance(value, list) else 1)
         return value
 
@@ -157,7 +157,7 @@ class _Reader:
             raise UnusableSchemaError(f"with its references it has more than {MOST_PARTS:,} parts")
 
     def _referred(self, reference: str, within: tuple[str, ...], depth: int) -> Any:  # noqa: ANN401 - JSON
-        named = shown(brief(reference))
+        named = quote(brief(reference))
         if not reference.startswith("#"):
             raise UnusableSchemaError(f"{named} is another document, which nobody fetches")
         if reference in within or reference in {"#", "#/"}:
@@ -182,7 +182,7 @@ def _pattern(written: str) -> str:
     try:
         pattern = translate(written, is_strict=False)
     except PatternError as error:
-        raise UnusableSchemaError(f"its pattern {shown(brief(written))}: {error}") from None
-    if not all(each.is_bounded for each in parts_of(pattern)):
-        raise UnusableSchemaError(f"its pattern {shown(brief(written))} could take very long: repeat less in it")
+        raise UnusableSchemaError(f"its pattern {quote(brief(written))}: {error}") from None
+    if not all(part.is_bounded for part in parts_of(pattern)):
+        raise UnusableSchemaError(f"its pattern {quote(brief(written))} could take very long: repeat less in it")
     return for_python(rf"(?a:{pattern})")

@@ -34,7 +34,7 @@ class _Target:
     """The target of a reference."""
 
     dataset: str
-    line: str
+    full_name: str
     columns: tuple[QueryColumn, ...]
 
 
@@ -48,7 +48,7 @@ def foreign_key(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields
         return (skipped(rule, fields, str(error.args[0])),)
     to = f"{target.dataset}.{'+'.join(column.field for column in target.columns)}"
     found = check(rule, fields, Metric.UNMATCHED_ROWS, accept=Tier(NONE), wanted=f"found in {brief(to)}", unit=unit)
-    is_own = target.line == _line(contract, dataset.name)
+    is_own = target.full_name == _line(contract, dataset.name)
     return (replace(found, query=_query(dataset, fields, target, is_own=is_own, of_all=unit is Unit.PERCENT)),)
 
 
@@ -61,7 +61,7 @@ def _target(contract: Contract, dataset: Dataset, to: list[str], fields: Fields)
     if not all(_is_plain(dataset, field) for field in fields):
         raise LookupError("parts of a value are not compared with other data by this version")
     found = [_one(contract, text.strip(), field) for text, field in zip(to, fields, strict=True)]
-    if len({(dataset, line) for dataset, line, _ in found}) != 1:
+    if len({(dataset, full_name) for dataset, full_name, _ in found}) != 1:
         raise LookupError("the reference leads to fields of several datasets at once")
     columns = tuple(column for _, _, column in found)
     for column, field in zip(columns, fields, strict=True):
@@ -83,10 +83,10 @@ def _is_plain(dataset: Dataset, field: Field) -> bool:
 def _one(contract: Contract, to: str, own: Field) -> tuple[str, str, QueryColumn]:
     elsewhere = next(filter(None, (form.fullmatch(to) for form in ELSEWHERE)), None)
     if elsewhere is not None:
-        line = full_dataset_name(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
+        full_name = full_dataset_name(elsewhere["contract"], elsewhere["dataset"], int(elsewhere["major"]))
         return (
             elsewhere["dataset"],
-            line,
+            full_name,
             QueryColumn(column_path(column_name(elsewhere["field"])), own.type, own.scale),
         )
     for dataset in contract.datasets:
@@ -126,6 +126,6 @@ def _query(dataset: Dataset, fields: Fields, target: _Target, *, is_own: bool, o
         texts=(),
         relations=(
             QueryRelation(dataset.name, tuple(QueryColumn(field.name, field.type, field.scale) for field in fields)),
-            QueryRelation(target.dataset, target.columns, delivered=is_own, line=target.line),
+            QueryRelation(target.dataset, target.columns, delivered=is_own, full_name=target.full_name),
         ),
     )

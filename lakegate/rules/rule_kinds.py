@@ -54,8 +54,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.extension_points import registered
-from lakegate.base.text import listed, shown
+from lakegate.base.extension_points import load_extensions
+from lakegate.base.text import join_words, quote
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Rule, Shape
 from lakegate.contract.documents.odcs_quality import OPERATORS
 from lakegate.contract.documents.schema_validation import OTHER_WORDS
@@ -83,7 +83,7 @@ def custom(contract: Contract, dataset: Dataset, rule: Rule, fields: Fields) -> 
         named = brief(str(rule.arguments.get("engine", ""))) or "(none named)"
         return (skipped(rule, fields, f"the engine {named} is not measured by this version"),)
     if not _call(rule).strip():
-        held = f": it has the keys {listed(arguments_of(rule))}" if arguments_of(rule) else ""
+        held = f": it has the keys {join_words(arguments_of(rule))}" if arguments_of(rule) else ""
         return (skipped(rule, fields, f"it has no check that can be read{held}"),)
     asked = technology.asking(contract, dataset, rule, fields) if technology.asking else None
     return technology.compile(rule, fields, _call(rule), arguments_of(rule)) if asked is None else asked
@@ -119,7 +119,7 @@ def unmeasured(reason: str) -> Compile:
 
 def _technology(rule: Rule) -> Technology | None:
     named = "".join(filter(str.isalnum, str(rule.arguments.get("engine", "")).lower()))
-    technologies: Iterator[Technology] = registered("rule technologies")
+    technologies: Iterator[Technology] = load_extensions("rule technologies")
     return next((technology for technology in technologies if named in technology.names), None)
 
 
@@ -283,5 +283,5 @@ def _judge_types(rule: Rule, fields: Fields) -> None:
             refuse(
                 rule,
                 "rule-does-not-suit",
-                f"{shown(field.name)} is a {field.type.value}, and {rule.kind} is for {words}",
+                f"{quote(field.name)} is a {field.type.value}, and {rule.kind} is for {words}",
             )

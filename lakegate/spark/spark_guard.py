@@ -186,10 +186,10 @@ def nodes_of(plan: Any, views: set[str]) -> Iterator[tuple[str, Any]]:  # noqa: 
         if kind == "plan":
             if node.getClass().getSimpleName() == VIEW and _view(node) in views:
                 continue
-            todo += [("expression", each) for each in _items(node.expressions())]
-            todo += [("plan", each) for each in _items(node.children())]
+            todo += [("expression", item) for item in _items(node.expressions())]
+            todo += [("plan", item) for item in _items(node.children())]
         else:
-            todo += [("expression", each) for each in _items(node.children())]
+            todo += [("expression", item) for item in _items(node.children())]
             if node.getClass().getSimpleName() in SUBQUERIES:
                 todo.append(("plan", node.plan()))
 

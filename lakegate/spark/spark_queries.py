@@ -36,7 +36,7 @@ from lakegate.verdict.measured_values import (
     TOO_SLOW,
     UNREAD,
     QueryResult,
-    lines_compared,
+    datasets_compared,
     lists_rows,
     measure_rows,
     seconds_each,
@@ -87,7 +87,7 @@ def run_queries(
 def _run_check(spark: SparkSession, check: Check, tables: SparkTables, seconds: float, rows: int) -> QueryResult:
     query = check.query
     assert query is not None
-    missing = tables.accepted.lacking(lines_compared(query))
+    missing = tables.accepted.lacking(datasets_compared(query))
     if missing is not None:
         return QueryResult(Measurement(check.id, skip=missing))
     views = [f"r{number}" for number in range(len(query.relations))]
@@ -156,8 +156,8 @@ def _relation(relation: QueryRelation, tables: SparkTables) -> DataFrame:
             for at, column in enumerate(relation.columns)
         ]
         frames.append(tables.delivered.select(*columns, F.lit(1).alias("row")))
-    if relation.line is not None and tables.accepted.lacking([relation.line]) is None:
-        frames.append(tables.accepted.rows(relation.line, relation.columns))
+    if relation.full_name is not None and tables.accepted.lacking([relation.full_name]) is None:
+        frames.append(tables.accepted.rows(relation.full_name, relation.columns))
     return frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
 
 
@@ -192,7 +192,7 @@ class AcceptedRecords:
 
         Raises InputError if an object or its plan is not what the request lists.
         """
-        reference = next(reference for reference in self.request.references if reference.line == line)
+        reference = next(reference for reference in self.request.references if reference.dataset == line)
         sources = accepted_sources(reference, Addresses())
         return reduce(DataFrame.unionByName, (self._read(plan, source, columns) for plan, source in sources))
 

@@ -9,7 +9,7 @@ import gc
 from importlib import import_module
 from zipimport import zipimporter
 
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 
 MODULE = "lakegate.spark.worker_daemon"
 USED = (
@@ -24,7 +24,7 @@ def main() -> None:
     """Import what tasks use, then start workers until Spark ends."""
     for name in USED:
         import_module(name)
-    list(registered("row writers"))
+    list(load_extensions("row writers"))
     import_module("pyspark.sql.pandas.utils").require_minimum_pandas_version()  # as PySpark does before a task of Arrow
     _trust_archives()
     gc.freeze()  # a worker collects garbage after each task: it need not look at modules

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from sqlglot import exp
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, full_dataset_name
 from lakegate.contract.logical_types import SCALE, LogicalType
 from lakegate.contract.semantic_versions import major
@@ -109,7 +109,7 @@ class QueryNames:
             line = full_dataset_name(self.contract.id, name, major(self.contract.version))
         except InputError:
             raise UntranslatedError("it reads another dataset, and its contract has no semantic version") from None
-        return QueryRelation(name, columns, delivered=False, line=line)
+        return QueryRelation(name, columns, delivered=False, full_name=line)
 
     def find_dataset(self, name: str, place: Position) -> Dataset:
         """The dataset that an identifier refers to; RefusedError if there is none."""
@@ -125,7 +125,7 @@ class QueryNames:
         found = find_by_name(known, name)
         if found is None:
             hint = did_you_mean(name, known)
-            raise RefusedError("query-unknown-table", f"{shown(name)} is not a dataset of this contract.{hint}", place)
+            raise RefusedError("query-unknown-table", f"{quote(name)} is not a dataset of this contract.{hint}", place)
         return found
 
     def may_qualify(self, name: str) -> bool:
@@ -224,7 +224,7 @@ class Scope:
     def add(self, name: str, source: FromItem, place: Place) -> None:
         """Add a table under a name; RefusedError if the SELECT has a table of that name."""
         if find_by_name(self.sources, name) is not None:
-            raise RefusedError("query-unknown-table", f"{shown(name)} names two tables of one SELECT.", place)
+            raise RefusedError("query-unknown-table", f"{quote(name)} names two tables of one SELECT.", place)
         self.sources[name] = source
 
     def find_query(self, name: str) -> tuple[str, TypedQuery] | None:
@@ -242,7 +242,7 @@ class Scope:
     def _column(self, name: str, table: str | None, place: Place) -> TypedSql | None:
         found = [sql for source in self._among(table) if (sql := self._in(source, name)) is not None]
         if len(found) > 1:
-            raise RefusedError("query-unknown-column", f"{shown(name)} is a column of two tables: say which.", place)
+            raise RefusedError("query-unknown-column", f"{quote(name)} is a column of two tables: say which.", place)
         if found:
             return found[0]
         if self.outer is None or (table is not None and self._among(table)):
@@ -256,7 +256,7 @@ class Scope:
         """The columns that `*` stands for, with their names."""
         sources = self._among(table)
         if not sources:
-            raise RefusedError("query-unknown-table", f"{shown(table)} names no table of the SELECT.", place)
+            raise RefusedError("query-unknown-table", f"{quote(table)} names no table of the SELECT.", place)
         found: list[tuple[str, TypedSql]] = []
         for source in sources:
             if source.dataset is None:
@@ -310,7 +310,7 @@ class Scope:
         if table is not None and not self._among(table):
             if any(self._in(source, table) for source in self.sources.values()):
                 return UntranslatedError("it reads a part of a field")
-            return RefusedError("query-unknown-table", f"{shown(table)} names no table of the SELECT.", place)
+            return RefusedError("query-unknown-table", f"{quote(table)} names no table of the SELECT.", place)
         if placeholder(name) in OF_FIELD:
             return RefusedError("placeholder-without-field", "The rule stands at no field of this table.", place)
         known = [
@@ -318,7 +318,7 @@ class Scope:
         ]
         hint = did_you_mean(name, known)
         return RefusedError(
-            "query-unknown-column", f"{shown(name)} is not a column of the tables that are read.{hint}", place
+            "query-unknown-column", f"{quote(name)} is not a column of the tables that are read.{hint}", place
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.sql.sql_dates import minus, plus, typed_constant
 from lakegate.sql.sql_names import NodeForm, Scope, Translate, Translator, form, only, plain
 from lakegate.sql.sql_parser import BITS_ARE_TRUTHS, TEXTS_IGNORE_CASE, ZERO_DIVIDES, one_word
@@ -240,7 +240,7 @@ def _collate(t: Translator, node: exp.Collate, scope: Scope) -> TypedSql:
         if re.fullmatch(pattern, name, re.IGNORECASE):
             return replace(inner, collation=collation)
     known = f": `COLLATE {TEXTS_IGNORE_CASE[t.dialect]}` is" if t.dialect in TEXTS_IGNORE_CASE else ""
-    raise UntranslatedError(f"the collation {shown(name)} is not translated from {t.dialect}{known}")
+    raise UntranslatedError(f"the collation {quote(name)} is not translated from {t.dialect}{known}")
 
 
 def _compared(sign: str) -> Translate:

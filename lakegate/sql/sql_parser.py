@@ -19,7 +19,7 @@ from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lakegate.base.text import counted, did_you_mean, shown
+from lakegate.base.text import did_you_mean, plural, quote
 from lakegate.contract.contract_model import PLACEHOLDERS, Contract, Rule
 from lakegate.sql.typed_sql import RefusedError, UntranslatedError, place_of
 
@@ -156,7 +156,7 @@ def _refusal(node: exp.Expr, functions: Collection[str]) -> tuple[str, str] | No
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() not in KNOWN:
         return (
             "query-unknown-function",
-            f"{shown(node.name)} is not a function that is known.{did_you_mean(node.name.lower(), functions)}",
+            f"{quote(node.name)} is not a function that is known.{did_you_mean(node.name.lower(), functions)}",
         )
     return next(((code, words.format(word_of(node))) for kinds, code, words in TABLE if isinstance(node, kinds)), None)
 
@@ -230,9 +230,9 @@ def parse(text: str, dialect: str) -> exp.Query:
     statements = [tree for tree in _trees(named, dialect) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         found = (
-            f"begins with {shown(_first_word(text))}"
+            f"begins with {quote(_first_word(text))}"
             if len(statements) == 1
-            else f"has {counted(len(statements), 'statement')}"
+            else f"has {plural(len(statements), 'statement')}"
         )
         raise RefusedError("query-not-a-select", f"The query {found}: {ONE_SELECT}")
     for call in list(statements[0].find_all(exp.Anonymous)):
@@ -331,7 +331,7 @@ def _trees(text: str, dialect: str) -> list[exp.Expr | None]:
         place = (found["line"], found["col"]) if found.get("line") else None
         if _first_word(text) in {"", "SELECT", "WITH", "FROM"}:
             raise RefusedError("query-syntax", f"The query cannot be read as {dialect}.", place) from None
-        message = f"The query begins with {shown(_first_word(text))}: {ONE_SELECT}"
+        message = f"The query begins with {quote(_first_word(text))}: {ONE_SELECT}"
         raise RefusedError("query-not-a-select", message, place) from None
     except Exception as error:  # noqa: BLE001 - likewise
         code = "query-too-large" if isinstance(error, RecursionError) else "query-syntax"

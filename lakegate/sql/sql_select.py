@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.field_paths import column_name
 from lakegate.plan.check import Query
@@ -501,7 +501,7 @@ def translate(contract: Contract, dataset: Dataset, rule: Rule) -> tuple[Query, 
         text = fill(f"SELECT ({truth}) AS k0 FROM ({{}}) AS {alias}", long(1), long(0), subquery.text)  # noqa: S608 - generated names
         subquery, kinds = replace(subquery, text=text), [SqlKind.INTEGER]
     if len(kinds) != 1 or not (kinds[0].numeric or kinds[0] in {SqlKind.NULL, SqlKind.WIDE}):
-        found = counted(len(kinds), "column") if len(kinds) != 1 else kinds[0].value
+        found = plural(len(kinds), "column") if len(kinds) != 1 else kinds[0].value
         raise RefusedError(
             "query-not-a-number", f"The query answers with {found}: let it answer with one number.", place_of(tree)
         )

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import InputError, NotFound
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import decode_document
 from lakegate.gate.datasets.compare_manifest import DIALECT, copy_faults, unknown_members
-from lakegate.gate.datasets.dataset_lines import LineStatus
 from lakegate.gate.datasets.dataset_names import dataset_named
+from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.datasets.manifest_documents import Manifest, ManifestHead
 from lakegate.gate.datasets.readers_manifest import dialect_of, read_manifest
 from lakegate.gate.datasets.slice_projection import NOTHING
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     """A row of the extension point `slice comparisons`: whether a file on this machine is the slice that a block describes."""
 
 # ---- Accepted data on a disk ----
-# 1. Where every object will lie is decided before anything is fetched: a key that is not of the line's own form is refused.
+# 1. Where every object will lie is decided before anything is fetched: a key that is not of the dataset's own form is refused.
 # 2. Each object is fetched by its version into a hidden `.part` beside its place, from where an earlier run stopped.
 # 3. When size and checksum of all objects of a delivery are as listed, they are renamed into their places.
 # 4. `_manifest.json` in the folder lists the deliveries that are there whole; it is written last, and also when a run is cut
@@ -46,7 +46,7 @@ MANIFEST: Final = "_manifest.json"
 PLACE: Final = re.compile(
     r"ingest_date=\d{4}-\d\d-\d\d/workload=[0-9a-f]{64}/[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII
 )
-"""Below the folder of its line; what is not of this form is not an object of ours and gets no place on a disk."""
+"""Below the folder of its dataset; what is not of this form is not an object of ours and gets no place on a disk."""
 
 
 class DiffersError(InputError):
@@ -91,16 +91,16 @@ def deliveries(manifest: dict[str, Any], since: int) -> tuple[ListedDelivery, ..
 
 
 def file_of(prefix: str, listed: Mapping[str, Any]) -> File:
-    """An object of the line with this prefix, and its place. Raises InputError for a key of another form."""
+    """An object of the dataset with this prefix, and its place. Raises InputError for a key of another form."""
     place = listed["key"].removeprefix(prefix)
     if place == listed["key"] or not PLACE.fullmatch(place):
-        raise InputError(f"what is listed is no object of this line: {listed['key'][:200]!r}")
+        raise InputError(f"what is listed is no object of this dataset: {listed['key'][:200]!r}")
     return File(listed["key"], listed["version"], listed["size"], listed["checksum"], place)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The local copy of one line."""
+    """The local copy of one dataset."""
 
     path: Path
 
@@ -115,10 +115,10 @@ class Folder:
             raise InputError(f"{self.path / MANIFEST} cannot be read: give another folder") from None
         return manifest
 
-    def known(self, line: str) -> dict[str, Any]:
-        """The manifest of a line in this folder. Raises InputError where the folder holds something else."""
-        manifest = self.manifest() or {"line": line, "height": -1, "deliveries": []}
-        if manifest["line"] != line:
+    def known(self, dataset: str) -> dict[str, Any]:
+        """The manifest of a dataset in this folder. Raises InputError where the folder holds something else."""
+        manifest = self.manifest() or {"line": dataset, "height": -1, "deliveries": []}
+        if manifest["line"] != dataset:
             raise InputError(f"{self.path} holds data of {manifest['line']}: give another folder")
         return manifest
 
@@ -204,7 +204,9 @@ def is_as_listed(path: Path, file: File) -> bool:
 # ---- Downloaded files compared with the chain ----
 
 
-def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: Dependencies | None = None) -> Compared:
+def compared_files(
+    folder: Path, dataset: str, blocks: Sequence[AnyBlock], stack: Dependencies | None = None
+) -> Compared:
     """Every published object of the chain by size and checksum, the folder's manifest, and whatever else lies in the folder.
 
     Of a slice also what its block states: offset, rows, event times and both hashes. `stack`: where plans are, by which a
@@ -213,7 +215,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: D
     InputError where the folder is none, or the chain names an object that has no place in it.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; `lakegate get {line} DIR` fills one")
+        raise InputError(f"{folder} is not a folder; `lakegate get {dataset} DIR` fills one")
     erasures, count = erasures_of(blocks), 0
     places: dict[str, AnyBlock] = {}
     damaged: list[DamagedObject] = []
@@ -224,7 +226,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: D
                 continue
             left = erasures.left.get(judged.key)
             wanted = left.current if left else judged
-            file = file_of(f"accepted/{line}/", asdict(wanted or judged))
+            file = file_of(f"accepted/{dataset}/", asdict(wanted or judged))
             places[file.place] = block
             count += 1
             damage = _damage(folder, file, erasures, slices.get(judged.key), is_wanted=wanted is not None)
@@ -233,7 +235,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: D
                     DamagedObject(damage, file.key, file.version, "", block.height, block.workload, file.place)
                 )
     there = {block.height for place, block in places.items() if (folder / place).exists()}
-    faults, notes = _faults_of_manifest(folder, line, blocks, there, stack)
+    faults, notes = _faults_of_manifest(folder, dataset, blocks, there, stack)
     damaged += [DamagedObject(Damage.UNTRUE, "", "", "", None, "", MANIFEST)] * bool(faults)
     named = {each.file for each in damaged}
     extra = (place for place in foreign_entries(folder, {*places, MANIFEST}) if place not in named)
@@ -242,7 +244,7 @@ def compared_files(folder: Path, line: str, blocks: Sequence[AnyBlock], stack: D
 
 
 def _faults_of_manifest(
-    folder: Path, line: str, blocks: Sequence[AnyBlock], there: Collection[int], stack: Dependencies | None
+    folder: Path, dataset: str, blocks: Sequence[AnyBlock], there: Collection[int], stack: Dependencies | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the manifest says otherwise than the chain, and notes about that. `there`: heights of deliveries with a file."""
     try:
@@ -252,7 +254,7 @@ def _faults_of_manifest(
     if manifest is None:
         return (), (f"{MANIFEST} is missing: other programs read the folder, `lakegate dataset read` does not.",)
     dialect = partial(dialect_of, stack) if stack is not None else None
-    faults = tuple(copy_faults(manifest, line, blocks, lambda block: block.height in there, dialect))
+    faults = tuple(copy_faults(manifest, dataset, blocks, lambda block: block.height in there, dialect))
     notes = [f"{MANIFEST} says otherwise than the chain: {', '.join(faults)}"] if faults else []
     if unknown := unknown_members(manifest, ManifestHead):
         notes.append(f"{MANIFEST} has members that this release does not know: {', '.join(unknown)}")
@@ -308,7 +310,7 @@ def _damage(
 
 def _is_as_stated(path: Path, stated: LedgerSlice) -> bool:
     """Whether a file is the slice that a block describes, as far as features know it."""
-    comparisons: Iterator[SliceComparison] = registered("slice comparisons")
+    comparisons: Iterator[SliceComparison] = load_extensions("slice comparisons")
     return all(comparison(path, stated) for comparison in comparisons)
 
 
@@ -336,40 +338,40 @@ class Fetch:
 
 
 def head_of(dependencies: Dependencies, name: str) -> dict[str, Any]:
-    """The head of the manifest of the line that a person means; a whole name is looked up in the lake bucket alone."""
+    """The head of the manifest of the dataset that a person means; a whole name is looked up in the lake bucket alone."""
     found = _read(dependencies, name) if "/" in name else None
     if found is None:
-        line = dataset_named(dependencies, name)
-        found = _read(dependencies, line) or _empty(dependencies, line)
+        dataset = dataset_named(dependencies, name)
+        found = _read(dependencies, dataset) or _empty(dependencies, dataset)
     return found
 
 
 def ending_of(manifest: Mapping[str, Any], now: str) -> str:
-    """The end of the line of a manifest, for a reader; empty where it has none."""
+    """The end of the dataset of a manifest, for a reader; empty where it has none."""
     lifecycle: dict[str, Any] | None = manifest.get("lifecycle")
     if lifecycle is None:
         return ""
     passed = [each["status"] for each in lifecycle["planned"] if each["at"] <= now]
     status = passed[-1] if passed else lifecycle["status"]
-    if status not in {LineStatus.DEPRECATED, LineStatus.SUNSET, LineStatus.RETIRED}:
+    if status not in {DatasetStatus.DEPRECATED, DatasetStatus.SUNSET, DatasetStatus.RETIRED}:
         return ""
     ahead = "".join(f", {each['status']} from {each['at'][:10]}" for each in lifecycle["planned"] if each["at"] > now)
     use = f": use {lifecycle['replacement']}" if lifecycle["replacement"] else ""
     guide = f" ({lifecycle['guide']})" if lifecycle["guide"] else ""
-    return f"{manifest['line']} is {'in sunset' if status == LineStatus.SUNSET else status}{ahead}{use}{guide}"
+    return f"{manifest['line']} is {'in sunset' if status == DatasetStatus.SUNSET else status}{ahead}{use}{guide}"
 
 
-def _empty(dependencies: Dependencies, line: str) -> dict[str, Any]:
-    """The head of a line without deliveries. Raises InputError where it has some: its head is lost."""
-    if any(each.kind == BlockKind.PUBLISHED for each in dependencies.ledger.newest(line)):
-        where = f"s3://{dependencies.places.lake}/{manifest_key(line)}"
-        raise InputError(f"the manifest of {line} is lost ({where}): the next sweep writes it again from the ledger")
-    return {"line": line, "height": NOTHING, "segments": {"count": 0, "heights": 1}, "deliveries": []}
+def _empty(dependencies: Dependencies, dataset: str) -> dict[str, Any]:
+    """The head of a dataset without deliveries. Raises InputError where it has some: its head is lost."""
+    if any(each.kind == BlockKind.PUBLISHED for each in dependencies.ledger.newest(dataset)):
+        where = f"s3://{dependencies.places.lake}/{manifest_key(dataset)}"
+        raise InputError(f"the manifest of {dataset} is lost ({where}): the next sweep writes it again from the ledger")
+    return {"line": dataset, "height": NOTHING, "segments": {"count": 0, "heights": 1}, "deliveries": []}
 
 
-def _read(dependencies: Dependencies, line: str) -> dict[str, Any] | None:
+def _read(dependencies: Dependencies, dataset: str) -> dict[str, Any] | None:
     try:
-        return read_manifest(dependencies, manifest_key(line), line)
+        return read_manifest(dependencies, manifest_key(dataset), dataset)
     except NotFound:
         return None
 

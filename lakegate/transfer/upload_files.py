@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakegate.aws.clients import port_errors
 from lakegate.base.errors import InputError, PortError
 from lakegate.base.multipart_uploads import part_size
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.gate.registry.routes import usable
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _key(prefix: str, name: str) -> str:
         raise InputError("the file's name is no UTF-8, which keys must be: give another one with --as") from None
     if not name or length > LONGEST_KEY:
         raise InputError(
-            f"the key would have {counted(length, 'byte')}; S3 takes 1 to {LONGEST_KEY:,}: give a shorter name with --as"
+            f"the key would have {plural(length, 'byte')}; S3 takes 1 to {LONGEST_KEY:,}: give a shorter name with --as"
         )
     return f"{folders}{name}"
 

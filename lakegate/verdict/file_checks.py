@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lakegate.admission.file_signatures import encoding_remedy, saved_as
 from lakegate.admission.header import named
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import FieldTreatment, Treatment
 from lakegate.contract.field_paths import steps_of
 from lakegate.contract.file_formats import ENCODING_TITLES
@@ -86,7 +86,7 @@ def file_outcomes(plan: Plan, result: Result) -> Iterator[CheckOutcome]:
         yield from column_outcomes(plan, result.columns)
     late = sum(each.late for each in result.slices)
     if late:
-        rows = counted(late, "row is late", "rows are late")
+        rows = plural(late, "row is late", "rows are late")
         message = f"{rows}: of events before the watermark of the line, {result.watermark}"
         status = _TREATMENTS[plan.policy.late_events]
         yield file_outcome("file/late-events", status, "events from the watermark on", message, late)
@@ -100,12 +100,12 @@ def _merge_outcomes(merge: Merged, plan: Plan) -> Iterator[CheckOutcome]:
     """Rows that are not as the line has them; those that are, are no outcome."""
     key = ", ".join(plan.policy.merge_key)
     if merge.changed:
-        rows = counted(merge.changed, "row has", "rows have")
+        rows = plural(merge.changed, "row has", "rows have")
         message = f"{rows} a key ({key}) that is known with other values: they are not published"
         status = _TREATMENTS[plan.policy.changed_rows]
         yield file_outcome("merge/changed", status, "the values that are known of a key", message, merge.changed)
     if merge.vanished and plan.policy.vanished_rows is not Treatment.ACCEPT:
-        keys = f"{counted(merge.vanished, 'key')} of the line"
+        keys = f"{plural(merge.vanished, 'key')} of the line"
         message = f"the delivery has no row of {keys} ({key}): what was published stays"
         status = _TREATMENTS[plan.policy.vanished_rows]
         yield file_outcome("merge/vanished", status, "a row of each known key", message)
@@ -127,14 +127,14 @@ def _snapshot_outcomes(found: MergedSnapshot, plan: Plan) -> Iterator[CheckOutco
         message = f"the snapshot is of {found.time}, and one of {found.newest} came before: it changes nothing"
         yield file_outcome("merge/late-snapshot", status, "a snapshot that is not older than those before", message)
     if found.without_key:
-        rows = counted(found.without_key, "row has", "rows have")
+        rows = plural(found.without_key, "row has", "rows have")
         message = f"{rows} no key ({key}) of their own: a null is in it, or an earlier row has it; the snapshot changes nothing"
         yield file_outcome("merge/keys", Status.FAIL, "one row of each key", message, found.without_key)
 
 
 def _records_outcome(plan: Plan, result: Result) -> CheckOutcome:
     message = "; ".join(
-        f"{counted(each.rows, 'row')} (first: row {each.first_row:,}) {_fault(plan, each)}{_detail(each, result)}"
+        f"{plural(each.rows, 'row')} (first: row {each.first_row:,}) {_fault(plan, each)}{_detail(each, result)}"
         for each in result.malformed
     )
     rows = sum(each.rows for each in result.malformed)

@@ -10,7 +10,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
-from lakegate.base.text import counted, lasting
+from lakegate.base.text import lasting, plural
 from lakegate.plan.check import Check, Query, Unit
 from lakegate.plan.check_numbers import number_of, tier_holds
 from lakegate.plan.metrics import Metric, Number
@@ -50,7 +50,7 @@ def seconds_each(queries: int) -> float:
 
 def why_not_compared(references: Iterable[Reference], lines: Iterable[str]) -> str | None:
     """The message if these lines have no accepted data to compare with, else None."""
-    parts = {reference.line: reference.parts for reference in references}
+    parts = {reference.dataset: reference.parts for reference in references}
     for line in lines:
         if line not in parts:
             return f"no accepted data of {line} was given to compare with"
@@ -59,9 +59,9 @@ def why_not_compared(references: Iterable[Reference], lines: Iterable[str]) -> s
     return None
 
 
-def lines_compared(query: Query) -> list[str]:
+def datasets_compared(query: Query) -> list[str]:
     """The lines whose accepted data a query needs."""
-    return [relation.line for relation in query.relations if relation.line and not relation.delivered]
+    return [relation.full_name for relation in query.relations if relation.full_name and not relation.delivered]
 
 
 ALL_DIGITS = Context(prec=1000)
@@ -219,7 +219,7 @@ def measured_text(check: Check, found: Measured) -> str:
     if check.metric.is_duration:
         return lasting(number)
     if spec.noun:
-        return counted(int(number), *spec.noun)
+        return plural(int(number), *spec.noun)
     metric = f" (its metric: {found.number:.6g})" if check.metric.is_external and found.number is not None else ""
     one, many = spec.text or _failing(check)
     return _counts(one if found.failing == 1 else many, found) + metric if found.of else "0 values measured"
@@ -256,9 +256,9 @@ def _counts(text: str, found: Measured) -> str:
     return text.format(
         failing=found.failing or 0,
         of=found.of,
-        counted_rows=counted(found.of, "row"),
-        counted_elements=counted(found.of, "element"),
-        counted_keys=counted(found.of, "key"),
+        counted_rows=plural(found.of, "row"),
+        counted_elements=plural(found.of, "element"),
+        counted_keys=plural(found.of, "key"),
         bad=percent(bad),
         good=percent(1 - bad),
     )

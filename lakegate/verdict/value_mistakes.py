@@ -261,7 +261,10 @@ def allowed_words(plan: Plan, field: PlanField) -> tuple[str, ...]:
     """The texts that lists of a contract allow in a field."""
     lists = (check.accept.predicate for check in plan.checks if check.fields == (field.name,))
     return tuple(
-        word for each in lists if isinstance(each, OneOf) and field.type is LogicalType.STRING for word in each.values
+        word
+        for listed in lists
+        if isinstance(listed, OneOf) and field.type is LogicalType.STRING
+        for word in listed.values
     )
 
 

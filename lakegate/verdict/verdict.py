@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Final
 
 from lakegate.admission.header import named
-from lakegate.base.text import counted, limited_hints
+from lakegate.base.text import limit_hints, plural
 from lakegate.contract.delivery_policy import Mode, OnReject
 from lakegate.plan.check import Check, Tier, Unit
 from lakegate.plan.metrics import Metric
@@ -60,7 +60,7 @@ class Counts:
     @property
     def rows_in_words(self) -> str:
         """`11,520 rows`; `10,570 of 11,520 rows published, 950 rejected` if the delivery is split."""
-        rows = counted(self.rows, "row")
+        rows = plural(self.rows, "row")
         if self.published_rows and self.rejected_rows:
             return f"{self.published_rows:,} of {rows} published, {self.rejected_rows:,} rejected"
         return rows
@@ -161,7 +161,7 @@ class Judgement:
         return frozenset(explain for cause in self.causes for explain in cause.explains)
 
 
-@limited_hints()
+@limit_hints()
 def judge(plan: Plan, result: Result) -> Judgement:
     """Compute the verdict on a delivery. Pure, and defined for every plan and every result of it."""
     of_file = tuple(file_outcomes(plan, result))
@@ -237,7 +237,7 @@ def early_rejections(plan: Plan, columns: Columns) -> Outcomes:
     return certain_failures(plan, Result("", 0, "", "", rows=1, columns=columns))
 
 
-@limited_hints()
+@limit_hints()
 def certain_failures(plan: Plan, seen: Result) -> Outcomes:
     """Failed outcomes of a part of a result that reject the delivery whatever the rest of the result is.
 

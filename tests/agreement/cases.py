@@ -54,7 +54,7 @@ class Case:
         """A request for the delivery, staged in a folder."""
         request = request_for(self.plan, folder, *self.objects)
         lines = {
-            relation.line
+            relation.full_name
             for check in self.plan.checks
             if check.query
             for relation in check.query.relations

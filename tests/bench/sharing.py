@@ -34,7 +34,7 @@ from lakegate.gate.datasets.readers_manifest import read_manifest, update
 from lakegate.gate.datasets.slice_projection import Projection
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
-from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, canonical, deliveries, digest, stored_block
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, canonical, deliveries, digest, parse_block
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import verify_signed
 from lakegate.gate.ports import Address
@@ -200,7 +200,7 @@ def opened_as(dependencies: object) -> Iterator[None]:
     def head_of(there: Any, line: str) -> dict[str, Any]:
         return read_manifest(there, manifest_key(line), line)
 
-    with patch.object(dataset_command, "opened", opened), patch.object(dataset_command, "head_of", head_of):
+    with patch.object(dataset_command, "open_deployed", opened), patch.object(dataset_command, "head_of", head_of):
         yield
 
 
@@ -208,7 +208,7 @@ def asked(folder: Path, lake: DailyLake, runs: int) -> Iterator[str]:
     """`dataset read` of a line in a lake, and of its dataset in a folder: all that was known, or true, at a day."""
     objects = Counted(lake)
     places = replace(Environment().dependencies.places, segment_heights=100)
-    blocks = [stored_block(each.text) for each in lake.stored]
+    blocks = [parse_block(each.text) for each in lake.stored]
     ledger = SimpleNamespace(blocks=lambda _chain, above: tuple(blocks[above + 1 :]))
     there: Any = SimpleNamespace(
         ledger=ledger, objects=objects, places=places, plan_at=lambda plan, _: lake.plans[plan]

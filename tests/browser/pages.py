@@ -12,7 +12,7 @@ from lakegate.plan.metrics import Metric
 from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Present
 from lakegate.plan.result import Columns, Measured, Measurement, Result, Sample
-from lakegate.report.dataset_report import history_of, render_line
+from lakegate.report.dataset_report import history_of, render_dataset
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
 from lakegate.verdict.verdict import BrokenRule, Verdict, judge
 from tests.unit.report.test_dataset_report import PERIOD, delivery
@@ -101,7 +101,7 @@ def dataset_report_of(word: str = "") -> str:
     days += [delivery(5, Verdict.REJECTED, bad, late=31), delivery(11, Verdict.ACCEPTED_WITH_WARNINGS, mild, late=5)]
     days.append(delivery(17, Verdict.REJECTED, BrokenRule("duplicate-content", "fail"), rows=None))
     ordered = sorted(days, key=lambda each: each.at)
-    return render_line(
+    return render_dataset(
         history_of(
             f"weather/stations_v1{word}",
             PERIOD,

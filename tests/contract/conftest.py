@@ -19,7 +19,7 @@ from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validations
 from lakegate.features.workflows.callbacks import Callbacks
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, dataset_deadlines, dataset_lifecycles
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, dataset_deadlines, dataset_lifecycles
 from lakegate.gate.delivery_store import Agenda, Batches, Outbox, Pauses, Workloads
 from lakegate.gate.ledger.ledger_store import History, Ledger
 from lakegate.gate.ports import Address, JobRunner, ObjectStore, ObjectVersion, SigningKeys

@@ -10,7 +10,7 @@ import pytest
 from lakegate.base.errors import ConditionFailed
 from lakegate.base.timestamps import moment
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines
+from lakegate.gate.datasets.dataset_states import DatasetDeadlines
 from lakegate.gate.datasets.freshness_deadlines import accepted, reported
 from tests.contract.conftest import Ports
 
@@ -26,10 +26,10 @@ BEGUN = accepted(
 
 def test_promises_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written promises nothing."""
-    assert ports.deadlines.get(BEGUN.line) == DatasetDeadlines(BEGUN.line)
+    assert ports.deadlines.get(BEGUN.dataset) == DatasetDeadlines(BEGUN.dataset)
     written = ports.deadlines.write(BEGUN)
 
-    assert ports.deadlines.get(BEGUN.line) == written == replace(BEGUN, revision=1)
+    assert ports.deadlines.get(BEGUN.dataset) == written == replace(BEGUN, revision=1)
 
 
 def test_promises_are_written_only_as_they_were_seen(ports: Ports) -> None:
@@ -47,6 +47,6 @@ def test_missed_promises_are_found_by_the_index(ports: Ports) -> None:
     row = ports.deadlines.write(reported(row, BEGUN.deadlines[:1]))
     between, second = (ports.deadlines.due(NOW + timedelta(seconds=each), 10) for each in (60, 3_600))
 
-    assert (early, first, between, second) == ((), (BEGUN.line,), (), (BEGUN.line,))
+    assert (early, first, between, second) == ((), (BEGUN.dataset,), (), (BEGUN.dataset,))
     ports.deadlines.write(reported(row, BEGUN.deadlines))
     assert ports.deadlines.due(NOW + timedelta(days=9), 10) == ()

@@ -10,7 +10,7 @@ import pytest
 from lakegate.base.errors import ConditionFailed
 from lakegate.base.timestamps import moment
 from lakegate.features.notifications.notices import (
-    TRIES,
+    TRIES_OF_NOTICE,
     ChannelNotice,
     Occurrence,
     failed,
@@ -50,7 +50,7 @@ def test_what_is_due_and_what_is_dead_is_found_by_the_index(ports: Ports) -> Non
     ports.notices.write(sent(other, other.causes[0], moment(NOW)))
     early = ports.notices.due(NOW - timedelta(seconds=1), 10)
     due, dead = ports.notices.due(NOW, 10), ports.table.due("dead-notice", 10)
-    for _ in range(TRIES):
+    for _ in range(TRIES_OF_NOTICE):
         notice = ports.notices.write(failed(notice, moment(NOW), "Unanswered: http-503"))
 
     assert (early, due, dead) == ((), (BEGUN.id,), ())

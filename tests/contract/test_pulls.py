@@ -31,13 +31,13 @@ END = PullEnd(PullOutcome.FETCHED, moment(NOW), "shop/a.csv", 5)
 
 def test_pulls_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is not pulled."""
-    assert ports.pulls.get(NEW.line) == PullState(NEW.line)
+    assert ports.pulls.get(NEW.dataset) == PullState(NEW.dataset)
     changes = (partial(replace), partial(replace, fetch=FETCH), partial(ended, end=END))
     row = NEW
     for revision, change in enumerate(changes, 1):
         wanted = replace(change(row), revision=revision)
         row = ports.pulls.write(change(row))
-        assert row == ports.pulls.get(NEW.line) == wanted
+        assert row == ports.pulls.get(NEW.dataset) == wanted
 
 
 def test_pulls_are_written_only_as_they_were_seen(ports: Ports) -> None:
@@ -57,5 +57,5 @@ def test_due_pulls_are_found_by_the_index(ports: Ports) -> None:
     found += [ports.pulls.due(NOW + timedelta(minutes=each), 10) for each in (49, 50)]
     ports.pulls.write(unplanned(row))
 
-    assert found == [(), (NEW.line,), (), (NEW.line,)]
+    assert found == [(), (NEW.dataset,), (), (NEW.dataset,)]
     assert ports.pulls.due(NOW + timedelta(days=9), 10) == ()

@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.base.errors import ConditionFailed
 from lakegate.base.timestamps import moment
-from lakegate.contract.documents.odcs_quality import LONGEST
+from lakegate.contract.documents.odcs_quality import LONGEST_SCHEDULE
 from lakegate.features.revalidation.revalidation import (
     MAX_ENDS,
     DueSchedule,
@@ -48,18 +48,18 @@ def test_the_largest_row_is_an_item_of_dynamodb() -> None:
     written = json.dumps(asdict(replace(row, run=busy.run)))
 
     assert (len(row.ends), row.ends[0].stale, {each.stale for each in row.ends[1:]}) == (MAX_ENDS, names, {()})
-    assert len(written) + 2 * MAX_STALE * (LONGEST - min(map(len, times))) < MOST_BYTES
+    assert len(written) + 2 * MAX_STALE * (LONGEST_SCHEDULE - min(map(len, times))) < MOST_BYTES
 
 
 def test_rows_are_read_as_they_were_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written has no schedule."""
-    assert ports.revalidations.get(NEW.line) == RevalidationState(NEW.line)
+    assert ports.revalidations.get(NEW.dataset) == RevalidationState(NEW.dataset)
     changes = (partial(replace), partial(replace, run=RUN, look=moment(NOW)), partial(ended, end=END))
     row = NEW
     for revision, change in enumerate(changes, 1):
         wanted = replace(change(row), revision=revision)
         row = ports.revalidations.write(change(row))
-        assert row == ports.revalidations.get(NEW.line) == wanted
+        assert row == ports.revalidations.get(NEW.dataset) == wanted
 
 
 def test_rows_are_written_only_as_they_were_seen(ports: Ports) -> None:
@@ -80,4 +80,4 @@ def test_due_lines_are_found_by_the_index(ports: Ports) -> None:
     ports.revalidations.write(unplanned(replace(row, run=None)))
     found.append(ports.revalidations.due(NOW + timedelta(days=9), 10))
 
-    assert found == [(), (NEW.line,), (), (NEW.line,), ()]
+    assert found == [(), (NEW.dataset,), (), (NEW.dataset,), ()]

@@ -921,16 +921,16 @@ def test_a_held_delivery_that_is_gone_is_counted_no_more(ports: Ports) -> None:
 
 def test_a_held_delivery_does_not_move_to_another_paused_line(ports: Ports) -> None:
     """Its route was changed meanwhile: the line that it belongs to now must not be paused."""
-    other = replace(PAUSE, line="orders/other_v1")
+    other = replace(PAUSE, dataset="orders/other_v1")
     ports.workloads.create(ROW)
     ports.pauses.begin(PAUSE)
     ports.workloads.save(HELD, RECEIVED)
     ports.pauses.resume(CHAIN, SOON)
     ports.pauses.begin(other)
-    elsewhere = PINNED._replace(held=CHAIN, pin=Pin(other.line, "orders", "1.0.0", "d" * 64))
+    elsewhere = PINNED._replace(held=CHAIN, pin=Pin(other.dataset, "orders", "1.0.0", "d" * 64))
 
     assert refusals_of(ports, elsewhere, AT_HELD) == ("pause",)
-    assert ports.pauses.listed() == (CHAIN, other.line) or ports.pauses.listed() == (other.line, CHAIN)
+    assert ports.pauses.listed() == (CHAIN, other.dataset) or ports.pauses.listed() == (other.dataset, CHAIN)
 
 
 def test_what_is_held_is_listed_in_order_of_arrival(ports: Ports) -> None:

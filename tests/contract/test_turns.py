@@ -91,7 +91,7 @@ def test_two_lines_of_a_contract_have_a_turn_each(ports: Ports) -> None:
     other = f"{CHAIN.rpartition('/')[0]}/others_v1"
     first, second = judged(ports, "w1", 0, 6), judged(ports, "w2", 0, 9)
     assert second.pin is not None
-    second = second._replace(pin=replace(second.pin, chain=other))
+    second = second._replace(pin=replace(second.pin, dataset=other))
 
     assert (refusals(ports, first), refusals(ports, second)) == ((), ())
     assert ports.turns.next_slice(CHAIN) == NextSlice(6, "", (), "w1")

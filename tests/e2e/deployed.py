@@ -183,7 +183,7 @@ class Deployed:
     def blocks(self, row: Workload) -> int:
         """How many blocks of its chain are the workload's."""
         assert row.pin is not None
-        return sum(each.workload == row.id for each in deliveries(self.dependencies.ledger.blocks(row.pin.chain, -1)))
+        return sum(each.workload == row.id for each in deliveries(self.dependencies.ledger.blocks(row.pin.dataset, -1)))
 
     def in_landing(self, landed: Landed) -> bool:
         """Whether the version still lies where it landed."""

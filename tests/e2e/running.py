@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from infra.local.local_stack import Stack, StackOptions
 from lakegate.aws import clients
-from lakegate.aws.open_stack import VARIABLE, opened
+from lakegate.aws.open_stack import VARIABLE, open_deployed
 from lakegate.cli.main import app
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
@@ -45,7 +45,7 @@ def running(folder: Path, **parameters: str) -> Iterator[Deployed]:
     local = Stack(path)
     try:
         state = local.up(StackOptions(warm=False, parameters=parameters))
-        with opened(local=True) as there:
+        with open_deployed(local=True) as there:
             dependencies = there.working_dependencies()
             for prefix, contract in CONTRACTS.items():
                 publish_contract(dependencies, prefix, contract.read_bytes())

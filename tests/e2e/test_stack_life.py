@@ -21,7 +21,7 @@ from infra.local.local_stack import (
     template,
 )
 from lakegate.aws import clients
-from lakegate.aws.open_stack import VARIABLE, LocalState, opened
+from lakegate.aws.open_stack import VARIABLE, LocalState, open_deployed
 from lakegate.aws.stack_operations import GIVEN
 from lakegate.base.errors import SetUpError
 from lakegate.features.deployment import account_steps
@@ -114,7 +114,7 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
     assert (status(state), application(state)["maximumCapacity"]["cpu"]) == ("UPDATE_ROLLBACK_COMPLETE", "16 vCPU")
 
     run("pause")
-    with opened(local=True) as there:
+    with open_deployed(local=True) as there:
         deployed = Deployed(state, there, there.working_dependencies(), {})
         landed = deployed.upload(b"a\n1\n", "nobody/a.csv")
     assert application(state)["state"] == "STOPPED"
@@ -145,12 +145,12 @@ def test_a_stack_is_updated_deleted_and_deployed_again(local: tuple[Stack, Local
     assert {each["level"] for each in deployment["findings"]} <= {"ok", "warning"}
     assert third["SigningKeyArn"] == first["SigningKeyArn"]
     assert {name: third[name] for name in GIVEN} == {name: first[name] for name in GIVEN}
-    with opened(local=True) as there:
+    with open_deployed(local=True) as there:
         (delivery,) = recent(there.dependencies(), 10)
     assert delivery.id == landed.workload
     assert delivery.row is not None
     assert delivery.row.pin is not None
-    assert lakegate("verify", delivery.row.pin.chain, "--local").exit_code == 0
+    assert lakegate("verify", delivery.row.pin.dataset, "--local").exit_code == 0
     is_updated_by_one_command(state, command)
     assert set(run("delete", "--yes", "--data")["kept"]) == set(kept)  # what is given is never deleted
 

@@ -20,10 +20,10 @@ from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
 from lakegate.features.validator_api.validation_run import Validation, Validations
 from lakegate.features.workflows.callbacks import Callbacks, CallbackToken
-from lakegate.gate.datasets.dataset_lines import (
+from lakegate.gate.datasets.dataset_states import (
     DatasetDeadlines,
     DatasetRowStore,
-    Line,
+    DatasetState,
     dataset_deadlines,
     dataset_lifecycles,
 )
@@ -79,7 +79,7 @@ class Memory:
     uploads: MemoryUploads
     validators: MemoryValidators
     signing: SigningKeys = UNSIGNED
-    _lines_written: list[tuple[datetime, Line]] = field(default_factory=list, init=False)
+    _lines_written: list[tuple[datetime, DatasetState]] = field(default_factory=list, init=False)
 
     @staticmethod
     def of(*buckets: str, lag: float = 0.0) -> Memory:
@@ -113,7 +113,7 @@ class Memory:
         return Ledger(self.table, self.signing)
 
     @property
-    def lines(self) -> DatasetRowStore[Line]:
+    def lines(self) -> DatasetRowStore[DatasetState]:
         """Lifecycle and subscriptions."""
         return dataset_lifecycles(self.table)
 
@@ -209,16 +209,16 @@ class Memory:
         return self._kept("batch", Batches(self.table).get)
 
     @cached_property
-    def stored_lines(self) -> Stored[Line]:
+    def stored_lines(self) -> Stored[DatasetState]:
         """Those that somebody has written."""
         return self._kept("line", self.lines.get)
 
     @property
-    def lines_written(self) -> list[tuple[datetime, Line]]:
+    def lines_written(self) -> list[tuple[datetime, DatasetState]]:
         """Every write of a line with its time: for tests that compare what was in force."""
         for each in self.changes("line")[len(self._lines_written) :]:
             assert each.row is not None
-            self._lines_written.append((each.at, cast("Line", each.row.values["line"].record)))
+            self._lines_written.append((each.at, cast("DatasetState", each.row.values["line"].record)))
         return self._lines_written
 
     def changes(self, kind: str) -> list[Change]:

@@ -14,7 +14,7 @@ from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
 from lakegate.features.notifications.webhook import signature
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import run
 from tests.fakes.receiver import Receiver, receiving
 from tests.sam.conftest import Environment
@@ -38,7 +38,7 @@ def subscribe(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `lakegate subscribe` does."""
     monkeypatch.setattr("lakegate.aws.wiring.client", env.deployed.aws.client)
     dependencies = bootstrap(read(env.notify.properties["Environment"]["Variables"]))
-    decide = partial(subscribed, team="finance", on=["rejected"], to=[CHANNEL], audience="consumer")
+    decide = partial(add_subscription, team="finance", on=["rejected"], to=[CHANNEL], audience="consumer")
     run(change(dependencies, "orders/lines_v1", "", decide), dependencies.clock)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.cli.datasets.chain_proofs import signatures_by
-from lakegate.features.odf.exchange.odf_export import LONGEST
+from lakegate.features.odf.exchange.odf_export import LONGEST_LEDGER_BLOCK
 from lakegate.features.odf.exchange.odf_import import Proof, imported
 from lakegate.features.odf.exchange.odf_repositories import FolderPlace
 from lakegate.features.odf.format import odf_flatbuffers
@@ -190,7 +190,7 @@ def test_memory_does_not_grow_with_the_chain(tmp_path: Path, events: Callable[[i
 
 def test_a_ledger_of_texts_without_end_is_refused(tmp_path: Path) -> None:
     """A text that no block of a ledger can be is refused before it is parsed."""
-    text = "[" * (LONGEST + 1)
+    text = "[" * (LONGEST_LEDGER_BLOCK + 1)
     place = a_dataset(tmp_path / "hostile", [SetAttachments((("lakegate/ledger/000000000000.json", text),))])
-    with pytest.raises(InputError, match=f"has more than {LONGEST:,} characters"):
+    with pytest.raises(InputError, match=f"has more than {LONGEST_LEDGER_BLOCK:,} characters"):
         bring(place, tmp_path / "copy")

@@ -44,9 +44,9 @@ def broken_by_cancellation(
     assert row.answer is not None
     assert row.decision is not None
     assert row.pin is not None
-    parts = ["cancellation", row.id, row.pin.chain, row.answer.actor, row.answer.reason]
+    parts = ["cancellation", row.id, row.pin.dataset, row.answer.actor, row.answer.reason]
     record = recorded.get(hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).hexdigest())
-    if record is None or (record.actor, record.chain) != (row.answer.actor, row.pin.chain):
+    if record is None or (record.actor, record.chain) != (row.answer.actor, row.pin.dataset):
         yield "P3", "a cancellation is not recorded with its caller"
     if row.answer.actor not in PEOPLE:
         yield "P2", "a delivery is cancelled by nobody who may"

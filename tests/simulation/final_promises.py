@@ -182,7 +182,7 @@ def _is_read(key: str, slices: tuple[LedgerSlice, ...] | None) -> bool:
 def _content_is_accepted_once(promises: Promises) -> None:
     rows = [row for row in promises.rows.values() if row.state is State.PUBLISHED]
     accepted = {
-        (row.pin.chain if row.pin else "", promises.upload_of(row).body, _identity(promises.upload_of(row)))
+        (row.pin.dataset if row.pin else "", promises.upload_of(row).body, _identity(promises.upload_of(row)))
         for row in rows
     }
     if len(accepted) != len(rows):
@@ -202,7 +202,7 @@ def _messages_are_sent(promises: Promises) -> None:
     sent = {
         (message.workload, message.kind): set[tuple[object, ...]]() for message in promises.env.memory.notifier.sent
     }
-    for message in (each for each in promises.env.memory.notifier.sent if not each.line):
+    for message in (each for each in promises.env.memory.notifier.sent if not each.dataset):
         body = read_json(message.body)
         sent[message.workload, message.kind].add(
             tuple(body[each] for each in ("workload", "state", "attempt", "verdict"))

@@ -14,9 +14,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from lakegate.gate.datasets.dataset_lines import Ending, Line
-from lakegate.gate.datasets.lifecycle import change, deprecate, drafted, reactivate, retire, sunset
-from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.dataset_states import DatasetState, Ending
+from lakegate.gate.datasets.lifecycle import begin_draft, change, deprecate, reactivate, retire, sunset
+from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.ledger.blocks import Record
@@ -25,14 +25,14 @@ from tests.simulation.environment import LINE, Environment
 
 T = TypeVar("T")
 ENDING = Ending("replaced", "orders/lines_v2")
-COMMANDS: dict[str, Callable[[Line, str], Line]] = {
+COMMANDS: dict[str, Callable[[DatasetState, str], DatasetState]] = {
     "deprecate": partial(deprecate, ending=ENDING),
     "sunset": sunset,
     "retire": retire,
     "reactivate": reactivate,
-    "draft": drafted,
-    "subscribe": partial(subscribed, team="finance", on=("rejected",)),
-    "unsubscribe": lambda line, _now: unsubscribed(line, "finance"),
+    "draft": begin_draft,
+    "subscribe": partial(add_subscription, team="finance", on=("rejected",)),
+    "unsubscribe": lambda line, _now: remove_subscription(line, "finance"),
 }
 UNRECORDED = frozenset({"subscribe", "unsubscribe"})
 LEGAL = {
@@ -50,7 +50,7 @@ SOON = timedelta(minutes=3)
 BEGINNINGS = (None, "deprecated", "sunset", "retired", "draft")
 
 
-def command(env: Environment, name: str) -> Steps[Line]:
+def command(env: Environment, name: str) -> Steps[DatasetState]:
     """A person's command."""
     return change(env.dependencies, LINE, "" if name in UNRECORDED else name, COMMANDS[name])
 
@@ -85,7 +85,7 @@ class Lifecycles:
         """When the first delivery of a line and a prefix was accepted."""
         self.messages: set[str] = set()
         """Ids of the messages that have to be sent."""
-        self.last: dict[str, Line] = {}
+        self.last: dict[str, DatasetState] = {}
 
     def look(self, recorded: Collection[str]) -> Broken | None:
         """Check what was written since the last look; `recorded`: the events of all records."""
@@ -97,8 +97,8 @@ class Lifecycles:
         self.seen = len(written)
         return None
 
-    def _written(self, at: datetime, line: Line, recorded: Collection[str]) -> Broken | None:
-        before = self.last.get(line.name, Line(line.name))
+    def _written(self, at: datetime, line: DatasetState, recorded: Collection[str]) -> Broken | None:
+        before = self.last.get(line.name, DatasetState(line.name))
         if line.revision != before.revision + 1:
             return Broken("P6", "a line was written over")
         if line.changes[: before.recorded] != before.changes[: before.recorded]:
@@ -111,7 +111,7 @@ class Lifecycles:
             return Broken("P21", "a change is in the ledger before it began")
         return self._announced(before, line, recorded)
 
-    def _announced(self, before: Line, line: Line, recorded: Collection[str]) -> Broken | None:
+    def _announced(self, before: DatasetState, line: DatasetState, recorded: Collection[str]) -> Broken | None:
         """A change, and a stricter parent, have a record and a message; a subscription has none."""
         parts = ("changes", "recorded", "ending")
         announced = any(getattr(before, each) != getattr(line, each) for each in parts)
@@ -132,7 +132,7 @@ class Lifecycles:
         """Once a delivery is accepted, its producer is known."""
         accepted = row.decision is not None and row.decision.verdict.startswith("accepted")
         if accepted and row.pin is not None and row.pin.prefix:
-            self.accepted.setdefault((row.pin.chain, row.pin.prefix), self.env.memory.clock.now())
+            self.accepted.setdefault((row.pin.dataset, row.pin.prefix), self.env.memory.clock.now())
 
     def pinned(self, row: Workload) -> Broken | None:
         """P21: the status is the stricter one of version and line, as the line was when the delivery was observed."""
@@ -141,7 +141,7 @@ class Lifecycles:
         if not pin.plan:
             return None
         at = datetime.fromisoformat(pin.judging_time)
-        lines = [(written, line) for written, line in self.env.memory.lines_written if line.name == pin.chain]
+        lines = [(written, line) for written, line in self.env.memory.lines_written if line.name == pin.dataset]
         there = [*([] if any(then < at for then, _ in lines) else [None]), *_current(lines, at)]
         statuses = {_status(line, at) for line in there}
         published = _current([each[:2] for each in self.env.statuses if _is_of(row, each[2])], at)
@@ -150,7 +150,7 @@ class Lifecycles:
             return Broken("P21", f"a delivery was pinned as {pin.status}, and the line was {sorted(allowed)}")
         if pin.status != "sunset":
             return None
-        first = self.accepted.get((pin.chain, pin.prefix))
+        first = self.accepted.get((pin.dataset, pin.prefix))
         if pin.known is not (first is not None and first <= at) and first != at:
             return Broken("P21", "a known producer was taken for a new one, or a new one for a known one")
         return None
@@ -209,7 +209,7 @@ def manifests(env: Environment) -> dict[str, Any]:
     return {name: head.get("lifecycle") for name, head in found.items()}
 
 
-def _illegal(line: Line) -> str:
+def _illegal(line: DatasetState) -> str:
     """The first step of a line that the lifecycle does not have, or that comes too early; empty if there is none."""
     steps = [("active", ""), *((each.status.value, each.at) for each in line.changes)]
     begins = 1 if steps[1:] and steps[1][0] == "draft" else 0
@@ -229,7 +229,7 @@ def _current(dated: list[tuple[datetime, T]], at: datetime) -> list[T]:
     return [*[each for then, each in dated if then < at][-1:], *(each for then, each in dated if then == at)]
 
 
-def _status(line: Line | None, at: datetime) -> str:
+def _status(line: DatasetState | None, at: datetime) -> str:
     begun = [each.status.value for each in (line.changes if line else ()) if _time(each.at) <= at]
     return begun[-1] if begun else "draft" if line and line.changes and line.changes[0].status == "draft" else "active"
 

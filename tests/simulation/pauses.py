@@ -31,7 +31,7 @@ class PausePromises:
         if row.state is State.HELD:
             self.since[row.id] = self.env.memory.clock.now()
             yield from self._held(row, there=pause is not None)
-        elif row.state is State.PINNED and row.pin is not None and row.pin.chain == LINE and pause is not None:
+        elif row.state is State.PINNED and row.pin is not None and row.pin.dataset == LINE and pause is not None:
             if before.state is State.RECEIVED or pause.resumed is None:
                 yield "a delivery of a paused line was pinned"
             elif before.state is State.HELD:

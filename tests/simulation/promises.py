@@ -397,7 +397,7 @@ class Promises:
             if sum(each.size for each in batch.members[:-1]) >= batch.bytes:
                 raise Violation("P23", "a batch took another member when it had enough bytes")
             rows = [self.env.memory.workloads[each.workload] for each in batch.members]
-            if len({(row.pin.chain, row.pin.plan) for row in rows if row.pin and not batch.request}) > 1:
+            if len({(row.pin.dataset, row.pin.plan) for row in rows if row.pin and not batch.request}) > 1:
                 raise Violation("P23", "a batch has members of two plans")
         taking = [each for each in self.batches.values() if not each.request and self._closing_time(each) != BEGINNING]
         places = [each[:2] for batch in taking for each in batch.members]
@@ -658,7 +658,7 @@ class Promises:
                 "P3", f"{row.decision.verdict} data has a block {block.kind}, and its workload is {row.state}"
             )
         recorded = (block.chain, block.plan, block.contract_version, block.verdict)
-        if recorded != (name, row.pin.plan, row.pin.version, row.decision.verdict) or name != row.pin.chain:
+        if recorded != (name, row.pin.plan, row.pin.version, row.decision.verdict) or name != row.pin.dataset:
             raise Violation("P21", "the block names another contract or verdict than the row")
         if row.decision.verdict in ACCEPTED and row.pin.plan and not self.lines.accepts(row):
             raise Violation("P21", f"a line accepted something that was pinned as {row.pin.status}")
@@ -745,7 +745,7 @@ class Promises:
         """Whether another delivery of the same content to the same line was accepted."""
         if other is row or other.decision is None or other.decision.verdict not in ACCEPTED:
             return False
-        same = other.pin is not None and row.pin is not None and other.pin.chain == row.pin.chain
+        same = other.pin is not None and row.pin is not None and other.pin.dataset == row.pin.dataset
         return same and self.upload_of(other).body == self.upload_of(row).body
 
     def _started(self) -> None:

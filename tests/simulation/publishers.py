@@ -19,12 +19,12 @@ from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.gate.datasets.dataset_lines import Line
+from lakegate.gate.datasets.dataset_states import DatasetState
 from lakegate.gate.datasets.lifecycle import TASK
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.registry.contract_versions import pinned_parents
 from lakegate.gate.registry.parent_contracts import document_of, parent_in_force
-from lakegate.gate.registry.publish_contract import followed
+from lakegate.gate.registry.publish_contract import find_followed
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import leading
 from lakegate.gate.scheduled_tasks import run_row
@@ -163,15 +163,15 @@ def lines_hold(env: Environment, lines: Lifecycles) -> None:
         raise Violation(broken.promise, broken.seen)
     now = moment(env.memory.clock.now())
     for each in env.dependencies.registry.contract("shop").versions:
-        old = env.dependencies.lines.get(f"shop/orders_v{major(each.version) - 1}")
-        new = env.dependencies.lines.get(f"shop/orders_v{major(each.version)}")
+        old = env.dependencies.datasets.get(f"shop/orders_v{major(each.version) - 1}")
+        new = env.dependencies.datasets.get(f"shop/orders_v{major(each.version)}")
         if old.consumers and new.notice is None:
             raise Violation("P21", f"{each.version} is in force, and the consumers of {old.name} had no notice")
         if new.notice is not None and new.status_at(now) == "active" and not _was_waited_for(new, now):
             raise Violation("P21", f"{new.name} is active before its notice is over")
 
 
-def _was_waited_for(line: Line, now: str) -> bool:
+def _was_waited_for(line: DatasetState, now: str) -> bool:
     """Whether the time of a notice is over, or everybody has acknowledged it."""
     assert line.notice is not None
     begun = [each for each in line.changes if each.at <= now]
@@ -193,7 +193,7 @@ def registry_holds(env: Environment, known: set[tuple[str, str]], owed: set[tupl
             keys = {each.document, *(f"plans/{plan}.json" for _, plan in each.plans), *(key for _, key in each.needs)}
             if not keys <= lake.keys():
                 raise Violation("P21", f"{contract} {each.version} names what is not in the lake")
-            before = followed(snapshot, each.version)
+            before = find_followed(snapshot, each.version)
             is_new = (contract, each.version) not in known
             known.add((contract, each.version))
             if is_new and before is not None and not _is_compatible(env, before, each):
@@ -245,7 +245,7 @@ def _has_notice(env: Environment, child: str, version: str) -> None:
     """Owners of contracts that are weaker than a version of their parent have notice of it in the end."""
     newest = _newest(env, child)
     parent = next(each for each in env.dependencies.registry.contract("acme").versions if each.version == version)
-    notices = env.dependencies.lines.get(f"{child}/orders_v{major(newest.version)}").parents
+    notices = env.dependencies.datasets.get(f"{child}/orders_v{major(newest.version)}").parents
     at = {each.version: each.inherited_from for each in notices}
     is_right = parent.inherited_from in {"", at.get(f"acme@{version}")}
     if (f"acme@{version}" not in at or not is_right) and _weaker(env, newest, parent):

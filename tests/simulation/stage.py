@@ -21,7 +21,7 @@ from lakegate.base.errors import (
 from lakegate.base.timestamps import moment
 from lakegate.features.announcements.announced_delivery import Announcement, WantedDelivery, announce, available
 from lakegate.features.workflows.callbacks import UnknownToken, called_back
-from lakegate.gate.datasets.dataset_lines import Line
+from lakegate.gate.datasets.dataset_states import DatasetState
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import completion, invocation_ended
 from lakegate.gate.delivery.delivery_row import Workload
@@ -374,7 +374,7 @@ class Stage:
         if worker.cancels and value is not None and not is_cancelled(self.env.memory.workloads[worker.cancels]):
             raise Violation("P4", "a cancellation was answered, and the delivery goes on")
         if (
-            isinstance(value, Line)
+            isinstance(value, DatasetState)
             and value.revision
             and all(value != line for _, line in self.env.memory.lines_written)
         ):

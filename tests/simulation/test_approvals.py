@@ -171,15 +171,15 @@ def schedules() -> Iterator[tuple[tuple[int, ...], tuple[Fault, ...]]]:
 def _compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schedules compare the same few documents: each pair is compared once."""
     known: dict[tuple[object, ...], Any] = {}
-    compared = publish_contract.compared_with_followed
+    compared = publish_contract.compare_with_followed
 
     def remembered(dependencies: Any, seen: RegistrySnapshot, version: str, document: bytes, parents: Any) -> Any:
-        pair = (publish_contract.followed(seen, version), version, document)
+        pair = (publish_contract.find_followed(seen, version), version, document)
         if pair not in known:
             known[pair] = compared(dependencies, seen, version, document, parents)
         return known[pair]
 
-    monkeypatch.setattr(publish_contract, "compared_with_followed", remembered)
+    monkeypatch.setattr(publish_contract, "compare_with_followed", remembered)
 
 
 @pytest.mark.usefixtures("_compared_once")

@@ -16,9 +16,9 @@ from lakegate.base.timestamps import moment
 from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
 from lakegate.gate.datasets import lifecycle, readers_manifest
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Ending, Line
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, DatasetState, Ending
 from lakegate.gate.datasets.lifecycle import TASK, acknowledge, change, deprecate
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import Steps
 from lakegate.gate.ports import Address
 from lakegate.gate.registry import publish_contract
@@ -60,15 +60,15 @@ def read_alone(text: bytes) -> Any:
 @pytest.fixture(autouse=True)
 def compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same two documents are compared in every schedule; comparing takes most of its time."""
-    original = publish_contract.compared_with_followed
+    original = publish_contract.compare_with_followed
 
     def remembered(dependencies: Any, seen: Any, version: str, document: bytes, parents: Any) -> Any:
-        before = publish_contract.followed(seen, version)
+        before = publish_contract.find_followed(seen, version)
         if before is None or before.needs or b"inherits" in document:
             return original(dependencies, seen, version, document, parents)
         return comparison(dependencies.objects.read(Address(LAKE, before.document)), document)
 
-    monkeypatch.setattr(publish_contract, "compared_with_followed", remembered)
+    monkeypatch.setattr(publish_contract, "compare_with_followed", remembered)
     monkeypatch.setattr(
         publish_contract,
         "read_published",
@@ -104,7 +104,7 @@ def nothing(*_: object) -> Steps[Any]:
     yield from ()
 
 
-def read_line(dependencies: Any, name: str) -> Steps[Line]:
+def read_dataset(dependencies: Any, name: str) -> Steps[DatasetState]:
     """A line as it is stored."""
     yield from ()
     return dependencies.lines.get(name)
@@ -159,7 +159,7 @@ SCENES: dict[str, tuple[Callable[[], Environment], dict[str, Command]]] = {
 def with_consumer() -> Environment:
     """A line that a team reads."""
     env = one_version()
-    drive(env.dependencies, change(env.dependencies, OLD, "", partial(subscribed, team="finance")))
+    drive(env.dependencies, change(env.dependencies, OLD, "", partial(add_subscription, team="finance")))
     return env
 
 
@@ -228,10 +228,10 @@ def test_no_order_of_publishers_and_dates_breaks_a_line(name: str) -> None:
     assert explore(prepare, commands) > len(commands)
 
 
-def unfenced(original: Callable[..., Line]) -> Callable[..., Line]:
+def unfenced(original: Callable[..., DatasetState]) -> Callable[..., DatasetState]:
     """The write of a line without the condition of its revision."""
 
-    def write(self: DatasetRowStore[Line], line: Line, *given: Any) -> Line:
+    def write(self: DatasetRowStore[DatasetState], line: DatasetState, *given: Any) -> DatasetState:
         stored = cast("MemoryTable", self.table).rows["workloads", "line"]
         if row := stored.pop(line.name, None):
             stored[line.name] = Row(row.key, {**row.values, "revision": line.revision})
@@ -256,7 +256,7 @@ def test_a_line_that_is_written_over_is_found(monkeypatch: pytest.MonkeyPatch) -
         (
             lifecycle,
             "record_due",
-            read_line,
+            read_dataset,
             "a publisher, and a notice that is over",
         ),
         (readers_manifest, "update", nothing, "a publisher, and a notice that is over"),

@@ -19,7 +19,7 @@ import pytest
 from lakegate.base.errors import PortError
 from lakegate.base.timestamps import instant_of
 from lakegate.features.revalidation.revalidation import TASK, stale_rules
-from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_states import DatasetStatus, StatusChange
 from lakegate.gate.effects import Effect
 from lakegate.gate.ledger.blocks import GENESIS, digest
 from lakegate.gate.ports import JobState, Message
@@ -70,7 +70,7 @@ def finish(stage: RevalidationStage) -> None:
     run, dependencies = stage.row.run, stage.env.dependencies
     assert run is None or dependencies.clock.now() - instant_of(run.at) < timedelta(hours=1), "a run is stuck"
     newest = max(dependencies.registry.contract("orders").versions, key=lambda each: each.version)
-    if not newest.labels and dependencies.lines.get(LINE).status_at(stage.now) is not LineStatus.RETIRED:
+    if not newest.labels and dependencies.datasets.get(LINE).status_at(stage.now) is not DatasetStatus.RETIRED:
         assert stage.stale == [], "a mark that nobody lifts"
 
 
@@ -176,10 +176,10 @@ def erase_one(stage: RevalidationStage, choose: random.Random) -> None:
 
 def retire(stage: RevalidationStage) -> None:
     """The line is retired."""
-    line = stage.env.dependencies.lines.get(LINE)
-    changes = (StatusChange(LineStatus.RETIRED, stage.now),)
+    line = stage.env.dependencies.datasets.get(LINE)
+    changes = (StatusChange(DatasetStatus.RETIRED, stage.now),)
     after = replace(line, changes=changes, recorded=1, listed=True)
-    stage.env.dependencies.lines.write(after)
+    stage.env.dependencies.datasets.write(after)
 
 
 REVALIDATION = "lakegate.features.revalidation.revalidation"

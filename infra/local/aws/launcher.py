@@ -317,8 +317,8 @@ def confined(spawn: Callable[[Any], Any], networks: Any, nowhere: str) -> Callab
         network = worker.config.get("VpcConfig", {}).get("VpcId")
         if network:
             variables = worker.config["Environment"]["Variables"]
-            endpoints = [each for each in networks._vpc_endpoints.all_values() if each["VpcId"] == network]  # noqa: SLF001 - see above
-            found = {each["ServiceName"].rpartition(".")[2] for each in endpoints}
+            endpoints = [value for value in networks._vpc_endpoints.all_values() if value["VpcId"] == network]  # noqa: SLF001 - see above
+            found = {endpoint["ServiceName"].rpartition(".")[2] for endpoint in endpoints}
             there = addresses(found, f"http://127.0.0.1:{os.environ['GATEWAY_PORT']}", nowhere, variables)
             worker.config = {**worker.config, "Environment": {"Variables": {**variables, **there}}}
         return spawn(worker)
@@ -328,9 +328,9 @@ def confined(spawn: Callable[[Any], Any], networks: Any, nowhere: str) -> Callab
 
 def addresses(services: set[str], here: str, nowhere: str, given: dict[str, str]) -> dict[str, str]:
     """Variables of a function that reaches services and no others; an address of a service that it was given stays if it may."""
-    names = {f"{ENDPOINT}_{SERVICE_IDS.get(each, each.replace('-', '_').upper())}" for each in services}
+    names = {f"{ENDPOINT}_{SERVICE_IDS.get(service, service.replace('-', '_').upper())}" for service in services}
     closed = {each for each in given if each.startswith(ENDPOINT) and each not in names}
-    return {ENDPOINT: nowhere, **dict.fromkeys(closed, nowhere), **{each: given.get(each, here) for each in names}}
+    return {ENDPOINT: nowhere, **dict.fromkeys(closed, nowhere), **{name: given.get(name, here) for name in names}}
 
 
 def simulating(identities: Any, evaluator: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - ministack's modules
@@ -365,7 +365,7 @@ def named(session: Callable[[], Any]) -> Callable[[str], bool]:
     def names() -> frozenset[str]:
         catalogue = session()
         partitions = catalogue.get_data("endpoints")["partitions"]
-        return frozenset(catalogue.get_available_services()).union(*(each["services"] for each in partitions))
+        return frozenset(catalogue.get_available_services()).union(*(partition["services"] for partition in partitions))
 
     return lambda name: name in names()
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import InputError, LakegateError
 from lakegate.base.json_codec import encode
-from lakegate.base.text import counted, listed
+from lakegate.base.text import join_words, plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder, render, usable, write_text
@@ -143,7 +143,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
             _judge_outputs(failing, page, [Path(contract), *(reference_contract or [])], files)
             before = earlier(baseline, stack, local=local) if baseline is not None else None
             places = ParentPlaces.of(parents, stack, local=local, root=root)
-            document = contract_files.named(contract, places, stack, local=local, api=api)
+            document = contract_files.load_named(contract, places, stack, local=local, api=api)
             if server is not None or not named:
                 document, tables = _served(document, named, server, dataset, folder)
                 files = [each for its in tables.values() for each in its]
@@ -157,7 +157,7 @@ def check(  # noqa: PLR0913, PLR0917 - every option of the command is one
                 reference or [],
                 reference_contract or [],
                 failing,
-                own and all(each.pin is None for each in files) if show_values is None else show_values,
+                own and all(file.pin is None for file in files) if show_values is None else show_values,
                 measured_by,
                 places,
             )
@@ -214,9 +214,9 @@ def _in_words(judged: list[tuple[Report, tuple[str, ...]]], more: Iterable[str],
 
 def _overview(reports: list[Report]) -> str:
     """The verdict on several tables, and which have it."""
-    verdict = worst(each.judgement.verdict for each in reports)
-    names = [each.plan.dataset for each in reports if each.judgement.verdict is verdict]
-    return f"{WORDS[verdict][1]}: {len(names)} of {counted(len(reports), 'table')} ({listed(names)})"
+    verdict = worst(report.judgement.verdict for report in reports)
+    names = [report.plan.dataset for report in reports if report.judgement.verdict is verdict]
+    return f"{WORDS[verdict][1]}: {len(names)} of {plural(len(reports), 'table')} ({join_words(names)})"
 
 
 def _served(
@@ -243,7 +243,7 @@ def judge_tables(
         ]
     if tables is None:
         tables = by_dataset(document, delivery.files)
-    given = {each.partition("=")[0] for each in delivery.references}
+    given = {reference.partition("=")[0] for reference in delivery.references}
     found: list[tuple[Report, tuple[str, ...]]] = []
     for name, files in tables.items():
         others = [
@@ -262,7 +262,7 @@ def judge_tables(
 
 def _judge_outputs(failures: Path | None, report: Path | None, documents: list[Path], files: list[DataFile]) -> None:
     """InputError where a file that an option names cannot be written, before any work is done for it."""
-    inputs = [*documents, *(Path(each.name) for each in files if each.pin is None)]
+    inputs = [*documents, *(Path(file.name) for file in files if file.pin is None)]
     if failures is not None:
         usable("--failures", failures, failing_rows_file.SUFFIXES, inputs)
     if report is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, facade_command
 from lakegate.cli.contracts.plan_command import plan_in_words
@@ -16,7 +16,7 @@ from lakegate.cli.options import NamedContract
 from lakegate.cli.terminal import Grid, Word
 from lakegate.contract.contract_model import COMMON, Dataset, Field, Shape
 from lakegate.contract.semantic_versions import major
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.registry.named_contract import chosen, snapshot_of
 from lakegate.gate.registry.parent_contracts import document_of
 from lakegate.inheritance.inherited_documents import Inherited, ParentDocument, inherited_elements, resolve
@@ -71,7 +71,7 @@ def contracts(  # noqa: PLR0913 - a filter for each label
     producer: Filter = None,
     consumer: Filter = None,
     status: Annotated[
-        list[LineStatus] | None,
+        list[DatasetStatus] | None,
         Option(help="Only versions of a dataset with this status.", case_sensitive=False),
     ] = None,
 ) -> CommandResult[DescribedVersions]:
@@ -95,12 +95,12 @@ def contracts(  # noqa: PLR0913 - a filter for each label
 
 
 def _rows(found: DescribedVersions) -> Iterator[tuple[str, ...]]:
-    for each in found.contracts:
-        datasets = [(one.dataset, one.status, one.prefixes) for one in each.datasets]
-        for dataset, status, prefixes in datasets or [(COMMON, *(each.common or (each.status, ())))]:
-            inherited = [f"inherited from {each.inherited_from[:10]} on"] if each.inherited_from else []
+    for contract in found.contracts:
+        datasets = [(one.dataset, one.status, one.prefixes) for one in contract.datasets]
+        for dataset, status, prefixes in datasets or [(COMMON, *(contract.common or (contract.status, ())))]:
+            inherited = [f"inherited from {contract.inherited_from[:10]} on"] if contract.inherited_from else []
             places = ", ".join([*prefixes, *inherited])
-            yield each.contract, each.version, status, f"{dataset}_v{major(each.version)}", places
+            yield contract.contract, contract.version, status, f"{dataset}_v{major(contract.version)}", places
 
 
 @facade_command
@@ -145,8 +145,8 @@ def _columns(version: DescribedVersion, document: ParentDocument) -> CommandResu
     found = {each.name: tuple(_column(each, field) for field in _flat(each.fields)) for each in contract.datasets}
     words: list[Word] = []
     for dataset, columns in found.items():
-        words.append(f"{dataset}: {counted(len(columns), 'column')}")
-        rows = (tuple(_cell(getattr(each, name)) for name in COLUMNS) for each in columns)
+        words.append(f"{dataset}: {plural(len(columns), 'column')}")
+        rows = (tuple(_cell(getattr(column, name)) for name in COLUMNS) for column in columns)
         words.append(Grid(COLUMNS, rows))
     return CommandResult(select_fields(ContractColumns, version, columns=found), words)
 
@@ -178,7 +178,7 @@ def _resolved_in_words(documents: Mapping[str, Any], inherited: Inherited) -> It
     """The plan of each dataset: its fields, its rules in words, and where inherited ones come from."""
     for dataset, document in documents.items():
         plan = Plan.from_json(document)
-        yield f"{dataset}: {counted(len(plan.fields), 'field')}"
+        yield f"{dataset}: {plural(len(plan.fields), 'field')}"
         for field in plan.fields:
             yield f"  {field.name}: {field.type.value if field.shape is Shape.VALUE else field.shape.value}"
         yield from plan_in_words(plan)

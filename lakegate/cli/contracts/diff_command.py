@@ -15,7 +15,7 @@ from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import DefinitionRoot, Local, StackName
 from lakegate.diff.change_kinds import Change, VersionComparison
 from lakegate.diff.diff_contracts import compare
-from lakegate.library.contract_files import named_version
+from lakegate.library.contract_files import load_version
 
 REFUSED = 1
 COLOURS = {"major": "red", "minor": "yellow", "patch": "green"}
@@ -52,7 +52,7 @@ def diff(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 compared, 1 the new number is too low (with --enforce), 2 a version cannot be read.
     """
-    comparison = compare(*(named_version(name, stack, local=local, root=root) for name in (old, new)))
+    comparison = compare(*(load_version(name, stack, local=local, root=root) for name in (old, new)))
     is_refused = enforce and not comparison.ok
     return CommandResult(comparison, [lambda _: print_comparison(comparison, form)], REFUSED if is_refused else 0)
 
@@ -79,10 +79,10 @@ def verdict(comparison: VersionComparison) -> str:
 
 def _blocks(changes: Iterable[Change]) -> Iterator[tuple[str, str | None]]:
     """Two lines for each change: what changes, and who is affected why."""
-    for each in changes:
-        line = f"{each.bump.value:<5}  {each.path}  {each.kind}: {_cut(each.before)} → {_cut(each.after)}"
-        yield escaped(line), COLOURS[each.bump.value]
-        yield escaped(f"       affects {each.affected.value}. {each.effect.because}"), None
+    for change in changes:
+        line = f"{change.bump.value:<5}  {change.path}  {change.kind}: {_cut(change.before)} → {_cut(change.after)}"
+        yield escaped(line), COLOURS[change.bump.value]
+        yield escaped(f"       affects {change.affected.value}. {change.effect.because}"), None
 
 
 def _markdown(comparison: VersionComparison) -> Iterator[tuple[str, str | None]]:
@@ -92,9 +92,16 @@ def _markdown(comparison: VersionComparison) -> Iterator[tuple[str, str | None]]
         yield "", None
         yield "| needs | path | change | before | after | affects | because |", None
         yield "| --- | --- | --- | --- | --- | --- | --- |", None
-    for each in comparison.changes:
-        texts = (each.bump.value, each.path, each.kind, _cut(each.before), _cut(each.after), each.affected.value)
-        yield f"| {' | '.join(map(markdown, (*texts, each.effect.because)))} |", None
+    for change in comparison.changes:
+        texts = (
+            change.bump.value,
+            change.path,
+            change.kind,
+            _cut(change.before),
+            _cut(change.after),
+            change.affected.value,
+        )
+        yield f"| {' | '.join(map(markdown, (*texts, change.effect.because)))} |", None
 
 
 def _cut(value: str | None) -> str:

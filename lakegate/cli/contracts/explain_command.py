@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_schemas import load
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.lints.lint_codes import CODES
@@ -124,7 +124,7 @@ def explain(
         key = name if name in known else _kind(name)
         if key not in known:
             raise InputError(
-                f"{shown(name)} is no code of lint, no kind of rule, no key of the extension, no term and no reason."
+                f"{quote(name)} is no code of lint, no kind of rule, no key of the extension, no term and no reason."
                 f"{did_you_mean(name, known)} `lakegate explain` lists all."
             )
         found = known[key]

@@ -12,7 +12,7 @@ from typing import Annotated
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import encode
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
@@ -153,10 +153,10 @@ def problems_in_words(judged: dict[str, Examined]) -> Iterator[Word]:
     """Every problem with its line, and a summary of each document."""
     for name, examined in judged.items():
         for level, problems in (("error", examined.errors), ("warning", examined.warnings)):
-            for each in problems:
-                yield (f"{name}:{each.line}: ", "dim"), (level, STYLES[level]), (f" {each.code}", "bold")
-                yield f"    {each.message} @ {each.path}"
-                for line in examined.lines[(each.line or 0) - 1 : each.line or 0]:
-                    yield ((f"    {each.line} | {line[:LONGEST_LINE]}", "dim"),)
-        counts = f"{counted(len(examined.errors), 'error')}, {counted(len(examined.warnings), 'warning')}"
+            for problem in problems:
+                yield (f"{name}:{problem.line}: ", "dim"), (level, STYLES[level]), (f" {problem.code}", "bold")
+                yield f"    {problem.message} @ {problem.path}"
+                for line in examined.lines[(problem.line or 0) - 1 : problem.line or 0]:
+                    yield ((f"    {problem.line} | {line[:LONGEST_LINE]}", "dim"),)
+        counts = f"{plural(len(examined.errors), 'error')}, {plural(len(examined.warnings), 'warning')}"
         yield f"{name}: {'valid' if examined.valid else 'refused'} ({counts})"

@@ -10,7 +10,7 @@ import click
 
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import ContractError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
@@ -59,7 +59,7 @@ def _explained(plans: list[Plan]) -> Iterator[Word]:
             yield from [""] * bool(at)
             yield ((compiled.dataset, "bold"),)
         yield from plan_in_words(compiled)
-        yield from ("", f"{counted(len(compiled.checks), 'check')}; plan {compiled.digest}")
+        yield from ("", f"{plural(len(compiled.checks), 'check')}; plan {compiled.digest}")
 
 
 def plan_in_words(compiled: Plan) -> Iterator[Word]:
@@ -68,7 +68,7 @@ def plan_in_words(compiled: Plan) -> Iterator[Word]:
 
     yield Grid(
         ("rule", "field", "wanted", "measured as", "if broken"),
-        (_in_words(compiled, each) for each in compiled.checks),
+        (_in_words(compiled, check) for check in compiled.checks),
         unbroken=("rule", "field"),
     )
     if compiled.policy.on_reject is OnReject.ROWS:

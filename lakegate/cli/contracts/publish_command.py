@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Annotated, TypeVar
 
 from lakegate.base.json_codec import decode
-from lakegate.base.text import counted, listed
+from lakegate.base.text import join_words, plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, confirm, facade_command
@@ -55,7 +55,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     root: DefinitionRoot = None,
     yes: Yes = False,
 ) -> CommandResult[PublishedVersion | NewProposal | PlannedPublication | RefusedNumber | LintReport]:
-    """Make a contract version valid: it is linted and compiled, and the routes of its line carry it from then on.
+    """Make a contract version valid: it is linted and compiled, and the routes of its dataset carry it from then on.
 
     Example: lakegate publish contracts/examples/weather.dcm.yaml
 
@@ -63,7 +63,7 @@ def publish(  # noqa: PLR0913 - a command has these options
     measured refuse the document, unless they are allowed. A number that is too low for the changes since the version that
     it follows is refused, with the changes and the number that would do (`lakegate diff`).
 
-    Published contracts that inherit and are weaker than the version keep the parent that they have, and their lines get notice.
+    Published contracts that inherit and are weaker than the version keep their parent, and their datasets get notice.
     With --from 2027-01-01 it is inherited later: until the day, contracts are published with the version before.
 
     Where the stack requires approval (RequireApproval), this leaves a proposal, which another person approves
@@ -92,7 +92,10 @@ def publication_result(name: str, text: bytes, found: VersionT) -> CommandResult
     """The version that is valid now or waits for approval, with its warnings; `name`: of the document."""
     words = _published_in_words(found) if isinstance(found, PublishedVersion) else proposal_in_words(found)
     if isinstance(found, PublishedVersion) and found.without_notice:
-        missing, remedy = listed(found.without_notice), "that needs LifecyclePolicy, and publishing the document again"
+        missing, remedy = (
+            join_words(found.without_notice),
+            "that needs LifecyclePolicy, and publishing the document again",
+        )
         terminal.note(f"lakegate: {missing} got no notice: {remedy}")
     return CommandResult(found, chain(words, _warnings_in_words(name, text, found)))
 
@@ -106,7 +109,7 @@ def refusal_result(name: str, refused: PublicationRefused) -> CommandResult[Refu
     assert isinstance(refused, DocumentRefused)
     if count := refused.unmeasured:
         remedy = f"correct {'it' if count == 1 else 'them'}, or give --allow-unmeasured"
-        terminal.note(f"lakegate: {counted(count, 'rule')} can never be measured: {remedy}")
+        terminal.note(f"lakegate: {plural(count, 'rule')} can never be measured: {remedy}")
     judged = {name: refused.examined}
     return CommandResult(lint_report(judged), problems_in_words(judged), REFUSED)
 
@@ -142,19 +145,19 @@ def _plan_in_words(plan: PlannedPublication) -> Iterator[Word]:
 def _published_in_words(found: PublishedVersion) -> Iterator[str]:
     text = f"Published {found.contract} {found.version} ({found.status})."
     if found.unmeasured_rules:
-        text += f" {counted(found.unmeasured_rules, 'rule')} can never be measured."
+        text += f" {plural(found.unmeasured_rules, 'rule')} can never be measured."
     yield text
     yield from (f"  {each.dataset}: plan {each.plan[:12]}" for each in found.datasets)
-    yield from (f"  {each.prefix} → {each.line} {each.version}" for each in found.routes)
+    yield from (f"  {route.prefix} → {route.dataset} {route.version}" for route in found.routes)
     if found.inherited_from:
         yield f"  Contracts inherit from it from {found.inherited_from[:10]} on."
     if not found.routes:
         yield "No prefix delivers to it yet:"
         yield f"  lakegate route add {quote(found.proposed) if found.proposed else 'PREFIX/'} {found.contract}"
-    starts = {each.line: each.day for each in found.starts}
-    for line in found.drafts:
-        state = f"takes effect on {starts[line]}" if line in starts else "is a draft"
-        yield f"  {line} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
+    starts = {start.dataset: start.day for start in found.starts}
+    for dataset in found.drafts:
+        state = f"takes effect on {starts[dataset]}" if dataset in starts else "is a draft"
+        yield f"  {dataset} {state}: until it is active, deliveries are refused or, with mode: observe, only observed."
 
 
 def proposal_in_words(found: ProposedVersion) -> Iterator[str]:

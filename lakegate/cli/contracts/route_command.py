@@ -1,4 +1,4 @@
-"""`lakegate route`: which landing keys belong to which contract, dataset and line."""
+"""`lakegate route`: which landing keys belong to which contract and dataset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lakegate.library.stack import StackFacade
 
 FOUND = 1
-app = CommandGroup(help="Define which landing keys belong to which contract, dataset and line.")
+app = CommandGroup(help="Define which landing keys belong to which contract and dataset.")
 
 Prefix = Annotated[str, Argument(help="Folders of the landing bucket, e.g. weather/se/")]
 
@@ -76,7 +76,7 @@ def show(
     Example: lakegate route list
     """
     found = there.routes()
-    rows = ((each.prefix, each.line, each.version, each.status) for each in found.routes)
+    rows = ((route.prefix, route.full_name, route.version, route.status) for route in found.routes)
     table = Grid(("prefix", "line", "version", "status"), rows, is_wide=False)
     return CommandResult(
         found, [table if found.routes else "There is no route yet: lakegate route add PREFIX/ CONTRACT"]
@@ -112,11 +112,14 @@ def lint(
     routes = as_judged(dependencies, dependencies.registry.snapshot().routes)
     found = lint_routes(routes, dependencies.places)
     findings = tuple(select_fields(FoundFault, each) for each in found)
-    words = [f"{each.fault:<11}  {each.route.prefix} → {each.route.line}: {each.message}" for each in findings]
+    words = [
+        f"{finding.fault:<11}  {finding.route.prefix} → {finding.route.full_name}: {finding.message}"
+        for finding in findings
+    ]
     nothing = ["No fault of a route was found."]
     return CommandResult(LintedRoutes(not found, findings), words or nothing, FOUND if found else 0)
 
 
 def _changed(done: str, route: DescribedRoute) -> CommandResult[DescribedRoute]:
-    words = f"{done}: {route.prefix} → {route.line} {route.version} ({route.status})"
+    words = f"{done}: {route.prefix} → {route.full_name} {route.version} ({route.status})"
     return CommandResult(route, [words])

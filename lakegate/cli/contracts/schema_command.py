@@ -11,7 +11,7 @@ import click
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_schemas import EDITOR, for_editors
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, usable, write_text
 
@@ -40,7 +40,7 @@ def schema(
     Example: lakegate schema odcs-3.1.0 --output lakegate-odcs-3.1.0.schema.json
     """
     if form not in EDITOR:
-        raise InputError(f"{form} is no format with a schema: name {listed(EDITOR)}")
+        raise InputError(f"{form} is no format with a schema: name {join_words(EDITOR)}")
     if output is not None:
         usable("--output", output, (".json",), ())
     found = for_editors(form)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded
+from lakegate.base.extension_points import load_extension
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.options import Yes
@@ -62,7 +62,7 @@ def withdraw(
     """
     written, _, version = name.rpartition("@")
     if not written:
-        raise InputError(f"{shown(name)} names no version: write CONTRACT@VERSION")
+        raise InputError(f"{quote(name)} names no version: write CONTRACT@VERSION")
     found = chosen(snapshot_of(dependencies.registry, written), written, version)
     contract = found.contract
     planned = planned_withdrawal(dependencies, dependencies.registry.contract(contract), contract, version)
@@ -70,7 +70,7 @@ def withdraw(
     if dependencies.places.needs_approval and not planned.is_done:
         from lakegate.cli.contracts.publish_command import proposal_in_words  # noqa: PLC0415 - the compiler, for this alone
 
-        proposed = dependencies.run(loaded(PROPOSALS, "withdraw")(dependencies, contract, version))
+        proposed = dependencies.run(load_extension(PROPOSALS, "withdraw")(dependencies, contract, version))
         waiting = new_proposal(proposed, ())
         return CommandResult(waiting, proposal_in_words(waiting))
     return withdrawn(dependencies.run(take_back(dependencies, contract, version)))
@@ -79,7 +79,7 @@ def withdraw(
 def withdrawn(done: Withdrawal) -> CommandResult[WithdrawnVersion]:
     """The version that is taken back, and by which one deliveries are judged now."""
     of, current = done.publication, done.current
-    prefixes = tuple(sorted(each.prefix for each in done.publication.routes))
+    prefixes = tuple(sorted(route.prefix for route in done.publication.routes))
     words = [f"Withdrawn: {of.contract} {of.version}. Deliveries are judged by {current.version} ({current.status})."]
     words += [f"  {prefix} → {current.version}" for prefix in prefixes]
     words += [
@@ -93,6 +93,6 @@ def _effects(planned: Withdrawal, written: str) -> Iterator[str]:
     """Effects that the person may not expect."""
     of, current = planned.publication, planned.current
     if written != of.contract:
-        yield f"{shown(written)} is the beginning of one contract id: {of.contract} {of.version} would be withdrawn"
+        yield f"{quote(written)} is the beginning of one contract id: {of.contract} {of.version} would be withdrawn"
     if current.status == RETIRED:
-        yield f"{current.version} is retired: every delivery to the line would be refused"
+        yield f"{current.version} is retired: every delivery to the dataset would be refused"

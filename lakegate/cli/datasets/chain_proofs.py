@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lakegate.aws.clients import client
 from lakegate.aws.kms_signing import KmsKey
 from lakegate.base.errors import InputError, SetUpError
-from lakegate.base.text import counted, shown
+from lakegate.base.text import plural, quote
 from lakegate.cli import terminal
 from lakegate.gate.ledger.blocks import AnyBlock, Head
 from lakegate.gate.ledger.signatures import SHORT, SPKI, Signatures, fingerprint, key_of_pem
@@ -66,12 +66,12 @@ MAX_SHOWN: Final = 20
 
 def compared_in_words(compared: Compared, noun: str, done: str, kept: str) -> Iterator[str]:
     """For people, without remedies: what was done with things of a kind, and what holds where none is damaged."""
-    begin = f"{counted(compared.count, noun)} {done}: "
+    begin = f"{plural(compared.count, noun)} {done}: "
     number = len(compared.damaged)
     if not number:
         yield f"{begin}{kept}."
         return
-    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    yield f"{begin}{plural(number, 'is', 'are')} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield f"{each.damage}: {each.file}" + ("" if each.height is None else f", block {each.height}")
     yield from terminal.more(number, MAX_SHOWN)
@@ -162,7 +162,7 @@ def anchors_in(texts: Iterable[str]) -> Mapping[int, str]:
         if found is None:
             raise InputError(
                 "an anchor is HEIGHT=DIGEST, the digest in 64 hexadecimal digits, as `verify` prints it; "
-                f"not {shown(text)}"
+                f"not {quote(text)}"
             )
         height, digest = int(found[1]), found[2].lower()
         if anchors.setdefault(height, digest) != digest:
@@ -184,7 +184,7 @@ def in_words(signatures: Signatures, height: int, anchors: Iterable[int], *, fet
         yield "Not signed: this chain names no key (docs/ledger.md)."
         return
     for name, key in signatures.keys.items():
-        blocks = counted(key.signed, "block")
+        blocks = plural(key.signed, "block")
         yield f"{blocks} signed by the key {name}, which block {key.height} names."
     if signatures.covered < height:
         yield f"Signatures cover block {signatures.covered} and all below it; above are records, for the next delivery to cover."
@@ -206,4 +206,4 @@ def _proof(signatures: Signatures, anchors: Iterable[int]) -> str | None:
     if signatures.given is not None:
         return "key" if signatures.is_by_given else None
     first = next(iter(signatures.keys.values()), None)
-    return "anchor" if first is not None and any(each >= first.height for each in anchors) else None
+    return "anchor" if first is not None and any(anchor >= first.height for anchor in anchors) else None

@@ -11,12 +11,13 @@ from itertools import chain
 from typing import Annotated, Any, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted, shown
+from lakegate.base.text import plural, quote
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import DatasetName, Local, TargetFolder
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.readers_manifest import published_since, whole
 from lakegate.gate.datasets.slice_projection import NOTHING
 from lakegate.gate.delivery.delivery_row import Waiver
@@ -61,7 +62,7 @@ class LostDelivery:
 class FetchedDataset:
     """The part of a dataset that is in a folder now."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     folder: str
     since: int
     height: int
@@ -113,7 +114,7 @@ def get(  # noqa: PLR0913 - a command has these options
         terminal.note(f"lakegate: {fetch.problem}")
     found = _fetched(fetch)
     # a part of a name is what one dataset has today, and may be another one's tomorrow
-    first = [f"line  {found.line}"] if dataset != found.line else []
+    first = [f"line  {found.dataset}"] if dataset != found.dataset else []
     words = chain(first, _in_words(found, " --local" if local else "", has_problem=bool(fetch.problem)))
     return CommandResult(found, words, DIFFERS if fetch.problem else 0)
 
@@ -123,7 +124,7 @@ def _time(since: str) -> datetime:
     try:
         time = datetime.fromisoformat(since)
     except ValueError:
-        raise InputError(f"--since {shown(since)} is neither a height nor a time such as 2026-11-26T08:00") from None
+        raise InputError(f"--since {quote(since)} is neither a height nor a time such as 2026-11-26T08:00") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -153,18 +154,18 @@ def _fetched(fetch: Fetch) -> FetchedDataset:
 
 def _in_words(found: FetchedDataset, stack: str, *, has_problem: bool) -> Iterator[str]:
     for delivery in found.deliveries:
-        for each in delivery.files:
-            verified = (each.checksum or "").partition(":")[0] or "size only"
-            did = "fetched" if each.fetched else "present"
-            yield f"{did}  {each.path}  {counted(each.size, 'byte')}, {verified}"
+        for file in delivery.files:
+            verified = (file.checksum or "").partition(":")[0] or "size only"
+            did = "fetched" if file.fetched else "present"
+            yield f"{did}  {file.path}  {plural(file.size, 'byte')}, {verified}"
         if delivery.waiver is not None:
             yield f"waived  height {delivery.height}: {_waived(delivery.waiver)}"
     yield from (f"lost  height {each.height}: {each.reason}" for each in found.lost)
     if not found.deliveries and not found.lost and not has_problem:
-        yield f"Nothing of {found.line} was accepted above height {found.since}."
+        yield f"Nothing of {found.dataset} was accepted above height {found.since}."
     for rule in found.stale.get("stale", {}).get("rules", ()):
         yield f"stale    {rule['rule']} does not hold for all accepted data since {rule['since'][:19]} UTC"
-    words = shlex.join(("lakegate", "get", found.line, found.folder, "--since", str(found.height)))
+    words = shlex.join(("lakegate", "get", found.dataset, found.folder, "--since", str(found.height)))
     yield f"What is accepted later: {words}{stack}"
 
 

@@ -12,6 +12,7 @@ from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import BESIDE, CommandResult, gate_command
 from lakegate.cli.options import TIMES, DatasetName
 from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.delivery_history import history as page_of
 from lakegate.gate.delivery.find_deliveries import readable_row
@@ -21,7 +22,7 @@ from lakegate.library.described_deliveries import sections_of
 from lakegate.verdict.verdict import BrokenRule
 
 HISTORY_SECTIONS: Final = "history sections"
-"""Extension point: see `LineSections`."""
+"""Extension point: see `DatasetSections`."""
 COLUMNS: Final = ("height", "at (UTC)", "verdict", "version", "rows", "rejected", "broken rules", "workload", "file")
 NUMBERS: Final = ("height", "rows", "rejected")
 FOLDED: Final = ("broken rules", "file")
@@ -41,7 +42,7 @@ class Finished(StrEnum):
 class HistoryPage:
     """Finished deliveries of a dataset, the newest first."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     deliveries: tuple[FinishedDelivery, ...]
     below: int | None
     sections: dict[str, Any] = field(metadata=BESIDE)
@@ -79,7 +80,7 @@ def history(  # noqa: PLR0913 - a command has these options
         below=below,
         limit=limit,
     )
-    found = tuple(replace(each, file=_file(dependencies, each.workload)) for each in page.entries)
+    found = tuple(replace(entry, file=_file(dependencies, entry.workload)) for entry in page.entries)
     sections = sections_of(HISTORY_SECTIONS, dependencies, [chain])
     told = {key: section[0][1] for key, section in sections.items() if section}
     words: list[Word] = [_table(found) if found else "No delivery is like that."]
@@ -107,10 +108,10 @@ def _table(found: tuple[FinishedDelivery, ...]) -> Grid:
         )
         for each in found
     )
-    return Grid(COLUMNS, rows, NUMBERS, [each for each in COLUMNS if each not in FOLDED])
+    return Grid(COLUMNS, rows, NUMBERS, [column for column in COLUMNS if column not in FOLDED])
 
 
 def _rules(rules: tuple[BrokenRule, ...]) -> str:
     more = len(rules) - NAMED
-    named = ", ".join(each.rule for each in rules[:NAMED])
+    named = ", ".join(rule.rule for rule in rules[:NAMED])
     return f"{named} and {more} more" if more > 0 else named

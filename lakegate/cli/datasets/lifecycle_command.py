@@ -12,12 +12,12 @@ from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.options import DatasetName, Yes
-from lakegate.gate.datasets import dataset_lines, lifecycle
+from lakegate.gate.datasets import dataset_states, lifecycle
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, side_effects
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line
-from lakegate.gate.registry.publish_contract import reactivate_line
+from lakegate.gate.registry.publish_contract import reactivate_dataset
 
 DEPRECATED, SUNSET = lifecycle.MIN_DEPRECATED.days, lifecycle.MIN_SUNSET.days
 ON = "From this day on (UTC, YYYY-MM-DD); by default from now on."
@@ -47,7 +47,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
         Option("--retire", help=f"The day of the retirement: {SUNSET} days after the sunset by default, and at least."),
     ] = None,
 ) -> CommandResult[DatasetLifecycle]:
-    """Announce the end of a line: it is deprecated, later sunset, and after that retired.
+    """Announce the end of a dataset: it is deprecated, later sunset, and after that retired.
 
     Example: lakegate deprecate orders_v1 --replacement shop/orders_v2 --reason "one row per order" --sunset 2027-02-01
 
@@ -56,7 +56,7 @@ def deprecate(  # noqa: PLR0913 - a command has these options
 
     Exit code: 0 done (twice is once), 2 it is not allowed, or was not confirmed.
     """
-    ending = dataset_lines.Ending(*map(_text, (reason, replacement, guide)))
+    ending = dataset_states.Ending(*map(_text, (reason, replacement, guide)))
     days = partial(lifecycle.deprecate, on=day_of(on), sunset=day_of(sunset_on), retire=day_of(retire_on))
     decide = partial(days, ending=ending)
     after = dependencies.run(change(dependencies, dataset_of_contract(dependencies, dataset), "deprecate", decide))
@@ -101,7 +101,7 @@ def reactivate(dependencies: Dependencies, dataset: DatasetName) -> CommandResul
 
     Exit code: 0 done (twice is once), 2 it is not allowed.
     """
-    after = dependencies.run(reactivate_line(dependencies, dataset_of_contract(dependencies, dataset)))
+    after = dependencies.run(reactivate_dataset(dependencies, dataset_of_contract(dependencies, dataset)))
     return _outcome(after, _now(dependencies))
 
 
@@ -115,11 +115,11 @@ def dataset_of_contract(dependencies: Dependencies, name: str) -> str:
 
 def lifecycle_in_words(found: DatasetLifecycle) -> Iterator[str]:
     """The lifecycle of a dataset for people."""
-    yield f"{found.line} is {found.status}{f' since {_utc(found.since)}' if found.since else ''}."
+    yield f"{found.dataset} is {found.status}{f' since {_utc(found.since)}' if found.since else ''}."
     yield from (f"  {each.status} from {_utc(each.at)}" for each in found.planned)
 
 
-def _outcome(dataset: dataset_lines.Line, now: str) -> CommandResult[DatasetLifecycle]:
+def _outcome(dataset: dataset_states.DatasetState, now: str) -> CommandResult[DatasetLifecycle]:
     found = lifecycle_of(dataset, now)
     return CommandResult(found, lifecycle_in_words(found))
 
@@ -128,14 +128,14 @@ def _confirmed(
     dependencies: Dependencies,
     name: str,
     act: str,
-    decide: Callable[[dataset_lines.Line, str], dataset_lines.Line],
+    decide: Callable[[dataset_states.DatasetState, str], dataset_states.DatasetState],
     *,
     yes: bool,
 ) -> CommandResult[DatasetLifecycle]:
-    line = dataset_of_contract(dependencies, name)
-    before, now = dependencies.lines.get(line), _now(dependencies)
+    dataset = dataset_of_contract(dependencies, name)
+    before, now = dependencies.datasets.get(dataset), _now(dependencies)
     confirm(side_effects(dependencies, before, decide(before, now), now), yes=yes)
-    return _outcome(dependencies.run(change(dependencies, line, act, decide)), now)
+    return _outcome(dependencies.run(change(dependencies, dataset, act, decide)), now)
 
 
 def _now(dependencies: Dependencies) -> str:

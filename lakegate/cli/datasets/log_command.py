@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import AsJson, DatasetName
@@ -93,8 +93,8 @@ def log(
         return CommandResult(Chain(chain, ()))
     top = dependencies.ledger.head(chain).height
     blocks = dependencies.ledger.blocks(chain, max(top - (limit or BLOCKS), -1), strict=False)[::-1]
-    found = tuple(_described(dependencies, each) for each in blocks)
-    table = Grid(COLUMNS, map(_cells, found), NUMBERS, [each for each in COLUMNS if each != "file"])
+    found = tuple(_described(dependencies, block) for block in blocks)
+    table = Grid(COLUMNS, map(_cells, found), NUMBERS, [column for column in COLUMNS if column != "file"])
     return CommandResult(
         Chain(chain, found), [table if found else "No delivery was published or quarantined there yet."]
     )
@@ -113,7 +113,7 @@ def _described(dependencies: Dependencies, block: AnyBlock) -> DescribedRecord |
 
 def _member(value: object) -> str:
     """A member of a record; of rules their ids."""
-    return (listed([each["rule"] for each in value]) or "none") if isinstance(value, list) else str(value)
+    return (join_words([each["rule"] for each in value]) or "none") if isinstance(value, list) else str(value)
 
 
 def _cells(block: DescribedRecord | DescribedDelivery) -> tuple[str, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import DatasetName
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets import pauses
 from lakegate.gate.datasets.dataset_names import dataset_named
 from lakegate.gate.delivery_store import Pause
@@ -21,7 +22,7 @@ from lakegate.library.described_deliveries import in_utc
 class PausedDataset:
     """Whether a dataset is paused, and what it holds."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     paused: bool
     held: int
     """Deliveries in landing."""
@@ -44,10 +45,10 @@ def pause(
 
     Example: lakegate pause orders --reason "the new version is published on Monday"
     """
-    line = dataset_named(dependencies, dataset)
-    found = dependencies.run(pauses.pause(dependencies, line, reason))
-    words = f"{line} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {line}"
-    return CommandResult(_paused(line, found), [words])
+    name = dataset_named(dependencies, dataset)
+    found = dependencies.run(pauses.pause(dependencies, name, reason))
+    words = f"{name} is paused since {in_utc(found.since)}; {_held(found)}. lakegate resume {name}"
+    return CommandResult(_paused(name, found), [words])
 
 
 @gate_command
@@ -56,18 +57,18 @@ def resume(dependencies: Dependencies, dataset: DatasetName) -> CommandResult[Pa
 
     Example: lakegate resume orders
     """
-    line = dataset_named(dependencies, dataset)
-    found = dependencies.run(pauses.resume(dependencies, line))
-    words = f"{line} is not paused."
+    name = dataset_named(dependencies, dataset)
+    found = dependencies.run(pauses.resume(dependencies, name))
+    words = f"{name} is not paused."
     if found is not None:
-        words = f"{line} is resumed; {_held(found)}. The next sweep judges them in order of arrival."
-    return CommandResult(_paused(line, found), [words])
+        words = f"{name} is resumed; {_held(found)}. The next sweep judges them in order of arrival."
+    return CommandResult(_paused(name, found), [words])
 
 
 def _held(found: Pause) -> str:
-    return counted(found.held, "delivery is held", "deliveries are held")
+    return plural(found.held, "delivery is held", "deliveries are held")
 
 
-def _paused(line: str, found: Pause | None) -> PausedDataset:
+def _paused(dataset: str, found: Pause | None) -> PausedDataset:
     is_paused = found is not None and found.resumed is None
-    return select_fields(PausedDataset, found, line=line, paused=is_paused, held=found.held if found else 0)
+    return select_fields(PausedDataset, found, dataset=dataset, paused=is_paused, held=found.held if found else 0)

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Annotated
 
 from lakegate.base.json_codec import DOCUMENT_NAME, select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, usable, write_text
 from lakegate.cli.options import DatasetName, Days
 from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.datasets.dataset_names import dataset_named
-from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, line_report, observe_report
+from lakegate.gate.datasets.delivery_history import ObserveReport, Refusals, observe_report, report_dataset
 from lakegate.gate.dependencies import Dependencies
-from lakegate.report.dataset_report import DatasetHistory, last_times, render_line
+from lakegate.report.dataset_report import DatasetHistory, last_times, render_dataset
 from lakegate.verdict.verdict import Verdict
 
 # ---- `lakegate report` ----
@@ -89,7 +90,7 @@ class Freshness:
 class DatasetReport:
     """The history of a dataset over some time."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     last_accepted: str | None
     deadlines: tuple[ReportedDeadline, ...] = field(metadata={DOCUMENT_NAME: "promises"})
     since: str
@@ -118,17 +119,17 @@ def report(
     if page is not None:
         usable("--html", page, (".html",), ())
     chain = dataset_named(dependencies, dataset)
-    found = line_report(dependencies, chain, dependencies.now - timedelta(days=days))
+    found = report_dataset(dependencies, chain, dependencies.now - timedelta(days=days))
     if page is not None:
-        write_text("--html", page, render_line(found))
-    return CommandResult(_line_report(found), _in_words(found, days, page))
+        write_text("--html", page, render_dataset(found))
+    return CommandResult(_dataset_report(found), _in_words(found, days, page))
 
 
 def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[Word]:
     counts = ", ".join(f"{found.counted(each):,} {words}" for each, words in WORDS.items())
-    yield f"{found.line}, {counted(days, 'day')}: {counts}"
+    yield f"{found.dataset}, {plural(days, 'day')}: {counts}"
     yield from last_times(found)
-    if broken := [each for each in found.rules if each.passed < each.measured]:
+    if broken := [rule for rule in found.rules if rule.passed < rule.measured]:
         rows = (
             (
                 each.rule,
@@ -141,12 +142,12 @@ def _in_words(found: DatasetHistory, days: int, page: Path | None) -> Iterator[W
         )
         yield Grid(RULES, rows, RULES[1:])
         if len(broken) > SHOWN:
-            yield f"{counted(len(broken) - SHOWN, 'more rule')} did not always pass."
+            yield f"{plural(len(broken) - SHOWN, 'more rule')} did not always pass."
     if page is not None:
         yield f"{page}: report written"
 
 
-def _line_report(found: DatasetHistory) -> DatasetReport:
+def _dataset_report(found: DatasetHistory) -> DatasetReport:
     limit = found.freshness_limit
     ages = tuple(
         DeliveryAge(each.at.isoformat(), seconds, limit is not None and seconds > limit) for each, seconds in found.ages
@@ -154,7 +155,7 @@ def _line_report(found: DatasetHistory) -> DatasetReport:
     return select_fields(
         DatasetReport,
         found,
-        deliveries={each.value: found.counted(each) for each in WORDS},
+        deliveries={word.value: found.counted(word) for word in WORDS},
         reasons=tuple(itertools.starmap(ReasonCount, found.reasons)),
         freshness=Freshness(None if limit is None else float(limit), ages),
     )
@@ -192,7 +193,7 @@ class RefusalsOf:
 class RefusalsReport:
     """Refusals by enforcement of a dataset that is observed."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     days: int
     total: RefusalsTotal
     rules: tuple[RefusalsOf, ...]
@@ -237,17 +238,17 @@ def _figures(found: Refusals) -> tuple[int, int, int]:
 def _refusals_in_words(chain: str, days: int, found: ObserveReport) -> Iterator[Word]:
     total = found.total
     others = (
-        f" {counted(found.enforced, 'more was', 'more were')} enforced, or refused before they were measured."
+        f" {plural(found.enforced, 'more was', 'more were')} enforced, or refused before they were measured."
         if found.enforced
         else ""
     )
     if not total.deliveries:
-        yield f"{chain}: no delivery was observed in {counted(days, 'day')}.{others}"
+        yield f"{chain}: no delivery was observed in {plural(days, 'day')}.{others}"
         return
     yield (
-        f"{chain}, {counted(days, 'day')}: enforcement would have refused {total.refused:,}"
-        f" of {counted(total.deliveries, 'delivery', 'deliveries')},"
-        f" and {total.refused_rows:,} of {counted(found.rows, 'row')}.{others}"
+        f"{chain}, {plural(days, 'day')}: enforcement would have refused {total.refused:,}"
+        f" of {plural(total.deliveries, 'delivery', 'deliveries')},"
+        f" and {total.refused_rows:,} of {plural(found.rows, 'row')}.{others}"
     )
     for title, last, groups in (("rule", "failing rows", found.rules), ("producer", "refused rows", found.producers)):
         if groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +10,11 @@ from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, stack_command
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.ledger.restore_object import LostObject, lost_object, record_restored
 from lakegate.transfer.download_files import File, is_as_listed
 from lakegate.transfer.upload_files import To, read, send
@@ -23,7 +24,7 @@ from lakegate.transfer.upload_files import To, read, send
 class RestoredObject:
     """A lost object that has its bytes again."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     workload: str
     key: str
     lost: str
@@ -72,7 +73,7 @@ def _refuse_other(file: Path, lost: LostObject) -> None:
     found, stated = read(file), lost.stated
     if found.size != stated.size:
         raise InputError(
-            f"{file} has {counted(found.size, 'byte')}, the lost object had {stated.size:,}: it is not the same"
+            f"{file} has {plural(found.size, 'byte')}, the lost object had {stated.size:,}: it is not the same"
         )
     if not is_as_listed(file, select_fields(File, stated, place="")):
         raise InputError(

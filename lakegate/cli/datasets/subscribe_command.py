@@ -16,11 +16,11 @@ from lakegate.cli.datasets.lifecycle_command import dataset_of_contract, lifecyc
 from lakegate.cli.options import DatasetName
 from lakegate.contract.contract_model import full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import major
-from lakegate.gate.datasets import dataset_lines
-from lakegate.gate.datasets.dataset_lines import LineStatus, Notice, ParentNotice, Subscription
+from lakegate.gate.datasets import dataset_states
+from lakegate.gate.datasets.dataset_states import DatasetStatus, Notice, ParentNotice, Subscription
 from lakegate.gate.datasets.lifecycle import DatasetLifecycle, change, lifecycle_of, warning
 from lakegate.gate.datasets.lifecycle import acknowledge as acknowledge_version
-from lakegate.gate.datasets.subscriptions import ON_REQUEST, subscribed, unsubscribed
+from lakegate.gate.datasets.subscriptions import ON_REQUEST, add_subscription, remove_subscription
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.contract_versions import newest_release
 from lakegate.gate.registry.parent_contracts import still_weaker
@@ -61,7 +61,7 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     quiet: Annotated[str, Option(help="Hours, UTC, in which nothing is sent to the channels: 22:00-06:00.")] = "",
     digest: Annotated[int, Option(help="Hours between messages about the same cause.")] = 24,
 ) -> CommandResult[SubscribedDataset]:
-    """Subscribe a team to a line: it is notified of its end and of breaking versions, and on request of deliveries and drift.
+    """Subscribe a team to a dataset: it is notified of its end and of breaking versions, and on request of deliveries and drift.
 
     Example: lakegate subscribe orders_v1 --as finance --on rejected,warned --to slack:lakegate-channel-finance
 
@@ -76,13 +76,13 @@ def subscribe(  # noqa: PLR0913 - a command has these options
     name = dataset_of_contract(dependencies, dataset)
     contract, _, number = parts_of(name)
     newest = newest_release(dependencies.registry.contract(contract), number)
-    if newest and newest.status in {LineStatus.SUNSET, LineStatus.RETIRED}:
+    if newest and newest.status in {DatasetStatus.SUNSET, DatasetStatus.RETIRED}:
         raise InputError(f"{name} is {newest.status} by its version {newest.version} and takes no new subscribers")
     kinds = [kind.strip() for each in on or () for kind in each.split(",")]
     given = {"team": team, "on": kinds, "audience": audience, "to": to or (), "quiet": quiet, "digest": digest}
-    after = dependencies.run(change(dependencies, name, "", partial(subscribed, **given)))  # type: ignore[arg-type]
+    after = dependencies.run(change(dependencies, name, "", partial(add_subscription, **given)))  # type: ignore[arg-type]
     status = after.status_at(dependencies.moment)
-    if status is LineStatus.DEPRECATED:
+    if status is DatasetStatus.DEPRECATED:
         terminal.note(f"lakegate: warning: {warning(after, status)}")
     return _outcome(dependencies, after)
 
@@ -102,7 +102,7 @@ def unsubscribe(
     Exit code: 0 it is no subscriber (any more).
     """
     name = dataset_of_contract(dependencies, dataset)
-    steps = change(dependencies, name, "", lambda each, _now: unsubscribed(each, team, audience))
+    steps = change(dependencies, name, "", lambda each, _now: remove_subscription(each, team, audience))
     after = dependencies.run(steps)
     return _outcome(dependencies, after)
 
@@ -116,7 +116,7 @@ def subscribers(
 
     Example: lakegate subscribers orders_v1
     """
-    found = dependencies.lines.get(dataset_of_contract(dependencies, dataset))
+    found = dependencies.datasets.get(dataset_of_contract(dependencies, dataset))
     found = replace(found, parents=still_weaker(dependencies, found))
     return _outcome(dependencies, found)
 
@@ -143,7 +143,7 @@ def acknowledge(
     return _outcome(dependencies, after)
 
 
-def _outcome(dependencies: Dependencies, dataset: dataset_lines.Line) -> CommandResult[SubscribedDataset]:
+def _outcome(dependencies: Dependencies, dataset: dataset_states.DatasetState) -> CommandResult[SubscribedDataset]:
     lifecycle = lifecycle_of(dataset, dependencies.moment)
     result = select_fields(SubscribedDataset, lifecycle, dataset, subscribers=dataset.subscriptions)
     return CommandResult(result, _in_words(result))
@@ -151,9 +151,10 @@ def _outcome(dependencies: Dependencies, dataset: dataset_lines.Line) -> Command
 
 def _in_words(dataset: SubscribedDataset) -> Iterator[str]:
     yield from lifecycle_in_words(dataset)
-    for each in dataset.subscribers:
-        text = f"  {each.team}{'' if each.audience == 'consumer' else f' ({each.audience})'}: {', '.join(each.on)}"
-        yield text + (f" to {', '.join(each.to)}" if each.to else "")
+    for subscriber in dataset.subscribers:
+        audience = "" if subscriber.audience == "consumer" else f" ({subscriber.audience})"
+        text = f"  {subscriber.team}{audience}: {', '.join(subscriber.on)}"
+        yield text + (f" to {', '.join(subscriber.to)}" if subscriber.to else "")
     for parent in dataset.parents:
         owner = f" (owner: {parent.owner})" if parent.owner else ""
         yield f"  weaker than {parent.version}{owner}, which is inherited from {parent.inherited_from[:10]} on"

@@ -9,10 +9,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Final
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, open_deployed
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded, names, registered
-from lakegate.base.text import counted, printable
+from lakegate.base.extension_points import load_extension, load_extensions, names
+from lakegate.base.text import plural, printable
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
@@ -80,7 +80,7 @@ def _compared_objects(chain: VerifiedChain) -> Compared:
 
 def _damages_in_words(chain: VerifiedChain, compared: Compared) -> Iterator[str]:
     assert chain.dependencies is not None
-    begin = f"{counted(compared.count, 'object')} compared with the store: "
+    begin = f"{plural(compared.count, 'object')} compared with the store: "
     number = len(compared.damaged)
     if not number:
         yield f"{begin}version, size and checksum of each are as recorded; no object is extra."
@@ -88,7 +88,7 @@ def _damages_in_words(chain: VerifiedChain, compared: Compared) -> Iterator[str]
         yield f"Of these, {compared.expired:,} expired in quarantine, as their contract says."
     if not number:
         return
-    yield f"{begin}{counted(number, 'is', 'are')} not as recorded."
+    yield f"{begin}{plural(number, 'is', 'are')} not as recorded."
     for each in compared.damaged[:MAX_SHOWN]:
         yield from _described(chain.dependencies.places.lake, each)
     yield from terminal.more(number, MAX_SHOWN)
@@ -98,7 +98,7 @@ def _described(lake: str, each: DamagedObject) -> Iterator[str]:
     named = [each.file] if each.file else []
     named += [f"block {each.height}"] if each.height is not None else []
     named += [f"workload {each.workload}"] if each.workload else []
-    yield f"{each.damage}: {', '.join(named) or 'no delivery of this line'}"
+    yield f"{each.damage}: {', '.join(named) or 'no delivery of this dataset'}"
     yield f"  s3://{lake}/{each.key}, version {each.version or each.current}"
     readers = f"readers get version {each.current}" if each.current else "readers get nothing"
     head = quote(each.key.partition("/_manifest")[0] + "/_manifest.json")
@@ -119,7 +119,7 @@ COMPARISONS: Final[Mapping[str, ChainComparison]] = {
         _damages_in_words,
         needs_blocks=False,
     ),
-    **{name: loaded("comparisons", name) for name in names("comparisons")},
+    **{name: load_extension("comparisons", name) for name in names("comparisons")},
     "data": ChainComparison(
         "Compare the files of a folder that `lakegate get` filled with the chain.",
         "a folder",
@@ -130,7 +130,7 @@ COMPARISONS: Final[Mapping[str, ChainComparison]] = {
     ),
 }
 """By the names of their options."""
-ANCHORS: Final[KeptAnchors | None] = next(registered("anchors"), None)
+ANCHORS: Final[KeptAnchors | None] = next(load_extensions("anchors"), None)
 
 
 # ---- `lakegate verify` ----
@@ -174,7 +174,7 @@ class Verification:
             "head": self.head.digest,
             "intact": self.is_as_recorded,
             "faults": [
-                {"height": each.height, "what": each.what.value, "why": each.why or None} for each in self.faults
+                {"height": fault.height, "what": fault.what.value, "why": fault.why or None} for fault in self.faults
             ],
             "signatures": as_document(self.signatures, self.anchors, fetched=self.fetched),
             "objects": objects,
@@ -185,10 +185,10 @@ class Verification:
         name, head = self.chain.name, self.head
         if self.faults:
             yield ((f"{name}: broken. Nothing from block {self.faults[0].height} on can be trusted.", "bold red"),)
-            for each in self.faults:
-                yield f"  block {each.height}: {each.what.value}" + (f": {each.why}" if each.why else "")
+            for fault in self.faults:
+                yield f"  block {fault.height}: {fault.what.value}" + (f": {fault.why}" if fault.why else "")
         else:
-            yield f"{name}: {counted(head.height + 1, 'block')}, intact."
+            yield f"{name}: {plural(head.height + 1, 'block')}, intact."
         yield from in_words(self.signatures, self.chain.top.height, self.anchors, fetched=self.fetched)
         if self.compared is not None and comparison is not None:
             yield from comparison.words(self.chain, self.compared)
@@ -223,7 +223,7 @@ def _with_registered_options(function: Callable[..., CommandResult[Any]]) -> Cal
         for name, each in COMPARISONS.items()
     ]
     function.__signature__ = inspect.Signature([*own.values(), *compare, *last])  # type: ignore[attr-defined]  # where `inspect` looks
-    about = [*(each.about for each in COMPARISONS.values()), ANCHORS.about if ANCHORS is not None else ""]
+    about = [*(comparison.about for comparison in COMPARISONS.values()), ANCHORS.about if ANCHORS is not None else ""]
     first, *rest = inspect.cleandoc(function.__doc__ or "").split("\n\n")
     function.__doc__ = "\n\n".join(filter(None, (first, *about, *rest)))
     return function
@@ -273,7 +273,7 @@ def verify(  # noqa: PLR0913 - a command has these options
             raise InputError(f"--anchors verifies daily anchors: leave out {options}")
         return ANCHORS.verify(anchors, dataset, AnchorOptions(key, file, stack, local))
     if dataset is None:
-        raise InputError("name a line; without one, --anchors verifies every chain that is anchored")
+        raise InputError("name a dataset; without one, --anchors verifies every chain that is anchored")
     if len(chosen) > 1:
         phrases = (f"--{name} {each.phrase}" for name, each in COMPARISONS.items())
         raise InputError(f"{_options(*phrases)}: give one of them")
@@ -291,7 +291,7 @@ def verify(  # noqa: PLR0913 - a command has these options
         compared = comparison.compare(chain) if comparison else None
         found = Verification(chain, top, faults, signatures, known, fetched=False, compared=compared)
         return CommandResult(found, found.words(comparison), 0 if found.is_as_recorded else BROKEN)
-    with opened(stack, local=local) as there:
+    with open_deployed(stack, local=local) as there:
         dependencies = there.dependencies()
         signatures = signatures_of(there) if key == KMS else signatures
         name = dataset_named(dependencies, dataset)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
-from lakegate.aws.open_stack import DEFAULT_STACK, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, open_deployed
 from lakegate.base.errors import InputError
-from lakegate.base.extension_points import loaded
-from lakegate.base.text import shown
+from lakegate.base.extension_points import load_extension
+from lakegate.base.text import quote
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, facade_command
@@ -159,14 +159,14 @@ def approve(  # noqa: PLR0913 - a command has these options
     """
     if not VERSION.search(name):
         if proposal is not None or yes:
-            raise InputError(f"--proposal and --yes are for contract versions, and {shown(name)} is none")
+            raise InputError(f"--proposal and --yes are for contract versions, and {quote(name)} is none")
         with open_stack(stack, local=local, api=api) as there:
             return _answered(there, name, contract, WantedApproval("approve"))
     if api or contract is not None:
         raise InputError(
             "--api and --contract are for deliveries: a contract version is approved with rights in the account"
         )
-    with opened(stack, local=local) as there:
+    with open_deployed(stack, local=local) as there:
         return _approved_version(there.dependencies(), name, proposal, yes=yes, as_json=as_json)
 
 
@@ -184,7 +184,7 @@ def _approved_version(
         if not yes:
             publish_command.confirm_publication(effects)
 
-    approve_version: ApproveVersion = loaded(PROPOSALS, "approve")
+    approve_version: ApproveVersion = load_extension(PROPOSALS, "approve")
     try:
         found = approve_version(dependencies, name, proposal, confirm)
     except PublicationRefused as refused:

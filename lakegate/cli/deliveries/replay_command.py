@@ -23,7 +23,7 @@ from lakegate.cli.options import TIMES, AsJson, OptionalDelivery, Timeout, Wait
 from lakegate.gate.carry_out_decision import decide
 from lakegate.gate.datasets.dataset_names import datasets_fitting
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, named, recent
+from lakegate.gate.delivery.find_deliveries import NO_VERDICT, Delivery, Wanted, find_delivery, recent
 from lakegate.gate.delivery.pin_contract import route_of
 from lakegate.gate.delivery.protocol import END_STATES, State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -44,7 +44,7 @@ from lakegate.library.stack import StackFacade
 # rejected is replayed only under another version than the one that rejected it.
 
 
-MOST: Final = 5_000
+MAX_SEARCHED_BLOCKS: Final = 5_000
 """As many blocks of a dataset are searched for quarantined deliveries."""
 
 
@@ -63,10 +63,10 @@ class Chosen:
     """The deliveries to replay; times without a zone are UTC."""
 
     state: Replayable
-    line: str | None = None
+    dataset: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    limit: int = MOST
+    limit: int = MAX_SEARCHED_BLOCKS
 
     def admits(self, delivery: Delivery) -> bool:
         """Whether it is one of those."""
@@ -159,8 +159,8 @@ def _many_in_words(outcome: ManyReplays) -> Iterator[str]:
 
 
 def _selected(dependencies: Dependencies, chosen: Chosen, contract: str) -> list[Delivery]:
-    chains = datasets_fitting(dependencies, chosen.line) if chosen.line is not None else frozenset[str]()
-    found = recent(dependencies, MOST, Wanted(frozenset({VERDICTS[chosen.state]}), chains))
+    chains = datasets_fitting(dependencies, chosen.dataset) if chosen.dataset is not None else frozenset[str]()
+    found = recent(dependencies, MAX_SEARCHED_BLOCKS, Wanted(frozenset({VERDICTS[chosen.state]}), chains))
     admitted = [
         each
         for each in reversed(found)
@@ -210,7 +210,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     line: Annotated[str | None, Option(help="Many: only those of a contract or a dataset.")] = None,
     since: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those since this time (UTC).")] = None,
     until: Annotated[datetime | None, Option(formats=TIMES, help="Many: only those before this time (UTC).")] = None,
-    limit: Annotated[int, Option(min=1, max=MOST, help="Many: at most so many.")] = 100,
+    limit: Annotated[int, Option(min=1, max=MAX_SEARCHED_BLOCKS, help="Many: at most so many.")] = 100,
     contract: Annotated[str | None, Option(help="Judge by this version instead of the valid one: shop@1.2.0.")] = None,
     dry_run: Annotated[bool, Option(help="Many: list them, and start nothing.")] = False,
     wait: Wait = False,
@@ -245,7 +245,7 @@ def replay(  # noqa: PLR0913 - a command has these options
     if not as_json:
         terminal.tell(_in_words(found))
     dependencies = there.working
-    before = named(dependencies, found.replay_of or found.workload, 0)
+    before = find_delivery(dependencies, found.replay_of or found.workload, 0)
     waited = Waited(found.workload, before.key, before.size, began)
     wait_for(dependencies, [waited], timeout)
     one = waited.status(dependencies)
@@ -255,7 +255,7 @@ def replay(  # noqa: PLR0913 - a command has these options
 
 def _in_words(found: StartedReplay) -> Iterator[str]:
     short = found.workload[:SHORT_ID]
-    under = f" by {found.chosen.line} {found.chosen.version}" if found.chosen else ""
+    under = f" by {found.chosen.dataset} {found.chosen.version}" if found.chosen else ""
     if found.started:
         yield f"{found.workload} is being judged{under} ({found.state})."
     elif found.state not in END_STATES:

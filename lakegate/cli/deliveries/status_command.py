@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import (
     BESIDE,
@@ -28,7 +28,7 @@ from lakegate.cli.options import DatasetFilter, Delivery, OptionalDelivery
 from lakegate.cli.terminal import Grid, Word
 from lakegate.gate.delivery.clean_up import page_of
 from lakegate.gate.delivery.delivery_row import CAUSE_TEXTS
-from lakegate.gate.delivery.find_deliveries import NO_VERDICT, named
+from lakegate.gate.delivery.find_deliveries import NO_VERDICT, find_delivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import (
@@ -108,7 +108,7 @@ def status(  # noqa: PLR0913 - a command has these options
     """List the latest deliveries, or show everything about one: verdict, checks, rows, where the data is now.
 
     The time is that of the latest step: finished, else taken in, else landed. --contract also shows how the latest pull of each
-    line ended (docs/pull.md), and what rules with a schedule found (docs/revalidation.md). With --api the list is that of
+    dataset ended (docs/pull.md), and what rules with a schedule found (docs/revalidation.md). With --api the list is that of
     --contract, those that are not finished first, and one delivery is shown by its whole id; there --contract names its contract
     for callers whose rights are limited to that.
 
@@ -153,7 +153,7 @@ def _cells(each: DeliveryStatus) -> tuple[str, ...]:
     )
     seconds = "" if each.seconds is None else f"{each.seconds:.1f}"
     key = ANNOUNCEMENT.sub(r"\1…/", each.key)
-    contract = f"{of.line.rpartition('/')[2]} {of.version}" if of else "none"
+    contract = f"{of.dataset.rpartition('/')[2]} {of.version}" if of else "none"
     named_so = each.workload[:SHORT_ID], key, _utc(each.at).removesuffix(" UTC")
     return *named_so, contract, checks, rows, rejected, seconds, _place(each)
 
@@ -189,9 +189,9 @@ def _lines(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
     of = one.contract
     yield "workload", one.workload
     if one.key:
-        yield "file", f"{one.key} ({counted(one.size, 'byte')})"
+        yield "file", f"{one.key} ({plural(one.size, 'byte')})"
     chosen = ", chosen for this replay" if one.chosen else ""
-    yield "contract", f"{of.line or of.id} {of.version}{chosen}" if of else "none"
+    yield "contract", f"{of.dataset or of.id} {of.version}{chosen}" if of else "none"
     yield "state", one.standing or _state(one)
     yield "verdict", COLOURS.get(one.verdict or "", ("", "none yet"))[1]
     yield from _person(one)
@@ -246,9 +246,9 @@ def _utc(at: str | None) -> str:
 
 
 def _attempts(one: DeliveryStatus) -> Iterator[tuple[str, str]]:
-    for each in one.failed_attempts:
-        run = f" (job run {each.run})" if each.run else ""
-        yield "attempt", f"{each.attempt} failed at {_utc(each.at)}: {CAUSE_TEXTS[each.cause]}{run}"
+    for attempt in one.failed_attempts:
+        run = f" (job run {attempt.run})" if attempt.run else ""
+        yield "attempt", f"{attempt.attempt} failed at {_utc(attempt.at)}: {CAUSE_TEXTS[attempt.cause]}{run}"
     if one.batch is not None:
         yield "batch", one.batch
     if one.run is not None:
@@ -263,7 +263,7 @@ MAX_ROWS = 20
 EXPORT = (
     "Write the failing rows that the result holds (20 of each check) into a file, .csv or .json; values are masked."
 )
-REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the line."
+REPORT = "Write an HTML report into a file, to pass on; with the latest deliveries of the dataset."
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def reasons(  # noqa: PLR0913 - a command has these options
     for option, path, suffixes in (("--export", export, failing_rows_file.SUFFIXES), ("--report", page, (".html",))):
         if path is not None:
             usable(option, path, suffixes, ())
-    delivery = named(dependencies, workload, LATEST)
+    delivery = find_delivery(dependencies, workload, LATEST)
     one = delivery_status(dependencies, delivery)
     measured = one.measured
     is_decided = measured is not None or bool(delivery.row and delivery.row.decision)

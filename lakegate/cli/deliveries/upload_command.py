@@ -14,7 +14,7 @@ from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError, LakegateError, PortError
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, stack_command
@@ -140,7 +140,7 @@ def _sent(there: DeployedStack, dependencies: Dependencies, files: list[Path], k
             sent = _one_sent(file, To(dependencies.places.landing, key, there.account))
         except LakegateError:
             if landed:
-                terminal.note(f"{landed} of {counted(len(files), 'file')} had landed before:", "yellow")
+                terminal.note(f"{landed} of {plural(len(files), 'file')} had landed before:", "yellow")
             raise
         yield sent
 
@@ -190,6 +190,6 @@ def _judged(sent: Sent, waited: Waited, status: DeliveryStatus) -> LandedDeliver
 
 def _in_words(sent: Sent, *, alone: bool) -> Iterator[str]:
     yield f"{sent.file.path} → s3://{sent.to.bucket}/{sent.to.key}"
-    yield f"  {counted(sent.file.size, 'byte')} in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}"
+    yield f"  {plural(sent.file.size, 'byte')} in {sent.seconds:.1f} s, SHA-256 {sent.file.sha256}"
     if alone:
         yield f"  workload {sent.workload}"

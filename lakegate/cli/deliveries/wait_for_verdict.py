@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from lakegate.cli import terminal
 from lakegate.cli.deliveries.status_command import delivery_in_words
-from lakegate.gate.delivery.find_deliveries import Delivery, named
+from lakegate.gate.delivery.find_deliveries import Delivery, find_delivery
 from lakegate.gate.delivery.protocol import END_STATES, PASSIVE_STATES, State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import DeliveryStatus, delivery_status, standing
@@ -55,7 +55,7 @@ class Waited:
         """Everything about it, as it is now."""
         if dependencies.workloads.find(self.workload) is None:
             return delivery_status(dependencies, Delivery(self.workload, self.key, self.size, None))
-        return delivery_status(dependencies, named(dependencies, self.workload, 0))
+        return delivery_status(dependencies, find_delivery(dependencies, self.workload, 0))
 
     @property
     def exit_code(self) -> WaitExit:
@@ -84,10 +84,14 @@ def wait(dependencies: Dependencies, deliveries: Sequence[Waited], timeout: int)
     began, seconds = time.monotonic(), pauses()
     with terminal.working(standing(None)) as progress:
         while (spent := time.monotonic() - began) < timeout:
-            for each in deliveries:
-                if each.finished is None:
-                    each.look(dependencies)
-            left = [each for each in deliveries if each.finished is None and each.state not in PASSIVE_STATES]
+            for delivery in deliveries:
+                if delivery.finished is None:
+                    delivery.look(dependencies)
+            left = [
+                delivery
+                for delivery in deliveries
+                if delivery.finished is None and delivery.state not in PASSIVE_STATES
+            ]
             if not left:
                 return
             count = f"{len(deliveries) - len(left)} of {len(deliveries)} finished; " if len(deliveries) > 1 else ""
@@ -112,5 +116,5 @@ def print_end(one: DeliveryStatus, waited: Waited, since: str) -> None:
 
 def exit_code(deliveries: Sequence[Waited]) -> WaitExit:
     """Of several deliveries: one that was rejected counts first, then one without a verdict."""
-    codes = {each.exit_code for each in deliveries}
+    codes = {delivery.exit_code for delivery in deliveries}
     return next((code for code in (WaitExit.REJECTED, WaitExit.NO_VERDICT) if code in codes), WaitExit.ACCEPTED)

@@ -30,7 +30,7 @@ from lakegate.aws.stack_operations import (
     resume_stack,
 )
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted, sentence
+from lakegate.base.text import plural, sentence
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import Timeout, Yes
@@ -148,7 +148,7 @@ def pause(
     Exit code: 0 it is at rest, 2 it is not, within the time; what was paused stays paused.
     """
     if cancel and (count := open_runs(there)):
-        confirm([f"{title_of(there)}: {counted(count, 'job run')} cancelled, each of which is an attempt"], yes=yes)
+        confirm([f"{title_of(there)}: {plural(count, 'job run')} cancelled, each of which is an attempt"], yes=yes)
     pause_stack(there, timeout, cancel=cancel)
     return CommandResult(
         StackPause(there.name, there.region, paused=True), [sentence(f"{title_of(there)} is at rest.")]
@@ -182,9 +182,9 @@ def repair(there: DeployedStack, *, yes: Yes = False, timeout: Timeout = LONGEST
     Exit code: 0 it is as its template says, 2 it is not.
     """
     change_set = restore_drift(there, timeout)
-    changes = [each.sentence for each in change_set.changes]
+    changes = [change.sentence for change in change_set.changes]
     try:
-        confirm([f"{title_of(there)}: {each}" for each in changes], yes=yes)
+        confirm([f"{title_of(there)}: {change}" for change in changes], yes=yes)
     except (InputError, click.Abort):
         discard(change_set)
         raise

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import yaml
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.documents.dcs import TYPES
 from lakegate.contract.documents.document_tree import Place
 from lakegate.contract.documents.key_table import ODCS_TYPES
@@ -159,7 +159,7 @@ def _property(column: Place, problems: list[Problem]) -> dict[str, object]:
         problems.append(_problem("missing-key", column, "The column has no name: add `name`."))
     if logical is None:
         hint = did_you_mean(declared, LOGICAL)
-        problems.append(_problem("unknown-type", column["type"], f"{shown(declared)} is not a known type.{hint}"))
+        problems.append(_problem("unknown-type", column["type"], f"{quote(declared)} is not a known type.{hint}"))
     written = ODCS_TYPES[logical][0] if logical else None
     return _present(
         {

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from lakegate.base.errors import Problem
-from lakegate.base.text import did_you_mean, shown
-from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separated
+from lakegate.base.text import did_you_mean, quote
+from lakegate.contract.contract_model import NESTED_KIND, Contract, Dataset, Field, Rule, Tolerance, separate_common
 from lakegate.contract.delivery_policy import FileNames
 from lakegate.contract.documents.document_root import about
 from lakegate.contract.documents.document_tree import Document, Notes, Place, exact, rule_id, texts
@@ -80,7 +80,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         for problem in strict
         if problem.path not in blamed
     )
-    datasets, common = separated([_dataset(top, notes)])
+    datasets, common = separate_common([_dataset(top, notes)])
     found = about(top, notes, READ_KEYS, "dcm")
     texts = identified(top, "dcm")
     contract = contract_id(texts["id"], texts["version"])
@@ -107,7 +107,7 @@ def _other_id(top: Place) -> Iterator[Problem]:
     parts = [actor.lower().replace(" ", "-").replace("_", "-") for actor in (name, *actors) if actor]
     composed = "-".join([*parts, version])
     if written and version and NAME.fullmatch(name) and written != composed:
-        message = f"it composes the id of name, producer, consumer and version, {shown(composed)}."
+        message = f"it composes the id of name, producer, consumer and version, {quote(composed)}."
         yield Problem("appendix-b", top["id"].path, top["id"].mark.line, message)
 
 
@@ -140,7 +140,7 @@ def _file_names(access: Place, notes: Notes) -> FileNames | None:
     protocol, token = access["protocol"], access["security"]["token"]
     if access["eventType"].text == "push" and protocol.text and protocol.text.lower() not in PROTOCOLS:
         message = (
-            f"Nothing is pushed over {shown(protocol.text)}: deliveries are uploaded over HTTPS, by the API or to S3."
+            f"Nothing is pushed over {quote(protocol.text)}: deliveries are uploaded over HTTPS, by the API or to S3."
         )
         notes.warning("access-unused", protocol, message)
     if token.present:
@@ -150,14 +150,14 @@ def _file_names(access: Place, notes: Notes) -> FileNames | None:
     for key, entry in access["accessConfiguration"].entries.items():
         if key != "pattern":
             notes.warning(
-                "access-unused", entry, f"{shown(key)} has no effect: files are recognised by their `pattern`."
+                "access-unused", entry, f"{quote(key)} has no effect: files are recognised by their `pattern`."
             )
     if not pattern.text:
         return None
     try:
         return file_names(pattern.text)
     except PatternError as error:
-        notes.error("access-pattern", pattern, f"File names cannot be compared with {shown(pattern.written)}: {error}.")
+        notes.error("access-pattern", pattern, f"File names cannot be compared with {quote(pattern.written)}: {error}.")
         return None
 
 
@@ -169,11 +169,11 @@ def _field(column: Place, path: FieldPath, notes: Notes) -> Field:
     """A column or nested field."""
     declared = column["dataType"].text
     if declared is not None and declared.lower() not in {*TYPES, *NESTED}:
-        message = f"{shown(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
+        message = f"{quote(declared)} is not a data type of DCM.{did_you_mean(declared, (*TYPES, *NESTED))}"
         notes.error("unknown-type", column["dataType"], message)
     length, key = column["dataLength"], column["constraint"]
     if length.present and TYPES.get(_declared(column)) not in TEXTS:
-        message = f"`dataLength` is for texts and bytes, and has no effect on the type {shown(declared)}: remove it."
+        message = f"`dataLength` is for texts and bytes, and has no effect on the type {quote(declared)}: remove it."
         notes.warning(DOES_NOT_APPLY, length, message)
     if CONSTRAINTS.get(_constraint(column)) == "foreignKey":
         message = (

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.contract_model import (
     COMMON,
     NESTED_KIND,
@@ -19,7 +19,7 @@ from lakegate.contract.contract_model import (
     FieldSource,
     Rule,
     Transformation,
-    separated,
+    separate_common,
 )
 from lakegate.contract.delivery_policy import FieldTreatment, Policy
 from lakegate.contract.documents.document_root import about, delimiter_of, served
@@ -181,7 +181,7 @@ def _warn_idle(layers: Layers, logical: LogicalType | None, notes: Notes) -> Non
         return
     for key, types in {**{key: known.types for key, known in OF_DCS.items()}, FORMAT: TEXTS | MOMENTS}.items():
         if layers[key].present and logical not in types:
-            declared, words = shown(layers["type"].text or ""), "texts" if LogicalType.STRING in types else "numbers"
+            declared, words = quote(layers["type"].text or ""), "texts" if LogicalType.STRING in types else "numbers"
             message = f"`{key}` is for {words}, and has no effect on the type {declared}: remove it."
             notes.warning(DOES_NOT_APPLY, layers[key], message)
 
@@ -265,7 +265,7 @@ def older_quality(place: Place, models: Place, notes: Notes) -> dict[str, list[R
     for name, check, arguments in _checks(place["specification"], engine, notes):
         if name not in {*rules, EVERY_MODEL}:
             hint = did_you_mean(name, rules)
-            notes.warning("unknown-model", check, f"{shown(name)} is not a model of this contract.{hint}")
+            notes.warning("unknown-model", check, f"{quote(name)} is not a model of this contract.{hint}")
             arguments |= {"call": ""}
         for model in rules.keys() & {name} or rules:
             rule = Rule(rule_id(ordinals, model, "custom"), "custom", check.origin, (), arguments)
@@ -335,7 +335,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
         if not is_used and not is_aliased(definition, definitions.document):
             definitions.notes.warning("unused-definition", definition, "No field refers to this definition.")
     policies = replace(_dataset(COMMON, top["models"], definitions, older), origin=top.origin) if not datasets else None
-    concrete, common = separated(datasets) if policies is None else ((), policies)
+    concrete, common = separate_common(datasets) if policies is None else ((), policies)
     return Contract(
         format=f"DCS {version}",
         datasets=concrete,

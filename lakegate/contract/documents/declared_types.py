@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Field, Shape, shape_of
 from lakegate.contract.documents.imported_schema import ExpressedRequirements
 from lakegate.contract.documents.key_table import OFFSET
@@ -117,4 +117,4 @@ def unexpressed(fields: tuple[Field, ...], requirements: ExpressedRequirements, 
 def lost_type(field: Field, written: str) -> str:
     """The words for a declared type that a target has not."""
     declared = field.physical_type or field.declared or field.type.value
-    return f"{field.name} ({shown(re.sub(' +', ' ', declared))}: written as {written})"
+    return f"{field.name} ({quote(re.sub(' +', ' ', declared))}: written as {written})"

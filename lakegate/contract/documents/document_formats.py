@@ -13,7 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from lakegate.base.errors import Problem
-from lakegate.base.text import did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import Contract
 from lakegate.contract.documents import dcm, dcs, odcs
 from lakegate.contract.documents.document_tree import Document, Notes, Place
@@ -96,12 +96,14 @@ def _contract_of(document: Document, notes: Notes, variables: Mapping[str, str])
         place, hint = (document.top, "") if near is None else (document.top[near], did_you_mean(near, keys))
         words = f"This is not a contract: it must be of the kind `{KIND}` and declare {_list_formats()}."
         notes.error(
-            "unknown-format", place, words if near is None else f"{words} {shown(near)} is no key of a format.{hint}"
+            "unknown-format", place, words if near is None else f"{words} {quote(near)} is no key of a format.{hint}"
         )
         return None
     version = document.top[found.key]
     if version.written not in found.versions:
-        message = f"{found.name} {shown(version.written)} is not known; known versions are {listed(found.versions)}."
+        message = (
+            f"{found.name} {quote(version.written)} is not known; known versions are {join_words(found.versions)}."
+        )
         notes.error("unknown-version", version, message)
         return None
     return found.read(document, notes, variables)

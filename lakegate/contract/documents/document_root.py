@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from lakegate.base.text import did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import About, Deprecation, Server
 from lakegate.contract.documents.document_tree import Notes, Place, exact, texts
 from lakegate.contract.documents.key_table import ABOUT, Family, texts_at
@@ -45,12 +45,12 @@ def _deprecation(place: Place, notes: Notes) -> Deprecation | None:
         return None
     for key, entry in place.entries.items():
         if key not in DEPRECATION_KEYS:
-            hint = did_you_mean(key, DEPRECATION_KEYS) or f" Known are {listed(DEPRECATION_KEYS)}."
-            notes.error("deprecation-key", entry, f"The key {shown(key)} is unknown in `deprecation`.{hint}")
+            hint = did_you_mean(key, DEPRECATION_KEYS) or f" Known are {join_words(DEPRECATION_KEYS)}."
+            notes.error("deprecation-key", entry, f"The key {quote(key)} is unknown in `deprecation`.{hint}")
         elif entry.text is None:
             notes.error("deprecation-value", entry, f"`{key}` is a text: write it in quotes.")
     if not place.entries:
-        notes.error("deprecation-value", place, f"Write a mapping here, of {listed(DEPRECATION_KEYS)}.")
+        notes.error("deprecation-value", place, f"Write a mapping here, of {join_words(DEPRECATION_KEYS)}.")
     return Deprecation(place.origin, **{key: place[key].text for key in DEPRECATION_KEYS})
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, get_args
 
 from lakegate.base.json_codec import Bounds, DocumentField, limits, members_of
-from lakegate.base.text import did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import NOTICE_DAYS, ParentReference, Rule, Severity
 from lakegate.contract.delivery_policy import QUARANTINE_DAYS, WORKFLOW, Policy, Pull
 from lakegate.contract.documents.document_tree import Notes, Place
@@ -80,7 +80,7 @@ def one_of(enum: type[Enum], *hidden: Enum) -> Parser:
     def parse(place: Place) -> Enum:
         known = [str(entry.value) for entry in enum if entry not in hidden]
         if place.text not in known:
-            raise InvalidValueError(f"one of {listed(known)}")
+            raise InvalidValueError(f"one of {join_words(known)}")
         return enum(place.text)
 
     return parse
@@ -121,7 +121,7 @@ def count_to(most: int, unit: str = "", least: int = 1) -> Parser:
 def days(place: Place) -> int:
     """Days of quarantine."""
     if place.number not in QUARANTINE_DAYS:
-        raise InvalidValueError(f"one of {listed(map(str, QUARANTINE_DAYS))}, in days")
+        raise InvalidValueError(f"one of {join_words(map(str, QUARANTINE_DAYS))}, in days")
     return int(place.number)
 
 
@@ -136,7 +136,7 @@ def encoding(place: Place) -> str:
     """The encoding of text files."""
     known = ENCODINGS.get((place.text or "").lower().replace("_", "-"))
     if known is None:
-        raise InvalidValueError(f"one of {listed(ENCODINGS)}")
+        raise InvalidValueError(f"one of {join_words(ENCODINGS)}")
     return known
 
 
@@ -166,7 +166,7 @@ def one_character_of(*known: str) -> Parser:
 
     def parse(place: Place) -> str:
         if place.text not in known:
-            raise InvalidValueError(f"one of {listed(known)}, in quotes")
+            raise InvalidValueError(f"one of {join_words(known)}, in quotes")
         return str(place.text)
 
     return parse
@@ -205,7 +205,7 @@ def requirements(place: Place) -> tuple[str, ...]:
     """Requirements of a contract for those that inherit from it."""
     names = texts(place)
     if not set(names) <= set(REQUIREMENTS):
-        raise InvalidValueError(f"a list of {listed(REQUIREMENTS)}")
+        raise InvalidValueError(f"a list of {join_words(REQUIREMENTS)}")
     return names
 
 
@@ -224,7 +224,7 @@ def only(value: str) -> Parser:
 
     def parse(place: Place) -> None:
         if place.text != value:
-            raise InvalidValueError(f"{shown(value)} (this version supports no other)")
+            raise InvalidValueError(f"{quote(value)} (this version supports no other)")
 
     return parse
 
@@ -241,7 +241,7 @@ def pull(place: Place) -> Pull | None:
     for key, value in place.entries.items():
         if key not in PULL:
             raise InvalidValueError(
-                f"no key {shown(key)}, only {listed(PULL)}.{did_you_mean(key, PULL)}".rstrip("."), value
+                f"no key {quote(key)}, only {join_words(PULL)}.{did_you_mean(key, PULL)}".rstrip("."), value
             )
         pattern, expected = patterns[key]
         parts[key] = "true" if value.flag is True else value.text or ""
@@ -389,7 +389,7 @@ def _read(
         elif key not in other_keys:
             known = [*table, *other_keys]
             hint = f" Did you mean `csv.{key}`?" if "csv" in known and key in CSV else did_you_mean(key, known)
-            hint = hint or f" Known are {listed(known)}."
-            notes.error("extension-key", value, f"The key {shown(key)} is unknown in the extension.{hint}")
+            hint = hint or f" Known are {join_words(known)}."
+            notes.error("extension-key", value, f"The key {quote(key)} is unknown in the extension.{hint}")
     settings.pop("", None)
     return settings

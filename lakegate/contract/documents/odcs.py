@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lakegate.base.errors import ContractError, Problem
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import (
     COMMON,
     PLACEHOLDERS,
@@ -17,7 +17,7 @@ from lakegate.contract.contract_model import (
     Contract,
     Dataset,
     Rule,
-    separated,
+    separate_common,
 )
 from lakegate.contract.documents.document_root import DEPRECATION, about, delimiter_of, served
 from lakegate.contract.documents.document_tree import Document, Node, Notes, Place, rule_id
@@ -121,11 +121,11 @@ def _value(found: re.Match[str], place: Place, values: Mapping[str, str], notes:
         form = f"write `${{{name}:-default}}`, or give it one"
         if place.steps[0] in CONSUMER_KEYS:
             notes.warning(
-                "variable-kept", place, f"The variable {shown(name)} is left for the consumer to resolve: {form}."
+                "variable-kept", place, f"The variable {quote(name)} is left for the consumer to resolve: {form}."
             )
         else:
             notes.error(
-                "unresolved-variable", place, f"The variable {shown(name)} has no value and no default: {form}."
+                "unresolved-variable", place, f"The variable {quote(name)} has no value and no default: {form}."
             )
         return found[0]
     return values.get(name, default or "")
@@ -164,7 +164,7 @@ def read(document: Document, notes: Notes, variables: Mapping[str, str]) -> Cont
     warn_unknown_keys(document, SCHEMAS[version], notes)
     described = [_dataset(item, item["name"].text or "", top, notes) for item in top["schema"].items]
     policies = replace(_dataset(top["schema"], COMMON, top, notes), origin=top.origin) if not described else None
-    datasets, common = separated(described) if policies is None else ((), policies)
+    datasets, common = separate_common(described) if policies is None else ((), policies)
     return Contract(
         format=f"ODCS {version}",
         datasets=datasets,

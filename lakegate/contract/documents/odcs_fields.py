@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.contract_model import NESTED_KIND, Field, Origin, Rule
 from lakegate.contract.documents.document_tree import Notes, Place, exact, examples, rule_id, texts
 from lakegate.contract.documents.key_table import (
@@ -285,7 +285,7 @@ def _warn(place: Place, logical: LogicalType | None, dates: Dates, notes: Notes)
     declared, physical = TYPES.get(place["logicalType"].text or ""), PHYSICAL.get(type_word(place["physicalType"].text))
     is_dated = declared is LogicalType.DATE and physical in dates
     if declared and physical and physical not in TEXTS and not is_dated and _family(declared) != _family(physical):
-        message = f"A {declared.value} does not fit into the physical type {shown(place['physicalType'].text)}."
+        message = f"A {declared.value} does not fit into the physical type {quote(place['physicalType'].text)}."
         if declared in MOMENTS and physical in MOMENTS:
             message += f" Days, moments and times of day are types of their own: write `logicalType: {physical.value}`."
         notes.warning("physical-type", place["physicalType"], message)
@@ -301,12 +301,12 @@ def _warn_of_format(place: Place, notes: Notes) -> None:
         compile_java_format(date_format.text or "")
     except ValueError:
         message = (
-            f"Dates written as {shown(date_format.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
+            f"Dates written as {quote(date_format.written)} are not measured: write them as ISO 8601 (`yyyy-MM-dd`)."
         )
         notes.warning("date-format", date_format, message)
     for bound in (options[name] for name in COMPARED if options[name].present):
         message = (
-            f"Dates written as {shown(date_format.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
+            f"Dates written as {quote(date_format.written)} are not compared: write them as ISO 8601 (`yyyy-MM-dd`)."
         )
         notes.warning("date-format", bound, message)
 
@@ -334,6 +334,6 @@ def _resolve_name(place: Place, properties: Place, notes: Notes) -> FieldPath | 
             if wanted and wanted in {item["name"].text, item["id"].text}:
                 return column_path(item["name"].text or "")
     known = [name for item in properties.items if (name := item["name"].text)]
-    message = f"{shown(place.text)} names no property of this object.{did_you_mean(last, known)}"
+    message = f"{quote(place.text)} names no property of this object.{did_you_mean(last, known)}"
     notes.warning("dangling-relationship", place, message)
     return None

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from lakegate.base.errors import ContractError
-from lakegate.base.text import did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import Comparison, Rule, Severity
 from lakegate.contract.documents.document_tree import Notes, Place, exact, rule_id, texts
 from lakegate.contract.documents.read_document import parse
@@ -37,7 +37,7 @@ BETWEEN = {"mustBeBetween", "mustNotBeBetween"}
 
 QUARTZ: Final = "scheduleCronExpression"
 """The key of DCM."""
-LONGEST: Final = 200
+LONGEST_SCHEDULE: Final = 200
 """Characters of a schedule: the row of a line holds those of all its rules."""
 
 
@@ -67,13 +67,13 @@ def _read(place: Place) -> str:
         return ""
     scheduler = place["scheduler"].text or ""
     if scheduler.casefold() != "cron":
-        raise ScheduleError(f"only `scheduler: cron` is followed, not {shown(scheduler)}")
+        raise ScheduleError(f"only `scheduler: cron` is followed, not {quote(scheduler)}")
     return _checked(of_cron(text))
 
 
 def _checked(text: str) -> str:
-    if len(text) > LONGEST:
-        raise ScheduleError(f"write at most {LONGEST} characters, not {len(text):,}")
+    if len(text) > LONGEST_SCHEDULE:
+        raise ScheduleError(f"write at most {LONGEST_SCHEDULE} characters, not {len(text):,}")
     schedule(text)
     return text
 
@@ -274,7 +274,7 @@ def _is_percent(place: Place, notes: Notes) -> bool:
         return False
     if unit.lower() not in UNITS:
         message = (
-            f"{shown(unit)} is not a unit of rows: write {listed(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
+            f"{quote(unit)} is not a unit of rows: write {join_words(('rows', 'percent'))}.{did_you_mean(unit, UNITS)}"
         )
         notes.error("unknown-unit", place, message)
     return UNITS.get(unit.lower(), False)
@@ -285,6 +285,6 @@ def _severity(place: Place, notes: Notes) -> Severity:
     if declared not in WARNING + FAILING:
         hint = did_you_mean(declared, WARNING + FAILING)
         notes.warning(
-            "unknown-severity", place, f"{shown(declared)} is not a usual severity and counts as error.{hint}"
+            "unknown-severity", place, f"{quote(declared)} is not a usual severity and counts as error.{hint}"
         )
     return Severity.WARN if declared in WARNING else Severity.FAIL

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from lakegate.base.errors import ContractError, InputError, Problem
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.documents.document_tree import Document, Mark, Node, Notes, Place
 from lakegate.contract.documents.read_document import (
     DEEPEST_LEVEL,
@@ -189,9 +189,9 @@ def outside(reference: Place, document: Document) -> str:
     found = outside_reference(reference.text or "")
     reason = document.unread.get(found.text) if found else None
     if reason is not None:
-        return f"{shown(reference.text)} cannot be used: {reason.rstrip('.')}."
+        return f"{quote(reference.text)} cannot be used: {reason.rstrip('.')}."
     return (
-        f"{shown(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of the web, which"
+        f"{quote(reference.written)} is outside of the document. A definition of it is `{POINTER}NAME`; one of the web, which"
         f" only commands read, `https://HOST/FILE.yaml{POINTER}NAME`; one of a file beside it or below is"
         f" `FILE.yaml{POINTER}NAME`, or `FILE.yaml` for a whole file, and is read where the document itself is read from a"
         " folder: else copy it in."
@@ -395,7 +395,7 @@ class Definitions:
             if found is None:
                 break
             if found.path in trail:
-                self.notes.error("circular-reference", reference, f"{shown(reference.text)} leads back to itself.")
+                self.notes.error("circular-reference", reference, f"{quote(reference.text)} leads back to itself.")
                 break
             places.append(found)
             trail.append(found.path)
@@ -426,7 +426,7 @@ class Definitions:
             found = self.top.at_pointer(text)
         if not found.entries:
             self.notes.error(
-                "dangling-reference", reference, f"{shown(text)} names no definition here.{self._hint(text)}"
+                "dangling-reference", reference, f"{quote(text)} names no definition here.{self._hint(text)}"
             )
             return None
         self.used.add(found.path)
@@ -528,11 +528,11 @@ class Expansion:
         name = text.removeprefix(INSIDE).replace("~1", "/").replace("~0", "~")
         found = self.definitions[name]
         if not found.entries:
-            self.notes.error("dangling-reference", reference, f"{shown(text)} is not a definition.{self._hint(name)}")
+            self.notes.error("dangling-reference", reference, f"{quote(text)} is not a definition.{self._hint(name)}")
             return None
         self.used.add(name)
         if name in trail:
-            self.notes.error("circular-reference", reference, f"{shown(text)} leads back to itself.")
+            self.notes.error("circular-reference", reference, f"{quote(text)} leads back to itself.")
             return None
         return self.of(found, (*trail, name), level)
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lakegate.base.errors import Problem, SetUpError
-from lakegate.base.text import counted, did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, plural, quote
 from lakegate.contract.documents.document_tree import Document, Place, Step, address
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _unknown(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     for key in unknown:
         other = OTHER_WORDS.get(key.casefold())
         hint = f" Did you mean `{other}`?" if other in known else did_you_mean(key, sorted(known))
-        hint = hint or f" Known are {listed(sorted(known))}."
-        yield "unknown-key", (*_at(error), key), f"The key {shown(key)} is not known here.{hint}"
+        hint = hint or f" Known are {join_words(sorted(known))}."
+        yield "unknown-key", (*_at(error), key), f"The key {quote(key)} is not known here.{hint}"
     always = set(_list_keys(error.schema, root, ALWAYS))
     for key in () if unknown else [key for key in error.instance if key not in always]:
-        yield NOT_FITTING, (*_at(error), key), f"The key {shown(key)} does not fit what stands beside it: remove it."
+        yield NOT_FITTING, (*_at(error), key), f"The key {quote(key)} does not fit what stands beside it: remove it."
 
 
 def _list_keys(schema: Any, root: Mapping[str, Any], keywords: tuple[str, ...]) -> Iterator[str]:  # noqa: ANN401 -- JSON
@@ -160,7 +160,7 @@ def _enum(error: SchemaError, _root: Mapping[str, Any]) -> Iterator[Message]:
         return
     known = [str(entry) for entry in (error.validator_value if error.validator == "enum" else [error.validator_value])]
     hint = _type_hint(str(error.instance), known) or did_you_mean(str(error.instance), known)
-    yield "not-allowed", _at(error), f"{shown(error.instance)} is not one of {listed(known)}.{hint}"
+    yield "not-allowed", _at(error), f"{quote(error.instance)} is not one of {join_words(known)}.{hint}"
 
 
 def _type_hint(word: str, known: list[str]) -> str:
@@ -175,8 +175,8 @@ def _pattern(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
     key = (error.instance,) if "propertyNames" in error.absolute_schema_path else ()
     words = _form(error.schema, root)
     is_named = words is not None and not words.startswith("of the pattern")
-    wanted = f"must be {words}" if is_named else f"does not match the pattern {shown(error.validator_value)}"
-    yield "wrong-form", (*_at(error), *key), f"{shown(error.instance)} {wanted}."
+    wanted = f"must be {words}" if is_named else f"does not match the pattern {quote(error.validator_value)}"
+    yield "wrong-form", (*_at(error), *key), f"{quote(error.instance)} {wanted}."
 
 
 def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Message]:
@@ -190,7 +190,7 @@ def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Messa
     missing = {key for entry in error.context if entry.validator == "required" for key in entry.validator_value}
     deepest = max(len(entry.path) for entry in error.context)
     if missing and not deepest:
-        yield "no-form", _at(error), f"Exactly one of {listed(sorted(missing))} is needed: add it."
+        yield "no-form", _at(error), f"Exactly one of {join_words(sorted(missing))} is needed: add it."
         return
     of_kind = [number for number, entry in enumerate(error.validator_value) if _is_of_kind(error.instance, entry, root)]
     if not of_kind:
@@ -202,7 +202,7 @@ def _alternatives(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Messa
         )
     elif len(of_kind) > 1 and isinstance(error.instance, str):
         wanted = list(dict.fromkeys(_forms([error.validator_value[number] for number in of_kind], root)))
-        yield "wrong-form", _at(error), f"{shown(error.instance)} must be {_either(wanted)}."
+        yield "wrong-form", _at(error), f"{quote(error.instance)} must be {_either(wanted)}."
     else:
         found = [entry for entry in error.context if len(of_kind) > 1 or entry.schema_path[0] == of_kind[0]]
         deepest = max(len(entry.path) for entry in found)
@@ -245,7 +245,7 @@ def _words(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
     for kind, one in every:
         if kind == "object" and one.get("properties"):
             keys = [*one.get("required", ()), *one["properties"]]
-            known = listed(list(dict.fromkeys(keys))[:MOST_KEYS])
+            known = join_words(list(dict.fromkeys(keys))[:MOST_KEYS])
             yield f"a mapping of {known}{', …' if len(one['properties']) > MOST_KEYS else ''}"
         elif kind != "null" and not (kind == "integer" and any(other == "number" for other, _ in every)):
             yield WITH_ARTICLES[kind]
@@ -256,14 +256,14 @@ def _forms(schemas: Iterable[Any], root: Mapping[str, Any]) -> Iterator[str]:
     for schema in schemas:
         for one in _choices_of(schema, root):
             if "string" in _kinds(one):
-                yield _form(one, root) or (listed(one["enum"]) if "enum" in one else "a text")
+                yield _form(one, root) or (join_words(one["enum"]) if "enum" in one else "a text")
 
 
 def _form(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str | None:
     """The pattern of a text in words: `x-form` of our schemas, and the definitions of ODCS that have none."""
     named = next((name for name in FORMS if root.get("$defs", {}).get(name) is schema), None)
     if named is None:
-        return schema.get("x-form") or (f"of the pattern {shown(schema['pattern'])}" if "pattern" in schema else None)
+        return schema.get("x-form") or (f"of the pattern {quote(schema['pattern'])}" if "pattern" in schema else None)
     signs = "letters, digits, `_` and `-`" if "\\-" in schema["pattern"] else "letters, digits and `_`"
     return FORMS[named].format(signs)
 
@@ -281,7 +281,7 @@ def _exclusive_keys(error: SchemaError, root: Mapping[str, Any]) -> Iterator[Mes
     known = set(_list_keys(error.schema, root, DEEP))
     several = [key for key in error.instance if key in known] if isinstance(error.instance, dict) else []
     if len(several) > 1:
-        yield "several-forms", _at(error), f"Keep only one of {listed(several)}."
+        yield "several-forms", _at(error), f"Keep only one of {join_words(several)}."
     else:
         yield from _other(error, root)
 
@@ -341,7 +341,7 @@ KEYWORDS: dict[str, Callable[[SchemaError, Mapping[str, Any]], Iterable[Message]
             (
                 "out-of-range",
                 _at(error),
-                f"{shown(error.instance)} must be {BOUNDS[str(error.validator)]} {error.validator_value}.",
+                f"{quote(error.instance)} must be {BOUNDS[str(error.validator)]} {error.validator_value}.",
             )
         ],
     ),
@@ -485,7 +485,7 @@ def _unique(_validator: object, wanted: object, instance: object, _schema: objec
 
     items = instance if wanted and isinstance(instance, list) else []
     if len({json.dumps(item, sort_keys=True, default=_exactly) for item in items}) < len(items):
-        yield ValidationError(f"{counted(len(items), 'item')}, some equal")
+        yield ValidationError(f"{plural(len(items), 'item')}, some equal")
 
 
 def _exactly(number: Decimal) -> int | str:

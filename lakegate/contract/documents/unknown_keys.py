@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lakegate.base.errors import Problem
-from lakegate.base.text import did_you_mean, shown
+from lakegate.base.text import did_you_mean, quote
 from lakegate.contract.documents.document_root import DEPRECATION
 from lakegate.contract.documents.document_tree import Document, Notes, Place, address
 from lakegate.contract.documents.key_table import CONSTRAINTS, FORMAT
@@ -113,7 +113,7 @@ def _mend_problem(document: Document, problem: Problem) -> Problem:
     elif problem.code == "not-allowed" and key == "logicalType" and place.written in NEWER_TYPES:
         version, older = NEWER_TYPES[place.written]
         advice = (
-            f"The type {shown(place.written)} came with ODCS {version[1:4]}: say `apiVersion: {version}`, or {older}."
+            f"The type {quote(place.written)} came with ODCS {version[1:4]}: say `apiVersion: {version}`, or {older}."
         )
     elif problem.code == "wrong-type" and key in SPELLINGS and place.written.strip().endswith("%"):
         advice = _of_percent(document.at(problem.path.removesuffix(f".{key}")), place.written.strip(" %"))
@@ -127,9 +127,9 @@ def _mend_problem(document: Document, problem: Problem) -> Problem:
 def _of_operator(rule: Place, key: str) -> str:
     """Advice for an operator beside something that it does not compare."""
     if rule["type"].text == "custom":
-        return f"The key {shown(key)} is no threshold of a custom check: write it into `implementation`, in its words."
+        return f"The key {quote(key)} is no threshold of a custom check: write it into `implementation`, in its words."
     if rule["type"].text in {None, "library"} and not rule["metric"].present:
-        return f"The key {shown(key)} compares a metric: write one beside it, such as `metric: rowCount`."
+        return f"The key {quote(key)} compares a metric: write one beside it, such as `metric: rowCount`."
     return ""
 
 
@@ -139,15 +139,15 @@ def _of_metric(key: str) -> str:
     argument = known.get(key.casefold()) or known.get(OTHER_WORDS.get(key.casefold(), "").casefold())
     if argument is None:
         return ""
-    return f"The key {shown(key)} is an argument of the metric: write `arguments: {{{argument}: …}}`."
+    return f"The key {quote(key)} is an argument of the metric: write `arguments: {{{argument}: …}}`."
 
 
 def _of_property(document: Document, place: Place, key: str) -> str:
     if key in OPTIONS and place.steps[-2] == "logicalTypeOptions":
         logical = document.at(address(place.steps[:-2]))["logicalType"].text
-        return f"The option {shown(key)} is none of the type {shown(logical)}: say another `logicalType`, or remove it."
+        return f"The option {quote(key)} is none of the type {quote(logical)}: say another `logicalType`, or remove it."
     if key in OPTIONS:
-        return f"The key {shown(key)} is an option of the type: write it into `logicalTypeOptions`."
+        return f"The key {quote(key)} is an option of the type: write it into `logicalTypeOptions`."
     if key != "enum":
         return ""
     version = document.top["apiVersion"].written
@@ -216,13 +216,13 @@ def warn_unknown_keys(document: Document, schema: str, notes: Notes) -> None:
                     notes.warning(
                         "older-key",
                         entry,
-                        f"The key {shown(entry.steps[-1])} is out of date: {advice[:1].lower()}{advice[1:]}",
+                        f"The key {quote(entry.steps[-1])} is out of date: {advice[:1].lower()}{advice[1:]}",
                     )
             elif not place.steps and key in OLDER_ROOT_KEYS and document.top["dataContractSpecification"].present:
-                notes.warning("older-key", entry, f"The key {shown(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
+                notes.warning("older-key", entry, f"The key {quote(key)} is out of date: {OLDER_ROOT_KEYS[key]}")
             elif not _is_read(place, key) and refused.isdisjoint((entry.path, place.path, _kind_of(place))):
                 hint = did_you_mean(key, sorted(known))
-                notes.warning(KEPT, entry, f"The key {shown(key)} is kept but has no meaning here.{hint}")
+                notes.warning(KEPT, entry, f"The key {quote(key)} is kept but has no meaning here.{hint}")
 
 
 def _kind_of(place: Place) -> str:

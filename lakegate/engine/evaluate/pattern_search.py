@@ -218,7 +218,7 @@ def searches_of(pattern: str) -> tuple[Search | FormPattern, ...]:
 
 def sql(pattern: str, text: str) -> str:
     """Whether a pattern is found in a text, as SQL over the SQL of the text; NULL for NULL."""
-    return f"({' AND '.join(_sql(each, text) for each in searches_of(pattern))})"
+    return f"({' AND '.join(_sql(search, text) for search in searches_of(pattern))})"
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:

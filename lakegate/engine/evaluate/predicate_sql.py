@@ -335,8 +335,8 @@ class Program:
             return (self,)
         outputs: list[tuple[frozenset[str], Predicate | Population | NumericColumn | PlanField]] = [
             *((fields_of(predicate), predicate) for predicate in self.predicates),
-            *((_fields_in(each), each) for each in self.populations),
-            *((_fields_in(each.population).union(each.fields), each) for each in self.numbers),
+            *((_fields_in(population), population) for population in self.populations),
+            *((_fields_in(number.population).union(number.fields), number) for number in self.numbers),
             *((frozenset({each.name}), each) for each in self.plan.fields if each.alias in self.kept),
         ]
         places = {each.name: at for at, each in enumerate(self.plan.fields)}
@@ -361,7 +361,7 @@ class Program:
         populations = {output: self.populations[output] for output in outputs if isinstance(output, Population)}
         numbers = {output: self.numbers[output] for output in outputs if isinstance(output, NumericColumn)}
         kept = frozenset(output.alias for output in outputs if isinstance(output, PlanField))
-        filters = [each.excluded for each in (*populations, *(each.population for each in numbers))]
+        filters = [each.excluded for each in (*populations, *(number.population for number in numbers))]
         others = (Population, NumericColumn, PlanField)
         own = [output for output in outputs if not isinstance(output, others)]
         predicates = {each: self.predicates[each] for each in (*own, *filters) if each is not None}
@@ -398,7 +398,7 @@ class Program:
     @cached_property
     def texts(self) -> frozenset[str]:
         """Aliases of the fields whose lengths are measured."""
-        measured = (name for each in self.numbers if each.kind == "length" for name in each.fields)
+        measured = (name for number in self.numbers if number.kind == "length" for name in number.fields)
         return self.of(Length) | {self.plan.field(name).alias for name in measured}
 
     def of(self, kind: type[Length | NoRepeats | Size]) -> frozenset[str]:
@@ -420,8 +420,8 @@ class Program:
     def reads(self) -> frozenset[str]:
         """Names of the fields whose texts and values it needs."""
         read = [fields_of(predicate) for predicate in self.predicates]
-        read += [frozenset(each.fields) for each in self.populations]
-        read += [frozenset(each.fields) for each in self.numbers]
+        read += [frozenset(population.fields) for population in self.populations]
+        read += [frozenset(number.fields) for number in self.numbers]
         aliases = {each.alias: each.name for each in self.plan.fields}
         return frozenset(aliases[each] for each in (*self.kept, *self.single.values())).union(*read)
 
@@ -459,7 +459,7 @@ def program(plan: Plan, level: Level, checks: tuple[Check, ...], queried: Iterab
     for predicate in dict.fromkeys(predicates_of(checks)):
         try:
             matches = [leaf for leaf in leaves(predicate) if isinstance(leaf, Matches | JsonForm)]
-            found = [(plan.field(each.field).alias, found_name(each, plan), search(each, plan)) for each in matches]
+            found = [(plan.field(match.field).alias, found_name(match, plan), search(match, plan)) for match in matches]
             bits[predicate] = fails(predicate, plan)
         except (ValueError, ArithmeticError):
             errors[predicate] = UNUSABLE

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.engine.read.avro_columns import (
     Column,
     Exacts,
@@ -107,7 +107,7 @@ class NamedTypes:
         full = _full_name(name, None, space)
         found = self._types.get(full) or self._types.get(name)
         if found is None:
-            raise UnreadableError("schema", f"the schema of the Avro file defines no type {shown(full)}, which it uses")
+            raise UnreadableError("schema", f"the schema of the Avro file defines no type {quote(full)}, which it uses")
         return found
 
 

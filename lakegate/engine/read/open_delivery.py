@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lakegate.admission.file_signatures import TEXT_REFUSALS, UnreadableError, refuse, settle_format
 from lakegate.admission.header import HEAD, text_of
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.file_formats import Compression, Format
 from lakegate.engine.read.avro import AvroReader
 from lakegate.engine.read.child_reader import ApartReader
@@ -94,7 +94,7 @@ def _head(part: StagedPart, store: Store) -> bytes:
     except OSError as error:
         raise InputError(f"the staged object cannot be read ({error.strerror}): stage it again") from error
     if size != part.size:
-        raise InputError(f"the staged object has {counted(size, 'byte')}, the request {part.size:,}: stage it again")
+        raise InputError(f"the staged object has {plural(size, 'byte')}, the request {part.size:,}: stage it again")
     return store.part(part.uri, 0, min(HEAD, size)) if size else b""
 
 

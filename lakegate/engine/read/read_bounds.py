@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakegate.admission.file_signatures import UnreadableError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 
 LONGEST_RECORD = 1 << 20
 """Bytes of one record; a longer one is malformed, because it would be one value in memory."""
@@ -59,5 +59,5 @@ def unreadable(code: str, **words: str) -> UnreadableError:
 def refuse_columns(leaves: int) -> None:
     """UnreadableError where a file has too many columns."""
     if leaves > MAX_COLUMNS:
-        columns = counted(leaves, "column")
+        columns = plural(leaves, "column")
         raise UnreadableError("too-wide", f"the file has {columns}, more than {MAX_COLUMNS:,}: deliver fewer")

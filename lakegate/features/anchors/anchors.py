@@ -17,7 +17,7 @@ from lakegate.aws.settings import Settings
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.json_codec import DOCUMENT_NAME, Exact, NotEmpty, Pattern, Sha256, decode, encode, sha256_of
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.datasets.dataset_names import datasets_of_versions
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
 from lakegate.gate.ledger.blocks import canonical_json, contract_chain
@@ -386,7 +386,7 @@ def contradictions(
 # or out of time, is continued by the next one, and two at a time write one anchor.
 
 
-ENOUGH: Final = 30.0
+SECONDS_OF_ANCHOR: Final = 30.0
 """Seconds: with less than this left no further document is begun."""
 DAYS: Final = 31
 """Chains of unrouted deliveries, one a day, that are looked for; those of earlier anchors stay in all later ones."""
@@ -454,7 +454,7 @@ def keep_anchor_of_today(dependencies: Dependencies, most: int = MAX_HEADS) -> S
         if before is not None and before.anchor.is_last and before.anchor.date == today:
             done.is_complete = True
             return done
-        if dependencies.remaining() < ENOUGH:
+        if dependencies.remaining() < SECONDS_OF_ANCHOR:
             return done
         day = today if before is None or before.anchor.is_last else before.anchor.date
         if day != of_day:
@@ -508,7 +508,7 @@ def _chains(dependencies: Dependencies, stored: Sequence[ObjectVersion], day: st
     """Every chain that may have a block, sorted: what is published, and what the anchor before this day names, with its head."""
     names: set[str] = set()
     for versions in _list_published(dependencies):
-        names |= lines_of(versions) | {contract_chain(entry.contract) for entry in versions}
+        names |= datasets_of_versions(versions) | {contract_chain(entry.contract) for entry in versions}
     now = dependencies.now.date()
     names |= {f"{lake_layout.UNROUTED}/{(now - timedelta(days=ago)).isoformat()}" for ago in range(DAYS)}
     if stored and day_of(stored[-1].key) == day:

@@ -8,10 +8,10 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from lakegate.aws.open_stack import DeployedStack, asked, entered, opened, readable_errors
+from lakegate.aws.open_stack import DeployedStack, asked, enter_stack, open_deployed, readable_errors
 from lakegate.aws.wiring import SystemClock
 from lakegate.base.errors import InputError, SetUpError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets.chain_proofs import FETCHED, KMS, AnchorOptions, KeptAnchors, signatures_by, signatures_of
@@ -149,13 +149,13 @@ class _Checked(NamedTuple):
 def verify_anchors(place: str, line: str | None, options: AnchorOptions) -> CommandResult[_Checked]:
     """The proof of anchors at a place for a dataset, or for every chain that they name."""
     if options.file is not None and line is None:
-        raise InputError("--yaml has one chain: name its line")
+        raise InputError("--yaml has one chain: name its dataset")
     with ExitStack() as context:
         there: DeployedStack | None = None
         if options.file is None or place == STACK or options.key == KMS:
-            there = context.enter_context(opened(options.stack, local=options.local))
+            there = context.enter_context(open_deployed(options.stack, local=options.local))
         else:
-            entered(options.stack, local=options.local)
+            enter_stack(options.stack, local=options.local)
             context.enter_context(readable_errors())
         checked = _check_anchors(place, line, options, there)
     return CommandResult(checked, _in_words(checked), 1 if checked.faults else 0)
@@ -166,17 +166,17 @@ ANCHORS: Final = KeptAnchors(
     keep_anchor,
     verify_anchors,
     "Anchors that the stack keeps (parameter AnchorDays) are verified without being named, and so are signatures.\n\n"
-    "With --anchors also the daily anchors themselves are verified, and without a line every chain that they name.",
+    "With --anchors also the daily anchors themselves are verified, and without a dataset every chain that they name.",
 )
 
 
-def _check_anchors(place: str, line: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
+def _check_anchors(place: str, dataset: str | None, options: AnchorOptions, there: DeployedStack | None) -> _Checked:
     fetched = options.key == KMS and there is not None
     signatures = (
         signatures_of(there) if fetched and there else signatures_by(Path(options.key) if options.key else None)
     )
     dependencies = there.dependencies() if there is not None and options.file is None else None
-    chain = dataset_named(dependencies, line) if dependencies and line else line
+    chain = dataset_named(dependencies, dataset) if dependencies and dataset else dataset
     anchors = Anchors(signatures.verifies, signatures.given, chain)
     stored = _read_stored(place, there)
     anchors.read(stored.documents)
@@ -244,7 +244,7 @@ def _without(anchors: Anchors) -> list[str]:
 def _in_words(checked: _Checked) -> Iterator[str]:
     anchors, number = checked.anchors, len(checked.faults)
     if anchors.days:
-        yield f"{counted(anchors.documents, 'document')} of anchors, {anchors.days[0]} to {anchors.days[-1]}."
+        yield f"{plural(anchors.documents, 'document')} of anchors, {anchors.days[0]} to {anchors.days[-1]}."
     if not anchors.is_finished:
         yield f"The anchor of {anchors.days[-1]} is not finished: the next run of its function does that."
     if missing := _without(anchors):
@@ -258,7 +258,7 @@ def _in_words(checked: _Checked) -> Iterator[str]:
     else:
         yield BY_ITSELF if anchors.keys else "They are not signed."
     if not number:
-        yield f"{counted(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
+        yield f"{plural(checked.chains, 'chain')} compared: each is intact, and has every block that the anchors name."
     for fault in checked.faults[:MAX_SHOWN]:
         at = fault.where if fault.height is None else f"{fault.where}, block {fault.height}"
         yield f"{fault.what}{f': {at}' if at else ''}{f': {fault.why}' if fault.why else ''}"

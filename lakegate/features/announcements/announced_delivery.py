@@ -15,14 +15,14 @@ from lakegate.aws.clients import client, port_errors, signer
 from lakegate.aws.settings import Settings
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.base.json_codec import canonical, decode, encode, omit_default
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import full_dataset_name, is_usable
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.contract.semantic_versions import major
 from lakegate.features.announcements.data_summary import SummaryRefusal, kept, summary_refusals
 from lakegate.features.announcements.wanted_delivery import DataSummary, WantedDelivery
-from lakegate.gate.datasets.dataset_lines import strictest
+from lakegate.gate.datasets.dataset_states import strictest
 from lakegate.gate.datasets.lifecycle import refusal, replacement
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, workload_row
 from lakegate.gate.delivery.delivery_terms import terms_of
@@ -40,7 +40,7 @@ from lakegate.gate.table import (
     Tables,
     Update,
     all_readable,
-    found,
+    read_row,
     workloads_key,
 )
 
@@ -92,7 +92,7 @@ class Announcement:
         return key == self.key or (self.key.endswith("/") and key.rpartition("/")[0] + "/" == self.key)
 
     @property
-    def line(self) -> str:
+    def full_name(self) -> str:
         """Its dataset."""
         return full_dataset_name(self.contract, self.dataset, major(self.version))
 
@@ -139,7 +139,7 @@ class Announcements:
 
     def get(self, announcement: str) -> Announcement | None:
         """The announcement with this id; strongly consistent."""
-        return found(self.table, workloads_key("announcement", announcement), _announcement)
+        return read_row(self.table, workloads_key("announcement", announcement), _announcement)
 
     def latest(self, contract: str, now: datetime, limit: int, until: str) -> tuple[tuple[Announcement, ...], str]:
         """See `AnnouncedWorkloads`. What cannot be read is left out, and reported."""
@@ -289,10 +289,10 @@ def announce(
     plan = dependencies.plan_at(route.plan, identity)
     terms = terms_of(plan)
     now = dependencies.now
-    line = dependencies.lines.get(route.line)
-    status = strictest(route.status, line.status_at(moment(now)))
+    dataset = dependencies.datasets.get(route.full_name)
+    status = strictest(route.status, dataset.status_at(moment(now)))
     if refused := refusal(status, known=True, observed=terms.observed):
-        raise InputError(f"nothing can be delivered: {', '.join((refused, *replacement(line, refused)))}")
+        raise InputError(f"nothing can be delivered: {', '.join((refused, *replacement(dataset, refused)))}")
     if terms.delivery is not DeliveryUnit.OBJECT:
         raise InputError("a delivery of this dataset has several objects, which cannot be announced: upload them")
     folder = f"{route.prefix}{identity}/"
@@ -369,13 +369,15 @@ def _route(dependencies: Dependencies, wanted: WantedDelivery, version: str) -> 
     routes = [each for each in known if each.bucket == dependencies.places.landing and each.major in majors]
     if not routes:
         raise UnknownContract(NO_ROUTE if seen.versions else NO_CONTRACT)
-    fitting = [each for each in routes if wanted.dataset in {"", each.dataset} and wanted.prefix in {"", each.prefix}]
-    if len({each.line for each in fitting}) == 1:
+    fitting = [
+        route for route in routes if wanted.dataset in {"", route.dataset} and wanted.prefix in {"", route.prefix}
+    ]
+    if len({each.full_name for each in fitting}) == 1:
         return min(
             fitting, key=lambda each: each.prefix
         )  # several folders of one dataset: any is right, always the same one
     raise InputError(
-        f"routes of several datasets fit, name one: {listed(f'{each.dataset}, {each.prefix}' for each in fitting)}"
+        f"routes of several datasets fit, name one: {join_words(f'{each.dataset}, {each.prefix}' for each in fitting)}"
         if fitting
         else "no route fits: the contract has no such dataset, or none with this prefix"
     )

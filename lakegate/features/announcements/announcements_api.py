@@ -45,7 +45,7 @@ def announce_delivery(dependencies: Dependencies, request: HttpRequest) -> HttpR
         raise HttpProblem(404, "not-found", str(unknown)) from None
     except SummaryRefused as refused:
         detail = "The data would be rejected. Numbers of rows are the fewest that the summary proves."
-        errors = [asdict(each) for each in refused.refusals]
+        errors = [asdict(refusal) for refusal in refused.refusals]
         raise HttpProblem(422, "summary-refused", detail, errors=errors, workloadId=refused.identity) from None
     return HttpResponse(200, {**representation(dependencies, made), "upload": _upload(dependencies, made)})
 

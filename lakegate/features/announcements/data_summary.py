@@ -67,23 +67,26 @@ def summary_refusals(plan: bytes, size: int | None, summary: DataSummary | None)
         raise InputError("the summary has another shape than its rows and columns")
     if len(summary.examples) > summary.rows:
         raise InputError("the summary has more examples than rows")
-    if len({each.name for each in summary.columns}) < len(summary.columns):
+    if len({column.name for column in summary.columns}) < len(summary.columns):
         raise InputError("the summary names a column twice")
-    if any(each.nulls is not None and each.nulls > summary.rows for each in summary.columns):
+    if any(column.nulls is not None and column.nulls > summary.rows for column in summary.columns):
         raise InputError("the summary has a column with more nulls than rows")
     judged = Plan.from_bytes(plan)
     found += _of_storage(judged.storage, summary)
     named = _by_paths(judged, summary)
     at = {each.name: f"/summary/columns/{place}" for place, each in enumerate(named.columns)}
-    found += [_located(each, at) for each in certain_failures(judged, _certain(judged, named))]
+    found += [_located(failure, at) for failure in certain_failures(judged, _certain(judged, named))]
     return tuple(found)
 
 
 def kept(plan: bytes, summary: DataSummary) -> DataSummary:
     """The summary without the values of columns that the contract classifies, which nobody is to read in it."""
-    classified = {each.column for each in Plan.from_bytes(plan).columns if each.classification and not each.public}
+    classified = {
+        column.column for column in Plan.from_bytes(plan).columns if column.classification and not column.public
+    }
     columns = tuple(
-        replace(each, minimum=None, maximum=None) if each.name in classified else each for each in summary.columns
+        replace(column, minimum=None, maximum=None) if column.name in classified else column
+        for column in summary.columns
     )
     examples = tuple({name: value for name, value in row.items() if name not in classified} for row in summary.examples)
     return replace(summary, columns=columns, examples=examples)
@@ -91,7 +94,7 @@ def kept(plan: bytes, summary: DataSummary) -> DataSummary:
 
 def _by_paths(plan: Plan, summary: DataSummary) -> DataSummary:
     """The summary, in which columns have their names in the data, with the paths of the plan in their place."""
-    paths = plan.paths_of(each.name for each in summary.columns)
+    paths = plan.paths_of(column.name for column in summary.columns)
     columns = tuple(replace(each, name=path) for each, path in zip(summary.columns, paths, strict=True))
     examples = tuple(dict(zip(plan.paths_of(row), row.values(), strict=True)) for row in summary.examples)
     return replace(summary, columns=columns, examples=examples)
@@ -122,7 +125,7 @@ def _located(outcome: CheckOutcome, at: Mapping[str, str]) -> SummaryRefusal:
 
 def _certain(plan: Plan, summary: DataSummary) -> Result:
     """A result with what the summary proves: every number in it is the fewest failing rows, or that of the data."""
-    stated = {each.name: each for each in summary.columns}
+    stated = {column.name: column for column in summary.columns}
     foreign = [
         IncompatibleType(field.name, each.type.value)
         for field in plan.columns
@@ -171,7 +174,7 @@ class _Evidence:
             or not all(map(partial(is_upper_bound, check), tiers))
         ):
             return None
-        found = [Measured(self.rows, self._failing(each, column)) for each in tiers]
+        found = [Measured(self.rows, self._failing(tier, column)) for tier in tiers]
         tolerated = found[1] if check.tolerate else None
         return Measurement(check.id, found[0], tolerated) if any(each.failing for each in found) else None
 
@@ -179,7 +182,7 @@ class _Evidence:
         """The fewest rows that break a tier."""
         predicate, field = tier.predicate, self.plan.field(column.name)
         assert predicate is not None
-        examples = [each[column.name] for each in self.examples if column.name in each]
+        examples = [example[column.name] for example in self.examples if column.name in example]
         if predicate == Present(column.name):
             return max(column.nulls or 0, examples.count(None))
         if predicate == Typed(column.name) and column.name in self.foreign:

@@ -11,7 +11,7 @@ from typing import IO, Annotated, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import Request
 
-from lakegate.aws.https_client import sent
+from lakegate.aws.https_client import send_request
 from lakegate.base.errors import InputError
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command
@@ -91,7 +91,7 @@ def put(url: str, headers: Mapping[str, str], file: IO[bytes]) -> None:
     if (parts.scheme, parts.hostname) not in {("http", "127.0.0.1"), ("http", "localhost")} and parts.scheme != "https":
         raise InputError("the API named an upload address that is not of HTTPS: the file was not sent")
     request = Request(url, data=file, headers=dict(headers), method="PUT")  # noqa: S310 - of the API's response
-    status, _ = sent(request, "S3")
+    status, _ = send_request(request, "S3")
     if status != 200:  # noqa: PLR2004 - HTTP
         raise InputError(f"S3 refused the file with status {status}: has it changed, or is the URL's time over?")
 
@@ -120,7 +120,7 @@ def _followed(
 
 
 def _refused(refused: Refused) -> CommandResult[dict[str, Any]]:
-    words = [f"  {each.get('path')}: {each.get('message')} ({each.get('code')})" for each in refused.errors]
+    words = [f"  {error.get('path')}: {error.get('message')} ({error.get('code')})" for error in refused.errors]
     result = {"status": "Refused", "errors": refused.errors}
     return CommandResult(result, ["refused by its summary, nothing was sent", *words], WaitExit.REJECTED)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from lakegate.aws.open_stack import DEFAULT_STACK
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import encode
-from lakegate.base.text import printable, shown
+from lakegate.base.text import printable, quote
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
 from lakegate.cli.command_runner import CommandResult, command, interruptible_folder
@@ -56,9 +56,9 @@ def summary(  # noqa: PLR0913 - a command has these options
     Example: lakegate summary samples/weather-clean.csv --contract contracts/examples/weather.dcm.yaml
     """
     places = ParentPlaces.of(parents, stack, local=local, root=root)
-    document = contract_files.named(contract, places, stack, local=local, api=api)
+    document = contract_files.load_named(contract, places, stack, local=local, api=api)
     plan = plan_of(document, dataset)
-    fields = [each for each in plan.columns if each.shape is Shape.VALUE]
+    fields = [column for column in plan.columns if column.shape is Shape.VALUE]
     checks = tuple(check for each in fields for check in _checks(each))
     measured = replace(plan, checks=checks, scheduled=(), policy=Policy(allow_empty=True, samples=False))
     delivery = LocalDelivery(
@@ -84,7 +84,7 @@ def _checks(field: PlanField) -> Iterator[Check]:
 def _summary(plan: Plan, result: Result, file: Path) -> DataSummary:
     if result.unreadable is not None or result.columns is None:
         reason = result.unreadable.message if result.unreadable is not None else "it has no columns"
-        raise InputError(f"{shown(printable(str(file)))} cannot be read: {reason}")
+        raise InputError(f"{quote(printable(str(file)))} cannot be read: {reason}")
     columns = tuple(_column(plan, result, each) for each in result.columns.found)
     storage = plan.storage
     return DataSummary(
@@ -99,7 +99,7 @@ def _summary(plan: Plan, result: Result, file: Path) -> DataSummary:
 
 def _column(plan: Plan, result: Result, path: str) -> ColumnSummary:
     """A column of the file; of one that the contract does not name, the name alone."""
-    field = next((each for each in plan.columns if each.name == path), None)
+    field = next((column for column in plan.columns if column.name == path), None)
     known = result.measured
     nulls = known.get(f"nulls/{field.alias}") if field else None
     stated = ColumnSummary(column_name(path), nulls=nulls.accept.failing if nulls and nulls.accept else None)

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, express, lost_type
 from lakegate.contract.documents.imported_schema import Converted, ExpressedRequirements, part
@@ -141,5 +141,5 @@ class AvroWriter:
 
 def _check_name(name: str) -> str:
     if NAME.fullmatch(name) is None:
-        raise InputError(f"Avro has no name {shown(name)}: its names are of letters, digits and _")
+        raise InputError(f"Avro has no name {quote(name)}: its names are of letters, digits and _")
     return name

@@ -91,12 +91,14 @@ def _text(path: Path, most: int) -> bytes:
 
 
 def _dialect(name: str) -> str:
-    from lakegate.base.text import listed  # noqa: PLC0415 - likewise
+    from lakegate.base.text import join_words  # noqa: PLC0415 - likewise
     from lakegate.sql.sql_parser import TABLE_DIALECTS  # noqa: PLC0415 - sqlglot, for this command alone
 
     found = TABLE_DIALECTS.get(name.lower())
     if found is None:
-        raise InputError(f"the dialect {name} is not known; known are {listed(sorted(set(TABLE_DIALECTS.values())))}")
+        raise InputError(
+            f"the dialect {name} is not known; known are {join_words(sorted(set(TABLE_DIALECTS.values())))}"
+        )
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import dataset_name, listed, shown
+from lakegate.base.text import dataset_name, join_words, quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Rule, Severity
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.imported_schema import (
@@ -155,7 +155,7 @@ def manifest_of(manifest: bytes) -> Mapping[str, Any]:
     known = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if known is None or known[1] not in VERSIONS:
         raise InputError(
-            f"the manifest has the schema {shown(str(schema))}; known are {listed(VERSIONS)} of dbt manifests"
+            f"the manifest has the schema {quote(str(schema))}; known are {join_words(VERSIONS)} of dbt manifests"
         )
     return document
 
@@ -212,7 +212,7 @@ def _fault(declaration: object) -> str:
     if not isinstance(declaration, Mapping):
         return f"`{KEY}` is not a mapping"
     if unknown := set(declaration) - _KEYS:
-        return f"unknown keys: {listed(sorted(unknown))}"
+        return f"unknown keys: {join_words(sorted(unknown))}"
     texts = [declaration.get("contract"), declaration.get("dataset", "x")]
     if not all(isinstance(text, str) and text and text.isprintable() for text in texts):
         return "`contract` and `dataset` are printable texts, and `contract` is required"
@@ -234,7 +234,7 @@ def _once(routes: list[DeclaredRoute]) -> Iterator[DeclaredRoute]:
         owners.setdefault(route.prefix, set()).add(target)
     for entry in routes:
         if entry.prefix and len(owners[entry.prefix]) > 1:
-            fault = f"{shown(entry.prefix)} is declared by several resources for different datasets"
+            fault = f"{quote(entry.prefix)} is declared by several resources for different datasets"
             yield DeclaredRoute(entry.resource, entry.name, fault=fault)
         else:
             yield entry
@@ -377,7 +377,7 @@ def _is_found(schema: ImportedSchema, rule: Rule, targets: Mapping[str, set[str]
         column in targets.get(table, ()) for table, _, column in (entry.partition(".") for entry in to.split(","))
     )
     if not is_known:
-        schema.lose(", ".join(rule.fields), f"a reference to {shown(to)}, which the manifest does not describe")
+        schema.lose(", ".join(rule.fields), f"a reference to {quote(to)}, which the manifest does not describe")
     return is_known
 
 
@@ -405,7 +405,7 @@ def _fields(schema: ImportedSchema, columns: list[Mapping[str, Any]], dialect: s
         text = description if isinstance(description, str) and description else None
         found = field_of(schema, column_path(name), kind, text) if kind is not None else None
         if found is None:
-            what = f"no logical type has values of {shown(str(declared))}" if declared else "it has no `data_type`"
+            what = f"no logical type has values of {quote(str(declared))}" if declared else "it has no `data_type`"
             schema.lose(name, f"left out: {what}")
             continue
         yield found
@@ -429,7 +429,7 @@ def _constraint(schema: ImportedSchema, constraint: Mapping[str, Any], names: tu
     elif kind == "unique" and names:
         schema.metric("duplicateValues", *map(column_path, names))
     else:
-        schema.lose(", ".join(names) or "constraints", f"the constraint {shown(str(constraint.get('type')))}")
+        schema.lose(", ".join(names) or "constraints", f"the constraint {quote(str(constraint.get('type')))}")
 
 
 def _read_test(schema: ImportedSchema, resource: str, test: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Comparison, Severity
 from lakegate.contract.documents.odcs_quality import NO_ROW, OPERATORS
 
@@ -55,22 +55,22 @@ def allowed_failures(config: Mapping[str, object]) -> tuple[AllowedFailures, ...
     if config.get("enabled") is False:
         raise UnreadConfigError("it is disabled")
     if config.get("where"):
-        raise UnreadConfigError(f"`where: {shown(config['where'])[1:-1]}` leaves rows out")
+        raise UnreadConfigError(f"`where: {quote(config['where'])[1:-1]}` leaves rows out")
     calc = config.get("fail_calc")
     if calc and not _COUNT.fullmatch(str(calc).strip()):
-        raise UnreadConfigError(f"`fail_calc: {shown(calc)[1:-1]}` is no count of failures")
+        raise UnreadConfigError(f"`fail_calc: {quote(calc)[1:-1]}` is no count of failures")
     found = tuple(_read_allowed_failures(config))
     if config.get("limit") is not None and (
         str(config["limit"]) == "0" or any(failures.good != NO_ROW for failures in found)
     ):
-        raise UnreadConfigError(f"`limit: {shown(config['limit'])[1:-1]}` bounds what is counted")
+        raise UnreadConfigError(f"`limit: {quote(config['limit'])[1:-1]}` bounds what is counted")
     return found
 
 
 def _read_allowed_failures(config: Mapping[str, object]) -> Iterator[AllowedFailures]:
     severity = str(config.get("severity") or "error").lower()
     if severity not in {"error", "warn"}:
-        raise UnreadConfigError(f"the severity {shown(severity)} is not one of dbt")
+        raise UnreadConfigError(f"the severity {quote(severity)} is not one of dbt")
     error, warning = (_read(config, *entry) for entry in (("error_if", Severity.FAIL), ("warn_if", Severity.WARN)))
     if severity == "error":
         yield error
@@ -88,7 +88,7 @@ def _read(config: Mapping[str, object], key: str, severity: Severity) -> Allowed
     if between is not None:
         good = Comparison("mustNotBeBetween", tuple(map(Decimal, between.groups())))
     elif compared is None:
-        raise UnreadConfigError(f"`{key}: {shown(written)[1:-1]}` is no comparison with a number")
+        raise UnreadConfigError(f"`{key}: {quote(written)[1:-1]}` is no comparison with a number")
     else:
         good = Comparison(_GOOD[compared[1]], (Decimal(compared[2]),))
-    return AllowedFailures(severity, NO_ROW if good in _NONE_GOOD else good, f"`{key}: {shown(written)[1:-1]}`")
+    return AllowedFailures(severity, NO_ROW if good in _NONE_GOOD else good, f"`{key}: {quote(written)[1:-1]}`")

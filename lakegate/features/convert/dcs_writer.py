@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.documents.dcs import NESTED, TYPES
 from lakegate.contract.documents.key_table import OF_DCS
 from lakegate.contract.documents.odcs_fields import PERSONAL, TIMEZONE
@@ -129,7 +129,7 @@ class DcsWriter:
         found: Plain = {}
         for definition in element.pop("authoritativeDefinitions", None) or ():
             if definition.get("type") in found or not definition.get("url"):
-                self.lost.append(f"{owner}: another link {shown(str(definition.get('type')))}")
+                self.lost.append(f"{owner}: another link {quote(str(definition.get('type')))}")
             else:
                 found[str(definition.get("type"))] = definition["url"]
         return found or None
@@ -224,7 +224,7 @@ class DcsWriter:
             name, own = level["property"], _without(level, "property", "customProperties")
             value, unit, elements = own.pop("value", None), own.pop("unit", None), own.pop("element", None)
             if name in seen:
-                self.lost.append(f"slaProperties: another {shown(name)}")
+                self.lost.append(f"slaProperties: another {quote(name)}")
                 continue
             seen.add(name)
             main, *fields = _LEVELS.get(name, ("value",))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import declared_type, lost_type
 from lakegate.contract.documents.document_tree import Place, exact
@@ -180,7 +180,7 @@ class _Reader:
             if kind is LogicalType.STRING and form in TEXT_FORMS:
                 self.schema.rule("format", path, value=form)
             else:
-                self.schema.lose(path, f"the format {shown(form)}")
+                self.schema.lose(path, f"the format {quote(form)}")
         for key in options:
             if place[key].present:
                 self._option(place[key], path, key)
@@ -235,17 +235,17 @@ class _Reader:
             target = reference.written
             if target in trail:
                 raise InputError(
-                    f"{reference.path}: {shown(target)} leads back to itself: a contract has no recursive fields"
+                    f"{reference.path}: {quote(target)} leads back to itself: a contract has no recursive fields"
                 )
             if target != "#" and not target.startswith("#/"):
                 raise InputError(
-                    f"{reference.path}: {shown(target)} is outside of this document, and nothing else is read"
+                    f"{reference.path}: {quote(target)} is outside of this document, and nothing else is read"
                 )
             self._list_rest(place, (REFERENCE, "description", "title"))
             # characters may be written as `%` and two digits (RFC 6901 §6)
             definition = self.top.at_pointer(unquote(target))
             if not definition.entries:
-                raise InputError(f"{reference.path}: {shown(target)} names nothing in this document")
+                raise InputError(f"{reference.path}: {quote(target)} names nothing in this document")
             return definition, (*trail, target)
         found = self._only(place)
         if found is None:

@@ -52,7 +52,7 @@ from lakegate.contract.file_formats import Format
 from lakegate.contract.logical_types import PRECISION, LogicalType
 from lakegate.contract.physical_types import PHYSICAL, scale_of, type_word
 from lakegate.contract.schedules import to_cron
-from lakegate.contract.service_levels import SECONDS, duration
+from lakegate.contract.service_levels import SECONDS_BY_UNIT, duration
 from lakegate.diff.service_level_changes import DeclaredLevel, service_levels
 from lakegate.plan.check import Check, Interval, Tier
 from lakegate.rules.compile_plan import OF_WHOLE, checks_by_rule
@@ -638,8 +638,8 @@ def _level(level: DeclaredLevel, rest: Rest) -> Plain:
     value, unit = level.rule.arguments.get("value"), level.rule.arguments.get("unit")
     seconds = duration(value, unit)
     if seconds is not None:
-        unit = next(entry for entry in ("d", "h", "m", "s") if seconds % SECONDS[entry] == 0 or entry == "s")
-        value = number(seconds / SECONDS[unit])
+        unit = next(entry for entry in ("d", "h", "m", "s") if seconds % SECONDS_BY_UNIT[entry] == 0 or entry == "s")
+        value = number(seconds / SECONDS_BY_UNIT[unit])
     element = ", ".join(level.fields) or None
     optional = without_none({"unit": unit, "element": element})
     return {"property": level.name, "value": value} | optional | dict(rest("level", level.origin.path))

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, gate_command
 from lakegate.cli.contracts.route_command import FOUND
 from lakegate.cli.options import Yes
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.features.convert.dbt_manifest import MAX_BYTES, DeclaredRoute, declared_routes
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.registry.registry_rows import RegistrySnapshot
-from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, planned_route
+from lakegate.gate.registry.routes import PlannedRoute, add_route, effects, leading, plan_route
 
 PUBLIC = (
     "Also public models without a declaration: PROJECT/MODEL/ delivers to the dataset MODEL of the contract PROJECT; for another"
@@ -44,7 +45,7 @@ class ImportedRoute:
     resource: str
     outcome: str
     prefix: str | None
-    line: str | None
+    dataset: str | None = field(metadata=DATASET_KEY)
     version: str | None
     reason: str | None
 
@@ -118,9 +119,9 @@ def _plan_import(dependencies: Dependencies, declared: DeclaredRoute) -> Import:
         return Import(declared, "skipped")
     try:
         seen = dependencies.registry.contract(declared.contract)
-        line = _line(seen, declared)
-        plan = planned_route(
-            dependencies, declared.prefix, declared.contract, _dataset(seen, declared, line), line, seen=seen
+        dataset = _line(seen, declared)
+        plan = plan_route(
+            dependencies, declared.prefix, declared.contract, _dataset(seen, declared, dataset), dataset, seen=seen
         )
     except InputError as error:
         return Import(declared, "refused", reason=str(error))
@@ -147,14 +148,14 @@ def _line(seen: RegistrySnapshot, declared: DeclaredRoute) -> int:
     return major(newest)
 
 
-def _dataset(seen: RegistrySnapshot, declared: DeclaredRoute, line: int) -> str:
+def _dataset(seen: RegistrySnapshot, declared: DeclaredRoute, number: int) -> str:
     """The declared dataset, the only one, or the one with the name of the resource."""
     if declared.dataset is not None:
         return declared.dataset
-    publication = leading(seen, declared.contract, line)
+    publication = leading(seen, declared.contract, number)
     names = [name for name, _ in publication.plans] if publication else []
     if len(names) > 1 and declared.name not in names:
-        raise InputError(f"declare one of the datasets of {declared.contract}: {listed(names)}")
+        raise InputError(f"declare one of the datasets of {declared.contract}: {join_words(names)}")
     return names[0] if len(names) == 1 else declared.name
 
 
@@ -164,7 +165,7 @@ def _describe_import(found: Import) -> ImportedRoute:
         declared.resource,
         found.outcome,
         declared.prefix or None,
-        route.line if route else None,
+        route.full_name if route else None,
         route.version if route else None,
         found.reason or None,
     )
@@ -174,7 +175,7 @@ def _in_words(found: RouteImport) -> Iterator[str]:
     """Each declaration for people, then the counts."""
     for route in found.routes:
         if route.outcome != "skipped":
-            words = f"{route.prefix} → {route.line} {route.version}" if route.line else route.reason
+            words = f"{route.prefix} → {route.dataset} {route.version}" if route.dataset else route.reason
             yield f"{route.outcome:<9}  {route.resource}: {words}"
     counts = Counter(entry.outcome for entry in found.routes)
     numbers = ", ".join(f"{counts[entry]:,} {entry}" for entry in ("added", "unchanged", "refused", "skipped"))

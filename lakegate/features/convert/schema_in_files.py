@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.admission.file_signatures import UnreadableError
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Field
 from lakegate.contract.documents.imported_schema import ImportedSchema, contract_of
 from lakegate.contract.field_paths import FieldPath, column_path, element_path, member_path
@@ -91,7 +91,7 @@ def _unread(document: object) -> Iterator[str]:
         if isinstance(each, dict):
             word, logical = each.get("type"), each.get("logicalType")
             if isinstance(word, str) and logical is not None and not logical_of(word, each):
-                yield f"a logical type has no equivalent: {shown(logical)}: values are read as {word}"
+                yield f"a logical type has no equivalent: {quote(logical)}: values are read as {word}"
             stated = {*each, *(["namespace"] if word in NAMED and "." in str(each.get("name")) else [])}
             yield from (f"{each.get('name')}: `{key}` has no equivalent" for key in UNREAD if key in stated)
             waiting += [each[key] for key in ("fields", "items", "values", "type") if key in each]

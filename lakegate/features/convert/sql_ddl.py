@@ -10,7 +10,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import dataset_name, shown
+from lakegate.base.text import dataset_name, quote
 from lakegate.contract.contract_model import Contract, Dataset, Field
 from lakegate.contract.documents.imported_schema import (
     ImportedSchema,
@@ -79,7 +79,7 @@ def read(text: bytes, name: str, dialect: str = "") -> tuple[Contract, tuple[str
         if unread is None:
             raise InputError("the text has no CREATE TABLE with columns")
         raise InputError(
-            f"the text is not SQL of this dialect: {shown(unread.words)} on line {unread.line} {unread.fault}; name another one"
+            f"the text is not SQL of this dialect: {quote(unread.words)} on line {unread.line} {unread.fault}; name another one"
             " with --dialect"
         )
     by_name = {member.key: member for member in reversed(tables)}
@@ -112,9 +112,9 @@ def _add_statement(statement: Statement, tables: Mapping[str, SqlTable]) -> Iter
             for action in tree.args["actions"]:
                 table.alter(action)
         case None:
-            yield f"line {statement.line}: {shown(statement.words)} {statement.fault}"
+            yield f"line {statement.line}: {quote(statement.words)} {statement.fault}"
         case _:
-            yield f"line {statement.line}: {shown(statement.words)} creates no table with columns, and adds nothing to one"
+            yield f"line {statement.line}: {quote(statement.words)} creates no table with columns, and adds nothing to one"
 
 
 def field_of(
@@ -160,7 +160,7 @@ def _member(schema: ImportedSchema, path: FieldPath, member: exp.ColumnDef) -> F
                 if not constraint.args.get("allow_null"):
                     schema.rule("required", inner)
             case _ if not _is_comment(constraint):
-                schema.lose(inner, f"{shown(words_of(constraint))} has no equivalent")
+                schema.lose(inner, f"{quote(words_of(constraint))} has no equivalent")
     return found
 
 
@@ -250,11 +250,11 @@ class SqlTable:
     def _field(self, column: exp.ColumnDef) -> Field | None:
         kind = column.args.get("kind")
         if kind is None:
-            self.schema.lose(column.name, f"{_UNTYPED}: {shown(words_of(column))}")
+            self.schema.lose(column.name, f"{_UNTYPED}: {quote(words_of(column))}")
             return None
         found = field_of(self.schema, column_path(column.name), kind, _comment(_constraints(column)))
         if found is None:
-            self.schema.lose(column.name, f"left out: no logical type has values of {shown(words_of(kind))}")
+            self.schema.lose(column.name, f"left out: no logical type has values of {quote(words_of(kind))}")
         return found
 
     def describe(self, column: str | None, text: str) -> None:
@@ -326,7 +326,7 @@ class SqlTable:
         return known if known and len(known) == len(found) else None
 
     def _lose(self, place: str, expr: exp.Expr) -> None:
-        self.schema.lose(place, f"{shown(words_of(expr))} has no equivalent")
+        self.schema.lose(place, f"{quote(words_of(expr))} has no equivalent")
 
     def refer(self, tables: Mapping[str, SqlTable]) -> None:
         """The references to tables of the script become rules; those to others are listed."""
@@ -338,7 +338,7 @@ class SqlTable:
             columns = table.targets(wanted) if table is not None else None
             if table is None or known is None or columns is None or len(columns) != len(known):
                 words = "has no equivalent: no table of the text has what it names"
-                self.schema.lose(", ".join(names), f"{shown(words_of(reference))} {words}")
+                self.schema.lose(", ".join(names), f"{quote(words_of(reference))} {words}")
             else:
                 to = ",".join(f"{dataset_name(table.schema.name)}.{column}" for column in columns)
                 self.schema.rule("foreignKey", *known, to=to)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.documents.imported_schema import WIDE_INTEGERS
 from lakegate.sql.sql_parser import READ_BY, silence_sqlglot
 
@@ -377,5 +377,5 @@ def in_words(lost: LostClause) -> tuple[str, str]:
     """The place and the words of a part that is lost."""
     place = lost.owner or "table"
     if lost.is_owner:
-        return place, f"left out: {shown(lost.words)} (line {lost.line}) cannot be read"
-    return place, f"{shown(lost.words)} (line {lost.line}) has no equivalent"
+        return place, f"left out: {quote(lost.words)} (line {lost.line}) cannot be read"
+    return place, f"{quote(lost.words)} (line {lost.line}) has no equivalent"

@@ -63,7 +63,9 @@ def cost(
     """
     from_day = since.replace(tzinfo=UTC) if since else None
     deliveries = recent(dependencies, limit)
-    groups = spent_by(by.value, [each for each in deliveries if not from_day or (each.at and each.at >= from_day)])
+    groups = spent_by(
+        by.value, [delivery for delivery in deliveries if not from_day or (delivery.at and delivery.at >= from_day)]
+    )
     found = Costs(
         by.value,
         tuple(CostOfGroup(name, each.deliveries, each.unknown, each.total) for name, each in groups.items()),

@@ -31,7 +31,7 @@ class Spent:
 
 def _line(delivery: Delivery) -> str:
     row, block = delivery.row, delivery.block
-    return block.chain if block else row.pin.chain if row and row.pin else NOBODY
+    return block.chain if block else row.pin.dataset if row and row.pin else NOBODY
 
 
 def _producer(delivery: Delivery) -> str:
@@ -49,6 +49,6 @@ GROUPINGS: Final[Mapping[str, Callable[[Delivery], str]]] = {"line": _line, "pro
 def spent_by(grouping: str, deliveries: Iterable[Delivery]) -> dict[str, Spent]:
     """The costs of deliveries by the name of their group, in the order of the names."""
     found: dict[str, Spent] = {}
-    for each in deliveries:
-        found.setdefault(GROUPINGS[grouping](each), Spent()).add(each.row.cost if each.row else None)
+    for delivery in deliveries:
+        found.setdefault(GROUPINGS[grouping](delivery), Spent()).add(delivery.row.cost if delivery.row else None)
     return dict(sorted(found.items()))

@@ -20,7 +20,7 @@ from uuid import uuid4
 from lakegate.aws.open_stack import DeployedStack, asked, find_stack, parameters_of
 from lakegate.aws.stack_operations import BUCKETS, TABLES
 from lakegate.base.errors import NotFound, PortError
-from lakegate.features.deployment.smoke_command import SECONDS, SmokeError
+from lakegate.features.deployment.smoke_command import SECONDS_OF_SMOKE_TEST, SmokeError
 from lakegate.gate.delivery.delivery_row import workload_id
 from lakegate.gate.delivery.protocol import END_STATES
 
@@ -131,7 +131,9 @@ class Trial:
             prefix = f"{PREFIX}{contract}-{name}/"
             self.lakegate("route", "add", prefix, document["id"], "--dataset", name, "--yes")
 
-    def upload(self, prefix: str, texts: Sequence[str], *, codes: Sequence[int] = (0,), timeout: int = SECONDS) -> Any:  # noqa: ANN401 - as above
+    def upload(
+        self, prefix: str, texts: Sequence[str], *, codes: Sequence[int] = (0,), timeout: int = SECONDS_OF_SMOKE_TEST
+    ) -> Any:  # noqa: ANN401 - as above
         """Upload texts as files of their own, and wait for their verdicts; the document of one, or of several."""
         paths = []
         for text in texts:
@@ -142,7 +144,7 @@ class Trial:
 
     def finished(self, workload: str, seconds: float) -> Any:  # noqa: ANN401 - as above
         """A delivery that is finished. Raises SmokeError where it is not, after so many seconds."""
-        limit, ends = time.monotonic() + seconds, {each.value for each in END_STATES}
+        limit, ends = time.monotonic() + seconds, {state.value for state in END_STATES}
         while True:
             found = self.lakegate("status", workload, codes=(0, 2))  # it may not be taken in yet
             if found and found["state"] in ends:
@@ -186,7 +188,10 @@ def _sizes(trial: Trial) -> str:
     finally:
         asked("s3", "delete_object", **source)
     small = trial.upload("sizes-readings", [f"id,amount\n{uuid4().hex},1\n"], codes=JUDGED)
-    runs = [(1024, small), *((size, trial.finished(workload, SECONDS)) for size, workload in reversed(landed))]
+    runs = [
+        (1024, small),
+        *((size, trial.finished(workload, SECONDS_OF_SMOKE_TEST)) for size, workload in reversed(landed)),
+    ]
     for size, found in runs:
         executors = -(-size // GIBIBYTE)
         if found["verdict"] != "accepted":
@@ -240,12 +245,12 @@ def _references(trial: Trial) -> str:
     names = ("first", "second", "third", "fourth")
     key = [{"name": "id", "logicalType": "string", "primaryKey": True, "primaryKeyPosition": 1}]
     columns = [
-        {"name": each, "logicalType": "string", "relationships": [{"to": f"references_{each}.id"}]} for each in names
+        {"name": name, "logicalType": "string", "relationships": [{"to": f"references_{name}.id"}]} for name in names
     ]
-    trial.publish("references", {"readings": columns} | {f"references_{each}": key for each in names})
+    trial.publish("references", {"readings": columns} | {f"references_{name}": key for name in names})
     value = uuid4().hex
-    for each in names:
-        trial.upload(f"references-references_{each}", [f"id\n{value}\n"])
+    for name in names:
+        trial.upload(f"references-references_{name}", [f"id\n{value}\n"])
     found = trial.upload(
         "references-readings", [f"{','.join(names)}\n{','.join([value] * len(names))}\n"], codes=JUDGED
     )
@@ -319,14 +324,14 @@ def _dropped(function: str) -> float:
         Period=int(RECENT.total_seconds()),
         Statistics=["Sum"],
     )["Datapoints"]
-    return float(sum(each["Sum"] for each in points))
+    return float(sum(point["Sum"] for point in points))
 
 
 def _repair(trial: Trial) -> str:
     there = trial.there
     before, rule = parameters_of(there), there.resource("LandedRule")
     targets = asked("events", "list_targets_by_rule", Rule=rule)["Targets"]
-    asked("events", "remove_targets", Rule=rule, Ids=[each["Id"] for each in targets])
+    asked("events", "remove_targets", Rule=rule, Ids=[target["Id"] for target in targets])
     asked("events", "delete_rule", Name=rule)
     changes = trial.lakegate("stack", "repair", "--yes")["changes"]
     again = there.resource("LandedRule")

@@ -39,10 +39,10 @@ def in_words(changes: Iterable[ResourceChange]) -> Iterator[str]:
 def reasons_to_pause(changes: Iterable[ResourceChange]) -> tuple[str, ...]:
     """Why job runs must be paused; empty where they need not."""
     return tuple(
-        f"{each.name}: {PAUSES[key]}"
-        for each in changes
-        if each.action != "Add"
-        for key in (each.kind, each.name)
+        f"{change.name}: {PAUSES[key]}"
+        for change in changes
+        if change.action != "Add"
+        for key in (change.kind, change.name)
         if key in PAUSES
     )
 

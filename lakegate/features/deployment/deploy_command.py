@@ -11,8 +11,8 @@ from lakegate.aws.open_stack import (
     DEFAULT_STACK,
     DeployedStack,
     asked,
-    described,
-    entered,
+    describe_stack,
+    enter_stack,
     find_stack,
     readable_errors,
 )
@@ -146,14 +146,14 @@ def deploy(  # noqa: PLR0913 - its options
     with readable_errors():
         release = ReleaseFolder(folder)
         given = given_values(parameter or (), release.template)
-        name = entered(name, local=local)
+        name = enter_stack(name, local=local)
         planned, target = _planned(name, release, profile, given, artifacts)
         findings = []
         for each in preflight(planned):
             findings.append(each)
             terminal.note(f"{each.level:8} {each.check}: {each.text}")
         checked = Deployment(name, target.region, REFUSED, tuple(findings))
-        if any(each.level == REFUSED for each in findings):
+        if any(finding.level == REFUSED for finding in findings):
             return CommandResult(checked, [f"{sentence(target.title)} is not deployed: a check refuses it."], UNUSABLE)
         change_set = _change_set(target, watch, timeout)
         parameters = tuple(target.values.changes)
@@ -183,7 +183,7 @@ def _planned(
     caller = asked("sts", "get_caller_identity")
     region, account = str(client("cloudformation").meta.region_name), str(caller["Account"])
     there = find_stack(name, asked)
-    stack = described(there) if there else None
+    stack = describe_stack(there) if there else None
     if stack and stack["StackStatus"] == UNDER_REVIEW:
         there = stack = None
     before = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())} if stack else None
@@ -218,15 +218,15 @@ def _change_set(target: DeploymentTarget, watch: int, timeout: float) -> ChangeS
 
 def _effects(target: DeploymentTarget, shown: Deployment, *, allow_replacement: bool) -> list[str]:
     """The effects that are confirmed, in words. Raises SetUpError where data would be lost."""
-    lost = [each.sentence for each in shown.changes if each.loses_data]
+    lost = [change.sentence for change in shown.changes if change.loses_data]
     if lost and not allow_replacement:
         raise SetUpError(
             f"nothing was changed: the update {'; '.join(lost)}. Where that is wanted, and its data is safe: --allow-replacement"
         )
     return [
-        *(f"{target.title} {each}" for each in in_words(shown.changes)),
-        *(f"parameter {each}" for each in shown.parameters),
-        *(f"job runs are paused meanwhile ({each})" for each in shown.pauses),
+        *(f"{target.title} {word}" for word in in_words(shown.changes)),
+        *(f"parameter {parameter}" for parameter in shown.parameters),
+        *(f"job runs are paused meanwhile ({pause})" for pause in shown.pauses),
     ]
 
 

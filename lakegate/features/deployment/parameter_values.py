@@ -163,11 +163,13 @@ def _holds(condition: Any, values: Mapping[str, str]) -> bool:  # noqa: ANN401 -
     ((name, operands),) = condition.items()
     match name:
         case "Fn::And":
-            return all(_holds(each, values) for each in operands)
+            return all(_holds(operand, values) for operand in operands)
         case "Fn::Or":
-            return any(_holds(each, values) for each in operands)
+            return any(_holds(operand, values) for operand in operands)
         case "Fn::Not":
             return not _holds(operands[0], values)
         case _:
-            left, right = (values[each["Ref"]] if isinstance(each, dict) else str(each) for each in operands)
+            left, right = (
+                values[operand["Ref"]] if isinstance(operand, dict) else str(operand) for operand in operands
+            )
             return left == right

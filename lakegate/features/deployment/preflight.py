@@ -149,7 +149,7 @@ def _name(planned: Planned) -> Iterator[Found]:
         return
     names = _names_of_stacks()
     near = [
-        each for each in names if f"{each}-".startswith(f"{planned.name}-") or f"{planned.name}-".startswith(f"{each}-")
+        name for name in names if f"{name}-".startswith(f"{planned.name}-") or f"{planned.name}-".startswith(f"{name}-")
     ]
     if near := [each for each in near if each != planned.name]:
         level = WARNING if planned.stack else REFUSED
@@ -164,9 +164,9 @@ def _name(planned: Planned) -> Iterator[Found]:
 def _names_of_stacks() -> list[str]:
     """The names of all stacks of Lakegate in the region."""
     return [
-        each["StackName"]
-        for each in _pages("cloudformation", "list_stacks", "StackSummaries")
-        if each["StackStatus"] != "DELETE_COMPLETE" and each.get("TemplateDescription", "").startswith(DESCRIPTION)
+        page["StackName"]
+        for page in _pages("cloudformation", "list_stacks", "StackSummaries")
+        if page["StackStatus"] != "DELETE_COMPLETE" and page.get("TemplateDescription", "").startswith(DESCRIPTION)
     ]
 
 
@@ -290,7 +290,7 @@ def _network(planned: Planned) -> Iterator[Found]:
 def _endpoints(planned: Planned, network: str, subnets: list[str]) -> Iterator[Found]:
     of_network = {"Filters": [{"Name": "vpc-id", "Values": [network]}]}
     tables = _ask("ec2", "describe_route_tables", **of_network)["RouteTables"]
-    if subnets and all(_reaches_the_internet(tables, each) for each in subnets):
+    if subnets and all(_reaches_the_internet(tables, subnet) for subnet in subnets):
         yield OK, "the subnets have a way to the internet, so no endpoints are needed"
         return
     found = _ask("ec2", "describe_vpc_endpoints", **of_network)["VpcEndpoints"]
@@ -418,8 +418,8 @@ def _encryption(planned: Planned, bucket: str) -> Iterator[str]:
         rules = _ask("s3", "get_bucket_encryption", Bucket=bucket)["ServerSideEncryptionConfiguration"]["Rules"]
     except NotFound:
         return
-    for each in rules:
-        key = each.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID", "")
+    for rule in rules:
+        key = rule.get("ApplyServerSideEncryptionByDefault", {}).get("KMSMasterKeyID", "")
         if key and key not in {planned.value("KmsKey"), *planned.listed("BucketKeys")}:
             yield f"{bucket} is encrypted by {key}, which nobody may use: name its ARN in BucketKeys"
 
@@ -430,7 +430,7 @@ def _owns_what_lands(bucket: str) -> bool:
         rules = _ask("s3", "get_bucket_ownership_controls", Bucket=bucket)["OwnershipControls"]["Rules"]
     except NotFound:
         return False
-    return {each["ObjectOwnership"] for each in rules} == {"BucketOwnerEnforced"}
+    return {rule["ObjectOwnership"] for rule in rules} == {"BucketOwnerEnforced"}
 
 
 def _is_locked(bucket: str) -> bool:
@@ -481,8 +481,10 @@ def _topic(planned: Planned) -> Iterator[Found]:
         yield REFUSED, f"AlarmTopic: there is no topic {topic}"
         return
     statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
-    allowed = {name for each in statements if each.get("Effect") == "Allow" for name in _publishers(each)}
-    if silent := [each for each in PUBLISHERS if each not in allowed]:
+    allowed = {
+        name for statement in statements if statement.get("Effect") == "Allow" for name in _publishers(statement)
+    }
+    if silent := [publisher for publisher in PUBLISHERS if publisher not in allowed]:
         text = f"its policy does not let {' and '.join(silent)} publish, so alarms are silent"
         yield WARNING, f"AlarmTopic: {text}: add the statements of the resource AlarmsPolicy"
     elif attributes.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):

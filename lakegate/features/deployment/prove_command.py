@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import asked, entered, find_stack, readable_errors
+from lakegate.aws.open_stack import asked, enter_stack, find_stack, readable_errors
 from lakegate.aws.stack_operations import BUCKETS, delete_bucket, protect_table
 from lakegate.base.errors import InputError, LakegateError, NotFound
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command, confirm
@@ -38,7 +38,7 @@ from lakegate.features.deployment.smoke_command import Commands, SmokeError
 
 PERMITTED: Final = (*NETWORK, "PermissionsBoundary", "ServiceEndpoint", "EmrEndpoint")
 """Parameters that an account may need. Nothing is named that exists: the data of this stack is deleted."""
-LONGEST: Final = 3 * HOUR
+LONGEST_PROOF: Final = 3 * HOUR
 KEY_DAYS: Final = 7
 """The shortest wait of KMS before it deletes a key (API reference, ScheduleKeyDeletion)."""
 OK: Final = "ok"
@@ -116,7 +116,7 @@ def prove(  # noqa: PLR0913 - its options
         found = _planned(chosen, values)
         return CommandResult(found, _words(found))
     with readable_errors():
-        entered(STACK, local=local)
+        enter_stack(STACK, local=local)
         account, region = asked("sts", "get_caller_identity")["Account"], str(client("sts").meta.region_name)
         expected = _planned(chosen, values)
         cost = f"about {expected.minutes:.0f} minutes and {expected.dollars:.2f} USD"
@@ -125,7 +125,7 @@ def prove(  # noqa: PLR0913 - its options
             yes=yes,
         )
         began = time.monotonic()
-        commands = Commands(("--stack", STACK, *(("--local",) if local else ())), began + LONGEST)
+        commands = Commands(("--stack", STACK, *(("--local",) if local else ())), began + LONGEST_PROOF)
         with TemporaryDirectory(prefix="lakegate-prove-") as scratch:
             options = [
                 word for name in values if name not in NETWORK for word in ("--parameter", f"{name}={values[name]}")
@@ -143,7 +143,7 @@ def prove(  # noqa: PLR0913 - its options
                         terminal.note(f"left: {each}")
         taken = round((time.monotonic() - began) / 60, 1)
         proof = AccountProof(STACK, region, taken, expected.dollars, outcomes, left)
-        failed = any(each.outcome == NOT_OK for each in outcomes)
+        failed = any(outcome.outcome == NOT_OK for outcome in outcomes)
         return CommandResult(proof, _words(proof), FAILED if failed else 0)
 
 
@@ -187,7 +187,7 @@ def _prepare(trial: Trial) -> None:
 
 def _tried(trial: Trial, number: int, step: AccountStep) -> StepOutcome:
     """Try a step, whatever came of those before it."""
-    terminal.note(f"{number}. {step.title}: about {counted(step.minutes, 'minute')}")
+    terminal.note(f"{number}. {step.title}: about {plural(step.minutes, 'minute')}")
     began, remedy = time.monotonic(), ""
     try:
         outcome, found = OK, step.run(trial)
@@ -244,11 +244,11 @@ def _delete_store(store: str, output: str) -> None:
 
 def _words(proof: AccountProof) -> Iterator[Word]:
     """The steps with what they prove and what was found, and the total."""
-    for each in proof.steps:
-        cost = f", {each.dollars:.2f} USD" if each.outcome == PLANNED else ""
-        yield f"{each.number}. {each.outcome} ({each.minutes:g} minutes{cost}): {each.title}"
-        yield f"   proves that {each.proves}"
-        yield from (f"   {text}" for text in (each.found, each.remedy) if text)
+    for step in proof.steps:
+        cost = f", {step.dollars:.2f} USD" if step.outcome == PLANNED else ""
+        yield f"{step.number}. {step.outcome} ({step.minutes:g} minutes{cost}): {step.title}"
+        yield f"   proves that {step.proves}"
+        yield from (f"   {text}" for text in (step.found, step.remedy) if text)
     yield f"{proof.minutes:g} minutes with deployment and deletion, about {proof.dollars:.2f} USD"
     for left in proof.left:
         yield f"left: {left}"

@@ -95,10 +95,10 @@ class ReleaseFolder:
     def deployable(self, bucket: str) -> bytes:
         """The template as CloudFormation reads it, with the bundles in a bucket."""
         resources = {name: dict(each) for name, each in self.template["Resources"].items()}
-        for each in resources.values():
-            place = each["Properties"].get("CodeUri") if each["Type"] == FUNCTION else None
+        for resource in resources.values():
+            place = resource["Properties"].get("CodeUri") if resource["Type"] == FUNCTION else None
             if place in self.keys:
-                each["Properties"] = each["Properties"] | {"CodeUri": f"s3://{bucket}/{self.keys[place]}"}
+                resource["Properties"] = resource["Properties"] | {"CodeUri": f"s3://{bucket}/{self.keys[place]}"}
         return json.dumps({**self.template, "Resources": resources}, separators=(",", ":")).encode()
 
 

@@ -27,7 +27,7 @@ from lakegate.cli.options import Local
 CONTRACT: Final = Path(__file__).with_name("smoke.odcs.yaml")
 LINE: Final = "lakegate-smoke/readings_v1"
 PREFIX: Final = "lakegate-smoke/"
-SECONDS: Final = 600
+SECONDS_OF_SMOKE_TEST: Final = 600
 """All of it; a first run in an account starts the application, which takes two minutes."""
 SHOWN: Final = 400
 """Characters of a command, and of the end of what it says, where it fails."""
@@ -67,12 +67,12 @@ def smoke_test(there: DeployedStack, *, local: bool) -> SmokeTest:
         terminal.note(line)
 
     options = ("--stack", there.name, *(("--local",) if local else ()))
-    commands = Commands(options, began + SECONDS)
+    commands = Commands(options, began + SECONDS_OF_SMOKE_TEST)
     prefix = there.outputs.get("LandingPrefix", "") + PREFIX
     with TemporaryDirectory(prefix="lakegate-smoke-") as folder:
         try:
-            for each in _steps(commands, Path(folder), prefix, proposes=there.requires_approval):
-                report(each)
+            for step in _steps(commands, Path(folder), prefix, proposes=there.requires_approval):
+                report(step)
         except SmokeError as error:
             raise SetUpError(f"the smoke test failed after {time.monotonic() - began:.0f} s: {error}") from None
     return SmokeTest(there.name, there.region, round(time.monotonic() - began), tuple(steps))
@@ -127,7 +127,9 @@ def _steps(lakegate: Callable[..., Any], folder: Path, prefix: str, *, proposes:
     for label, text, code, verdict, words in expected:
         path = folder / f"{name}-{label}.csv"
         path.write_text(text)
-        found = lakegate("upload", str(path), "--to", prefix, "--wait", "--timeout", str(SECONDS), codes=(code,))
+        found = lakegate(
+            "upload", str(path), "--to", prefix, "--wait", "--timeout", str(SECONDS_OF_SMOKE_TEST), codes=(code,)
+        )
         if (
             found["verdict"] != verdict
             or (label == "header" and found["attempt"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate.aws.clients import client
-from lakegate.aws.open_stack import DEFAULT_STACK, asked, entered, find_stack, readable_errors
+from lakegate.aws.open_stack import DEFAULT_STACK, asked, enter_stack, find_stack, readable_errors
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, StackName
@@ -48,7 +48,7 @@ def upload(
     Example: lakegate stack upload --json > release.json
     """
     with readable_errors():
-        name = entered(stack, local=local)
+        name = enter_stack(stack, local=local)
         caller, region = asked("sts", "get_caller_identity"), str(client("cloudformation").meta.region_name)
         release, account = ReleaseFolder(folder), str(caller["Account"])
         job, bucket = release.job, artifacts or bucket_of_artifacts(account, region)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, name_of
 from lakegate.base.errors import InputError, NotFound, UnreadableItem
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.features.doctor.examination import CAUSES, CauseFinding, ExaminedStack, unreadable
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.datasets.readers_manifest import read_manifest
@@ -43,18 +43,18 @@ DUE: Final = 200
 
 def pauses(examined: ExaminedStack) -> Iterator[CauseFinding]:
     """Datasets whose deliveries wait because somebody paused them."""
-    for line in examined.dependencies.pauses.listed():
-        yield from paused(examined, line)
+    for dataset in examined.dependencies.pauses.listed():
+        yield from paused(examined, dataset)
 
 
-def paused(examined: ExaminedStack, line: str, workload: str = "") -> Iterator[CauseFinding]:
+def paused(examined: ExaminedStack, dataset: str, workload: str = "") -> Iterator[CauseFinding]:
     """The pause of a dataset, while it lasts."""
-    pause = examined.dependencies.pauses.pause_of(line)
+    pause = examined.dependencies.pauses.pause_of(dataset)
     if pause is not None and pause.resumed is None:
         reason = f" ({pause.reason})" if pause.reason else ""
         since = f"{pause.since:%Y-%m-%d %H:%M} UTC"
         cause = CAUSES["line-paused-long" if pause.is_long(examined.ask.now()) else "line-paused"]
-        yield cause.found(workload, line=line, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}")
+        yield cause.found(workload, line=dataset, since=since, by=pause.by, reason=reason, held=f"{pause.held:,}")
 
 
 def answers(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -115,7 +115,7 @@ BY_FAILURE: Final = {
 }
 """Causes that need no look at a job run."""
 BY_STATUS: Final = ("contract-draft", "contract-sunset", "contract-retired")
-"""Reasons of the door by the status of version or line, each a cause of its own."""
+"""Reasons of the door by the status of version or dataset, each a cause of its own."""
 
 DETAILS: Final = (
     ("job-settings", re.compile(r"spark\.dynamicAllocation\.\w+: \d+ must be between")),
@@ -153,7 +153,7 @@ def contracts(examined: ExaminedStack) -> Iterator[CauseFinding]:
     if not damaged and not registry.versions and not registry.routes:
         yield CAUSES["contract-missing"].found()
     for contract, items in damaged.items():
-        yield CAUSES["registry-differs"].found(contract=contract, items=listed(items))
+        yield CAUSES["registry-differs"].found(contract=contract, items=join_words(items))
 
 
 def plans(examined: ExaminedStack) -> Iterator[CauseFinding]:
@@ -230,8 +230,8 @@ def of_row(examined: ExaminedStack, row: Workload) -> Iterator[CauseFinding]:
             cause = "route-missing" if routes else "contract-missing"
             yield CAUSES[cause].found(row.id, key=(row.landed or row.source).key, short=row.id[:SHORT])
         for cause in [entry for entry in BY_STATUS if entry in reasons]:
-            line = row.pin.chain if row.pin else "unknown"
-            yield CAUSES[cause].found(row.id, contract=_contract(row), line=line, short=row.id[:SHORT])
+            dataset = row.pin.dataset if row.pin else "unknown"
+            yield CAUSES[cause].found(row.id, contract=_contract(row), line=dataset, short=row.id[:SHORT])
     elif row.state is State.HELD:
         yield from paused(examined, row.held, row.id)
     elif is_asked(examined, row):
@@ -343,27 +343,27 @@ def items(examined: ExaminedStack) -> Iterator[CauseFinding]:
     for _ in there.registry.pages():
         pass
     batches = {delivery.row.batch for delivery in recent(there, STORED_ROWS) if delivery.row is not None} - {""}
-    lines = chains(there)[:LINES]
+    datasets = chains(there)[:LINES]
     contracts = sorted({version.contract for version in there.registry.snapshot().versions})[:LINES]
     turns = there.rows("turns")
     reads: list[Callable[[], object]] = [
         *(partial(there.batches.get, batch) for batch in batches),
         *_of_feature(there, "notices", now),
-        *(partial(there.lines.get, entry) for entry in (*there.lines.due(now, STORED_ROWS), *lines)),
-        *(partial(there.pauses.pause_of, entry) for entry in (*there.pauses.listed(), *lines)),
-        *(partial(there.deadlines.get, entry) for entry in (*there.deadlines.due(now, STORED_ROWS), *lines)),
-        *_of_feature(there, "pulls", now, lines),
-        *_of_feature(there, "revalidations", now, lines),
-        *(partial(turns.next_slice, entry) for entry in lines if turns),
-        *(partial(there.ledger.key, entry) for entry in lines),
+        *(partial(there.datasets.get, entry) for entry in (*there.datasets.due(now, STORED_ROWS), *datasets)),
+        *(partial(there.pauses.pause_of, entry) for entry in (*there.pauses.listed(), *datasets)),
+        *(partial(there.deadlines.get, entry) for entry in (*there.deadlines.due(now, STORED_ROWS), *datasets)),
+        *_of_feature(there, "pulls", now, datasets),
+        *_of_feature(there, "revalidations", now, datasets),
+        *(partial(turns.next_slice, entry) for entry in datasets if turns),
+        *(partial(there.ledger.key, entry) for entry in datasets),
         *(partial(there.ledger.head, contract_chain(contract)) for contract in contracts),
     ]
     with ThreadPoolExecutor(AT_ONCE) as readers:
         tuple(readers.map(partial(_read, there), reads))
-        untrue = tuple(readers.map(partial(_is_unreadable, there), lines))
-    for line in (entry for entry, is_untrue in zip(lines, untrue, strict=True) if is_untrue):
-        yield CAUSES["manifest-untrue"].found(name=manifest_key(line), bucket=there.places.lake)
-    for chain in _headless(there, (*lines, *map(contract_chain, contracts))):
+        untrue = tuple(readers.map(partial(_is_unreadable, there), datasets))
+    for dataset in (entry for entry, is_untrue in zip(datasets, untrue, strict=True) if is_untrue):
+        yield CAUSES["manifest-untrue"].found(name=manifest_key(dataset), bucket=there.places.lake)
+    for chain in _headless(there, (*datasets, *map(contract_chain, contracts))):
         yield CAUSES["head-lost"].found(chain=chain, table=examined.stack.output("LedgerTable"))
 
 
@@ -375,11 +375,11 @@ def watch(examined: ExaminedStack) -> Iterator[CauseFinding]:
 
 
 def _of_feature(
-    dependencies: Dependencies, kind: str, now: datetime, lines: Sequence[str] = ()
+    dependencies: Dependencies, kind: str, now: datetime, datasets: Sequence[str] = ()
 ) -> Iterator[Callable[[], object]]:
     """Reads of the rows that are due, and of those of datasets; none where the feature that has them is absent."""
     if rows := dependencies.rows(kind):
-        yield from (partial(rows.get, text) for text in (*rows.due(now, STORED_ROWS), *lines))
+        yield from (partial(rows.get, text) for text in (*rows.due(now, STORED_ROWS), *datasets))
 
 
 def _read(dependencies: Dependencies, read: Callable[[], object]) -> None:
@@ -401,10 +401,10 @@ def _headless(dependencies: Dependencies, chains: Sequence[str]) -> Iterator[str
                 yield chain
 
 
-def _is_unreadable(dependencies: Dependencies, line: str) -> bool:
+def _is_unreadable(dependencies: Dependencies, dataset: str) -> bool:
     """Whether the dataset has a manifest that no reader can use."""
     try:
-        read_manifest(dependencies, manifest_key(line), line)
+        read_manifest(dependencies, manifest_key(dataset), dataset)
     except NotFound:
         return False
     except InputError:

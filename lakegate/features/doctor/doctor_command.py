@@ -10,9 +10,9 @@ from enum import IntEnum
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, entered, readable_errors, resources_of
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, enter_stack, readable_errors, resources_of
 from lakegate.base.errors import UnreadableItem
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, command
 from lakegate.cli.options import Local, OptionalDelivery, StackName
@@ -21,7 +21,7 @@ from lakegate.features.doctor import aws_probes, delivery_probes, function_probe
 from lakegate.features.doctor.aws_probes import enter
 from lakegate.features.doctor.delivery_probes import SHORT
 from lakegate.features.doctor.examination import (
-    SECONDS,
+    SECONDS_OF_EXAMINATION,
     CauseFinding,
     Examination,
     ExaminedStack,
@@ -31,7 +31,7 @@ from lakegate.features.doctor.examination import (
     examine,
     rights_for,
 )
-from lakegate.gate.delivery.find_deliveries import Delivery, named
+from lakegate.gate.delivery.find_deliveries import Delivery, find_delivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.library.described_deliveries import LATEST, standing
 
@@ -139,7 +139,7 @@ class DoctorReport:
 def doctor(
     workload: OptionalDelivery = None,
     *,
-    timeout: Annotated[float, Option(min=0.1, help="Seconds for all probes together.")] = SECONDS,
+    timeout: Annotated[float, Option(min=0.1, help="Seconds for all probes together.")] = SECONDS_OF_EXAMINATION,
     stack: StackName = DEFAULT_STACK,
     local: Local = False,
 ) -> CommandResult[DoctorReport]:
@@ -149,7 +149,7 @@ def doctor(
 
     Exit code: 0 no cause was found, 1 at least one, 3 none but some probe could not look, 2 the examination is impossible.
     """
-    name = entered(stack, local=local)
+    name = enter_stack(stack, local=local)
     ask = StackReader(timeout)
     with readable_errors():
         there = enter(ask, name)
@@ -169,7 +169,7 @@ def _examine_stack(
 ) -> tuple[ExaminedStack, Delivery | None]:
     dependencies = stack.dependencies()
     try:
-        delivery = named(dependencies, workload, LATEST) if workload else None
+        delivery = find_delivery(dependencies, workload, LATEST) if workload else None
     except UnreadableItem as refused:  # the row of the delivery: a cause, and the others are looked for all the same
         dependencies.left_out.append(refused)
         delivery = None
@@ -211,7 +211,7 @@ def _result(name: str, stack: DeployedStack | None, delivery: Delivery | None, r
 def _in_words(name: str, stack: DeployedStack | None, delivery: Delivery | None, report: Examination) -> Iterator[Word]:
     if stack is not None:
         place = f"stack {name}, account {stack.account}, region {stack.region}"
-        yield f"{place}: {counted(report.probes, 'probe')} in {report.seconds:.1f} s"
+        yield f"{place}: {plural(report.probes, 'probe')} in {report.seconds:.1f} s"
     if delivery is not None:
         yield f"workload {delivery.id[:SHORT]}, {delivery.key}: {standing(delivery.row)}"
     for alike in _groups(report.findings):

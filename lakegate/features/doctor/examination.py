@@ -120,7 +120,7 @@ CAUSES: Final = _read()
 # A probe must never hold up the others, so a client has one retry and seconds, not minutes, of patience.
 
 
-SECONDS: Final = 5.0
+SECONDS_OF_EXAMINATION: Final = 5.0
 """The usual time for all probes together."""
 CONNECT_SHARE, READ_SHARE = 0.3, 0.7
 """The shares of that time after which a connection, and a response, count as missing."""
@@ -150,7 +150,9 @@ class StackReader:
     One request has the seconds of all probes together, because they run at once.
     """
 
-    def __init__(self, seconds: float = SECONDS, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, seconds: float = SECONDS_OF_EXAMINATION, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self.now = now
         self._seconds = seconds
         self.skew = 0.0

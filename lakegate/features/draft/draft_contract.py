@@ -9,7 +9,7 @@ from datetime import datetime
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lakegate.base.text import counted, dataset_name
+from lakegate.base.text import dataset_name, plural
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.documents.key_table import ODCS_SHAPES, ODCS_TYPES
 from lakegate.contract.documents.read_document import LARGEST_BYTES, MAX_NODES
@@ -125,10 +125,10 @@ def _requirements(column: ProfiledColumn, key: tuple[str, ...], unique: tuple[st
         yield YamlEntry("required", True, f"suggested: present in {share(column.present, column.rows)}")
     if column.name in key:
         of = "no value occurs twice" if len(key) == 1 else f"no pair of {' and '.join(key)} occurs twice"
-        yield YamlEntry("primaryKey", True, f"suggested: {of} in {counted(column.rows, 'row')}")
+        yield YamlEntry("primaryKey", True, f"suggested: {of} in {plural(column.rows, 'row')}")
         yield YamlEntry("primaryKeyPosition", key.index(column.name) + 1)
     if column.name in unique:
-        yield YamlEntry("unique", True, f"suggested: no value occurs twice in {counted(column.rows, 'row')}")
+        yield YamlEntry("unique", True, f"suggested: no value occurs twice in {plural(column.rows, 'row')}")
     if personal is not None:
         yield YamlEntry("classification", "confidential", f"suggested: {personal}")
         yield YamlEntry("tags", Flow(["pii"]))
@@ -218,11 +218,11 @@ def draft(profile: Profile, name: str, owner: str | None, now: datetime, faults:
 def _no_records(profile: Profile) -> Iterator[str]:
     """What of the data is not what its records are, in words."""
     if profile.without_record:
-        yield f"{counted(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
+        yield f"{plural(profile.without_record, 'row')} without a record, with no value or with totals: remove such rows"
     for column in profile.columns if profile.rows == 1 and profile.storage.format.is_json else ():
         (items, *_) = column.parts or (column,)
         if column.shape is Shape.LIST and items.shape is Shape.RECORD and items.rows > 1:
-            found = counted(items.rows, "object")
+            found = plural(items.rows, "object")
             yield f"{found} in the list {column.name} of the only record: write each of them as a record of its own"
 
 
@@ -255,7 +255,7 @@ def _render_document(  # noqa: PLR0913, PLR0917 - what a document is made of
         [
             *for_editors(version),
             Remark(
-                f"Drafted by `lakegate init` from {counted(profile.rows, 'row')}. Read each line with `suggested`: its comment is"
+                f"Drafted by `lakegate init` from {plural(profile.rows, 'row')}. Read each line with `suggested`: its comment is"
             ),
             Remark(
                 "what the data shows, not what was agreed. Correct it, remove the comment, and set `status: active`."
@@ -295,7 +295,7 @@ def _dataset(profile: Profile, name: str, properties: list[Mapping], left_out: l
     rows = of_file // HALF
     count = Mapping(
         [
-            YamlEntry("metric", "rowCount", f"suggested: half of the {counted(of_file, 'row')} that a file has"),
+            YamlEntry("metric", "rowCount", f"suggested: half of the {plural(of_file, 'row')} that a file has"),
             YamlEntry("mustBeGreaterOrEqualTo", rows),
         ]
     )
@@ -339,7 +339,7 @@ def _settings(profile: Profile, names: Collection[str]) -> Iterator[YamlEntry]:
     if not storage.format.is_json:
         yield YamlEntry("missingFields", "forbid", "suggested: every delivery has all columns")
     if storage.format is Format.CSV:
-        stand = counted(len(csv.null_values), "word stands", "words stand")
+        stand = plural(len(csv.null_values), "word stands", "words stand")
         nulls = f"suggested: {stand} where values of another type do"
         found = [
             YamlEntry("delimiter", csv.delimiter),

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from lakegate.base.errors import ContractError, InputError, SetUpError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, Option
@@ -161,7 +161,7 @@ def _profile(files: list[DataFile], folder: Path) -> Profile:
 
 def _show_files(files: list[DataFile]) -> str:
     """The file, or the number of files where a fault is that of no single one."""
-    return files[0].shown if len(files) == 1 else counted(len(files), "file")
+    return files[0].shown if len(files) == 1 else plural(len(files), "file")
 
 
 def _result(target: str, drafted: Drafted) -> DraftedContract:
@@ -188,7 +188,7 @@ def _verdict(drafted: Drafted) -> list[str]:
     reasons = [reason.message for reason in judgement.reasons]
     more = [f"{len(reasons) - MAX_SHOWN:,} more: lakegate check names them"] if len(reasons) > MAX_SHOWN else []
     return [
-        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({counted(checks, 'check')}).",
+        f"The data is {judgement.verdict.value.replace('_', ' ')} by it ({plural(checks, 'check')}).",
         *(f"    {entry}" for entry in [*reasons[:MAX_SHOWN], *more]),
     ]
 
@@ -197,8 +197,8 @@ def _words(target: str, drafted: Drafted) -> list[str]:
     found, profile = drafted.draft, drafted.profile
     return [
         (
-            f"{target}: drafted from {counted(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
-            f"{counted(found.columns, 'column')}, {counted(found.suggestions, 'suggestion')}"
+            f"{target}: drafted from {plural(profile.rows, 'row')} of {profile.storage.format.spec.title}: "
+            f"{plural(found.columns, 'column')}, {plural(found.suggestions, 'suggestion')}"
         ),
         *_verdict(drafted),
         *(f"left out: {entry}" for entry in found.left_out[:MAX_SHOWN]),

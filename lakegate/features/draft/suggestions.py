@@ -10,7 +10,7 @@ from itertools import groupby
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.documents.yaml_writer import Flow, Items, Mapping, Remark, YamlEntry
 from lakegate.contract.logical_types import GRAMMARS, LogicalType
 from lakegate.lints.metadata_lints import PERSONAL
@@ -58,7 +58,7 @@ def freshness(columns: Sequence[ProfiledColumn], dataset: str, now: datetime) ->
         yield Remark(f"The newest {column.name} lies in the future: no freshness is suggested.")
     elif age > CURRENT:
         yield Remark(
-            f"The newest {column.name} is {counted(age.days, 'day')} old. Once deliveries are current, promise it:"
+            f"The newest {column.name} is {plural(age.days, 'day')} old. Once deliveries are current, promise it:"
         )
         yield Remark(f"slaProperties: [{{property: freshness, value: 2, unit: d, element: {dataset}.{column.name}}}]")
     else:
@@ -88,7 +88,7 @@ def _freshness_rank(column: ProfiledColumn) -> tuple[bool, int]:
 
 def _age_words(age: timedelta) -> str:
     hours = int(age / timedelta(hours=1))
-    return counted(age.days, "day") if age.days > 1 else counted(hours, "hour")
+    return plural(age.days, "day") if age.days > 1 else plural(hours, "hour")
 
 
 # ---- Personal data ----
@@ -102,7 +102,7 @@ FORMS = {
     "a payment card number": r"[0-9]{4}(?:[ -][0-9]{4}){3}",
 }
 """Forms of whole values, as patterns of RE2."""
-ENOUGH = 0.8
+PERSONAL_SHARE = 0.8
 """The share of a column's values with a form that makes the column personal."""
 _PERSONAL_NAMES = re.compile(
     r"(?:^|[_ .-])(?:surname|nickname|forename|given_?name|family_?name|user_?name|customer_?name|contact|street|address|"
@@ -126,11 +126,11 @@ def why_personal(column: ProfiledColumn) -> str | None:
     """The reason why a column seems to contain personal data, in words; None if it does not."""
     if is_named_personal(column.name):
         return "its name is one of personal data"
-    found = next((form for form in column.values.forms if form[1] >= ENOUGH * max(1, column.present)), None)
+    found = next((form for form in column.values.forms if form[1] >= PERSONAL_SHARE * max(1, column.present)), None)
     return (
         None
         if found is None
-        else f"{found[1]:,} of {counted(column.present, 'value')} {'looks' if found[1] == 1 else 'look'} like {found[0]}"
+        else f"{found[1]:,} of {plural(column.present, 'value')} {'looks' if found[1] == 1 else 'look'} like {found[0]}"
     )
 
 
@@ -408,7 +408,7 @@ def _words(column: ProfiledColumn) -> Iterator[Mapping]:
     if _is_listed(column):
         found = {word for word, _ in column.values.words}
         words = sorted(word for word in found if word == word.strip() or word.strip() not in found)
-        note = f"suggested: {counted(len(words), 'word')} in {counted(column.present, 'value')}"
+        note = f"suggested: {plural(len(words), 'word')} in {plural(column.present, 'value')}"
         yield _rule("invalidValues", YamlEntry("validValues", Flow(words)), None, note)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from lakegate.base.json_codec import select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, gate_command
 from lakegate.cli.options import DatasetName
 from lakegate.cli.terminal import Grid, Word
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.drift.schema_drift import OBJECTS, WORDS
 from lakegate.features.drift.schema_drift import drift as report_of
 from lakegate.gate.datasets.dataset_names import dataset_named
@@ -58,7 +59,7 @@ class DriftedObject:
 class Drift:
     """Compared objects of a dataset, and their differences to the contract."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     contract_version: str
     compared: int
     fields: tuple[FieldDrift, ...]
@@ -83,23 +84,23 @@ def drift(
 
     Exit code: 0 no drift, 1 drift, 2 it cannot be compared.
     """
-    line = dataset_named(dependencies, dataset)
-    found = select_fields(Drift, report_of(dependencies, line, contract_version, objects))
+    name = dataset_named(dependencies, dataset)
+    found = select_fields(Drift, report_of(dependencies, name, contract_version, objects))
     return CommandResult(found, _in_words(found), DRIFTED if found.drifted else 0)
 
 
 def _in_words(found: Drift) -> Iterator[Word]:
-    what = f"{found.line} against version {found.contract_version}"
+    what = f"{found.dataset} against version {found.contract_version}"
     if not found.compared:
         yield f"{what}: nothing was accepted yet."
         return
-    objects = counted(found.compared, "object")
-    count = counted(len(found.drifted), f"of {objects} differs", f"of {objects} differ")
+    objects = plural(found.compared, "object")
+    count = plural(len(found.drifted), f"of {objects} differs", f"of {objects} differ")
     yield f"{what}: {count if found.drifted else f'{objects}, no drift'}."
     if found.drifted:
         yield Grid(COLUMNS, _rows(found))
     if (more := len(found.drifted) - SHOWN) > 0:
-        yield f"{counted(more, 'more object')}: --json lists all."
+        yield f"{plural(more, 'more object')}: --json lists all."
 
 
 def _rows(found: Drift) -> Iterator[tuple[str, ...]]:

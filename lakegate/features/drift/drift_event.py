@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Permitted
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.event_bodies import EventSubscriber
 
 
@@ -23,7 +24,7 @@ class DriftedField:
 class DriftEvent:
     """The body of an event about accepted data that drifts."""
 
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     contract_version: NotEmpty
     compared: Exact
     """Accepted objects that were compared."""

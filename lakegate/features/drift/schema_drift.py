@@ -26,7 +26,7 @@ from lakegate.engine.read.json_texts import MalformedError, parse_object, read_e
 from lakegate.engine.read.open_delivery import beginning, open_source
 from lakegate.engine.read.stored_columns import columns_of, found_in
 from lakegate.features.drift.drift_event import DriftedField, DriftEvent
-from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.datasets.dataset_names import published_datasets
 from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.datasets.readers_manifest import newest
 from lakegate.gate.dependencies import Dependencies
@@ -134,7 +134,7 @@ def _of_json(plan: Plan, head: bytes) -> Columns:
     valued: set[tuple[str, ...]] = set()
     # whether every record, or every one with the field's parent, must have a value
     required = {
-        each.fields for each in plan.checks if isinstance(each.accept.predicate, Present) or each.kind == "required"
+        check.fields for check in plan.checks if isinstance(check.accept.predicate, Present) or check.kind == "required"
     }
     for field in plan.fields:
         cells = reading.levels[field.level].cells if field.level else reading.rows
@@ -215,8 +215,8 @@ OBJECTS: Final = 20
 """Objects of a dataset that are looked at, the newest first."""
 CURSOR: Final = "drift"
 """The name of the place where the schedule is."""
-ENOUGH: Final = 30.0
-"""Seconds: with less than this left no further line is begun."""
+SECONDS_OF_COMPARISON: Final = 30.0
+"""Seconds: with less than this left no further dataset is begun."""
 MAX_FIELDS: Final = 50
 """Fields that an event names."""
 
@@ -238,7 +238,7 @@ class ObjectDrift:
 class DriftReport:
     """Compared objects, and their differences."""
 
-    line: str
+    dataset: str
     contract_version: str
     compared: int
     """The number of compared objects; 0: nothing was accepted yet."""
@@ -255,12 +255,12 @@ class DriftReport:
         return tuple(DriftedField(difference, field or None, count) for (difference, field), count in ordered)
 
 
-def drift(dependencies: Dependencies, line: str, version: str = "", objects: int = OBJECTS) -> DriftReport:
+def drift(dependencies: Dependencies, full_name: str, version: str = "", objects: int = OBJECTS) -> DriftReport:
     """Compare the newest accepted objects of a dataset with a version of its contract: the current one, unless one is named.
 
     Read only. Raises InputError where the dataset has no such version.
     """
-    contract, _, name = line.rpartition("/")
+    contract, _, name = full_name.rpartition("/")
     dataset, _, number = name.rpartition("_v")
     published = dependencies.registry.contract(contract)
     plans = {
@@ -272,17 +272,17 @@ def drift(dependencies: Dependencies, line: str, version: str = "", objects: int
         (each.version for each in published.standing if plans.get(each.version)), key=precedence, default=""
     )
     if not plans.get(chosen):
-        raise InputError(f"{line} has no published version{f' {version}' if version else ''}")
-    plan = dependencies.plan_at(plans[chosen], line)
+        raise InputError(f"{full_name} has no published version{f' {version}' if version else ''}")
+    plan = dependencies.plan_at(plans[chosen], full_name)
     found: list[ObjectDrift] = []
-    listed = [(each, it) for each in newest(dependencies, line, objects) for it in each["objects"]][:objects]
+    listed = [(each, it) for each in newest(dependencies, full_name, objects) for it in each["objects"]][:objects]
     for delivery, each in listed:
         of_it = delivery["contract_version"]
-        accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], line)
+        accepted_by = dependencies.plan_at(plans.get(of_it) or plans[chosen], full_name)
         differences = _of_object(dependencies, plan, accepted_by, each)
         if differences:
             found.append(ObjectDrift(delivery["height"], delivery["workload"], of_it, each["key"], differences))
-    return DriftReport(line, chosen, len(listed), tuple(found))
+    return DriftReport(full_name, chosen, len(listed), tuple(found))
 
 
 @dataclass(slots=True)
@@ -290,34 +290,34 @@ class DriftCheck:
     """Counts of one scheduled run, for metrics."""
 
     compared: int = 0
-    """Lines."""
+    """Datasets."""
     drifted: list[str] = dataclasses.field(default_factory=list)
     """Names of datasets."""
     failures: list[LakegateError] = dataclasses.field(default_factory=list)
     """Errors of single datasets, which keep no other from being compared."""
 
 
-def check_lines(dependencies: Dependencies) -> Steps[DriftCheck]:
+def check_datasets(dependencies: Dependencies) -> Steps[DriftCheck]:
     """Compare all datasets, and report drift; a run that is out of time leaves the rest to the next one.
 
     The place is kept before a dataset is read, so that one whose data ends the function is passed over by the next run.
     """
     found = DriftCheck()
     agenda, after = dependencies.agenda, dependencies.agenda.cursor(CURSOR) or ""
-    for line in published_lines(dependencies):
-        if line <= after:
+    for dataset in published_datasets(dependencies):
+        if dataset <= after:
             continue
-        if dependencies.remaining() < ENOUGH:
+        if dependencies.remaining() < SECONDS_OF_COMPARISON:
             return found
-        yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, line)
+        yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, dataset)
         found.compared += 1
         try:
-            report = drift(dependencies, line)
+            report = drift(dependencies, dataset)
             yield from report_drift(dependencies, report)
         except LakegateError as failure:
             found.failures.append(failure)
         else:
-            found.drifted += [line] if report.drifted else []
+            found.drifted += [dataset] if report.drifted else []
     yield from perform(Effect.KEEP_CURSOR, agenda.keep, CURSOR, None)
     return found
 
@@ -349,4 +349,4 @@ def report_drift(dependencies: Dependencies, found: DriftReport) -> Steps[bool]:
         "newest_height": found.drifted[0].height,
         "fields": found.fields[:MAX_FIELDS],
     }
-    return (yield from report(dependencies, "drift", found.line, identity, DriftEvent, found, **about))
+    return (yield from report(dependencies, "drift", found.dataset, identity, DriftEvent, found, **about))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Option
 from lakegate.cli.command_runner import CommandResult, confirm, stack_command
 from lakegate.cli.options import DatasetName, Yes
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.erasure.erasure import Why, resume, settle
 from lakegate.features.erasure.erasure import erase as erased
 from lakegate.features.erasure.rows_to_erase import ErasureSearch, Key, remaining, searched, staged, whole
@@ -61,7 +62,7 @@ class UnfinishedDelivery:
 class ErasedRows:
     """Erased parts of a dataset, or a preview of them."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     dry_run: bool
     searched: int
     objects: tuple[RowsOfObject, ...]
@@ -144,9 +145,9 @@ def _effects(chain: str, found: ErasureSearch) -> list[str]:
     rows = sum(hit.rows or 0 for hit in found.hits)
     unread = sum(hit.rows is None for hit in found.hits)
     what = (
-        [f"{counted(rows, 'row')} of {counted(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
+        [f"{plural(rows, 'row')} of {plural(len(found.hits) - unread, 'object')}"] if unread < len(found.hits) else []
     )
-    what += [counted(unread, "whole object")] if unread else []
+    what += [plural(unread, "whole object")] if unread else []
     return [f"{' and '.join(what)} of {chain} are erased for ever"]
 
 
@@ -165,12 +166,12 @@ def _in_words(
     chain: str, found: ErasureSearch, open_ones: dict[str, str], deleted: int, *, dry_run: bool
 ) -> Iterator[str]:
     for hit in found.hits:
-        rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {counted(hit.records or 0, 'row')}"
+        rows = "all rows" if hit.rows is None else f"{hit.rows:,} of {plural(hit.records or 0, 'row')}"
         yield f"{rows}  {hit.key}"
     done = "would be erased from" if dry_run else "were erased from"
-    yield f"Rows {done} {counted(len(found.hits), 'object')} of {chain}; {counted(found.count, 'was', 'were')} looked at."
+    yield f"Rows {done} {plural(len(found.hits), 'object')} of {chain}; {plural(found.count, 'was', 'were')} looked at."
     if deleted:
-        yield f"{counted(deleted, 'version was', 'versions were')} deleted."
+        yield f"{plural(deleted, 'version was', 'versions were')} deleted."
     for block, key, why in found.unsearched:
         yield f"not searched: {key}: {why}"
         yield f"  erase it whole: lakegate erase {chain} --delivery {block.workload[:12]} --reason …"

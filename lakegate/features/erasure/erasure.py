@@ -26,7 +26,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger import stored_objects
 from lakegate.gate.ledger.blocks import AnyBlock, Record, deliveries, event_id
-from lakegate.gate.ledger.commit import TRIES, append, record_at_head
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, append, record_at_head
 from lakegate.gate.ledger.stored_objects import BEGUN, DONE, Left, erasures_of, versions_of
 from lakegate.gate.ports import Address, ObjectVersion
 
@@ -100,7 +100,7 @@ def _begin(
         for part in (erasing.key, erasing.version, erasing.left.version if erasing.left else "")
     ]
     event = event_id(BEGUN, content["workload"], *parts)
-    for _ in range(TRIES):
+    for _ in range(TRIES_OF_COMMIT):
         blocks = dependencies.ledger.blocks(chain)
         record = record_at_head(dependencies, BEGUN, chain, content, event)
         if record.height != len(blocks):
@@ -181,7 +181,7 @@ def _total(rows: Iterable[int | None]) -> int | None:
 
 
 def settle(dependencies: Dependencies, chain: str) -> Steps[int]:
-    """Steps 4 and 5 for every erasure of a line. Returns how many versions were deleted."""
+    """Steps 4 and 5 for every erasure of a dataset. Returns how many versions were deleted."""
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
     left = erasures.left

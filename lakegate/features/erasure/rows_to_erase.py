@@ -303,7 +303,7 @@ class ErasureSearch:
 def searched(
     dependencies: Dependencies, chain: str, keys: tuple[Key, ...], folder: Path, looked: Callable[[int], None]
 ) -> ErasureSearch:
-    """Read every object of a line, and write below a folder what is left of those with rows to erase."""
+    """Read every object of a dataset, and write below a folder what is left of those with rows to erase."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
@@ -324,7 +324,7 @@ def searched(
 
 
 def whole(dependencies: Dependencies, chain: str, workloads: tuple[str, ...]) -> ErasureSearch:
-    """All objects of some deliveries, unread. Raises InputError for one that is none of the line's."""
+    """All objects of some deliveries, unread. Raises InputError for one that is none of the dataset's."""
     search = ErasureSearch()
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
@@ -351,13 +351,13 @@ def staged(there: DeployedStack, block: Block, hits: list[Hit]) -> tuple[Erasing
 
 
 def remaining(dependencies: Dependencies, chain: str) -> Iterator[tuple[str, str]]:
-    """Deliveries of the line whose data an erasure does not reach yet, each with its state."""
+    """Deliveries of the dataset whose data an erasure does not reach yet, each with its state."""
     wanted = Wanted(verdicts=frozenset({NO_VERDICT}), chains=frozenset({chain}))
     known = {
         delivery.id: delivery.row.state for delivery in recent(dependencies, SEARCHED_ROWS, wanted) if delivery.row
     }
     rows = (dependencies.workloads.find(text) for text in dependencies.agenda.due(ALWAYS, SEARCHED_ROWS))
-    known |= {row.id: row.state for row in rows if row and row.pin and row.pin.chain == chain}
+    known |= {row.id: row.state for row in rows if row and row.pin and row.pin.dataset == chain}
     yield from ((identity, str(state)) for identity, state in known.items() if state is not State.GONE)
 
 

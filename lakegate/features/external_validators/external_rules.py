@@ -324,7 +324,7 @@ def start_validations(turn: DeliveryTurn) -> Steps[None]:
             group.rules,
             Address(staged.bucket, staged.key, staged.version),
             turn.terms.dialect,
-            int(LIMIT.total_seconds()),
+            int(TIME_OF_VALIDATOR.total_seconds()),
         )
         try:
             yield from perform(Effect.START_VALIDATION, services(turn.gate).start, service, validation)
@@ -393,7 +393,7 @@ def _answer(turn: DeliveryTurn, group: RuleGroup) -> ExternalAnswer | None:
     return answer
 
 
-LIMIT: Final = timedelta(hours=1)
+TIME_OF_VALIDATOR: Final = timedelta(hours=1)
 """The time for which a validator may work, and read its data."""
 IN_PLANS: Final = PublishedPlans(validators_of, with_validators, bound_rules)
-COMPANION: Final = Companion(start_validations, answered, LIMIT)
+COMPANION: Final = Companion(start_validations, answered, TIME_OF_VALIDATOR)

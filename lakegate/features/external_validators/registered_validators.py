@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import canonical
 from lakegate.contract.semantic_versions import precedence
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.registry.contract_versions import document_key, published_by, store_document, write
@@ -124,7 +124,7 @@ def newest(versions: Iterable[Publication]) -> Publication | None:
 
 def _active(dependencies: Dependencies, versions: Iterable[Publication]) -> ValidatorService | None:
     found = newest(versions)
-    if found is None or found.status != LineStatus.ACTIVE.value:
+    if found is None or found.status != DatasetStatus.ACTIVE.value:
         return None
     return read_service(dependencies.read_lake(found.document))
 
@@ -144,7 +144,7 @@ def add_validator(dependencies: Dependencies, service: ValidatorService) -> Step
     document = service.document
 
     def decide(seen: RegistrySnapshot) -> Publication:
-        return _next(seen, service.name, LineStatus.ACTIVE, document_key(document))
+        return _next(seen, service.name, DatasetStatus.ACTIVE, document_key(document))
 
     yield from store_document(dependencies, document)
     publication = yield from write(dependencies, f"{PREFIX}{service.name}", decide, published_by())
@@ -159,7 +159,7 @@ def remove_validator(dependencies: Dependencies, name: str) -> Steps[Publication
         last = newest(seen.versions)
         if last is None:
             raise InputError(f"no validator {name} is registered (lakegate validator list)")
-        return _next(seen, name, LineStatus.RETIRED, last.document)
+        return _next(seen, name, DatasetStatus.RETIRED, last.document)
 
     return (yield from write(dependencies, f"{PREFIX}{name}", decide, published_by()))
 
@@ -209,7 +209,7 @@ def _taken(dependencies: Dependencies, service: ValidatorService) -> Mapping[str
     return taken
 
 
-def _next(seen: RegistrySnapshot, name: str, status: LineStatus, document: str) -> Publication:
+def _next(seen: RegistrySnapshot, name: str, status: DatasetStatus, document: str) -> Publication:
     """The next version of a validator, or the newest one where that is so already."""
     last = newest(seen.versions)
     if last is not None and (last.status, last.document) == (status.value, document):

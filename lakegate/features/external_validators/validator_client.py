@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from lakegate.aws.clients import client, signed, signer
-from lakegate.aws.https_client import Web, read_whole, refuse_status, split
+from lakegate.aws.clients import client, sign_request, signer
+from lakegate.aws.https_client import Web, read_exactly, refuse_status, split
 from lakegate.aws.secrets import CREDENTIAL_KEYS, Secrets, header_of
 from lakegate.aws.settings import Settings
 from lakegate.base.errors import NotFound, PortError, Unanswered
@@ -87,7 +87,7 @@ class HttpsValidators:
             if response.status == NOT_FOUND:
                 raise NotFound("http-404")
             refuse_status(response.status)
-            body = read_whole(response.read, MAX_RESPONSE_BYTES + 1)
+            body = read_exactly(response.read, MAX_RESPONSE_BYTES + 1)
             is_whole = not response.length
         if len(body) > MAX_RESPONSE_BYTES:
             raise PortError("too-large")
@@ -134,7 +134,7 @@ def https_validators(settings: Settings) -> HttpsValidators:
     """Services on the hosts that the stack's operator lists."""
     secrets, hosts = Secrets(client("secretsmanager")), frozenset(settings.validator_hosts.lower().split(",")) - {""}
     web = Web(is_local=secrets.are_local)
-    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), signed)
+    return HttpsValidators(web, secrets, hosts, settings.validator_secrets, signer(), sign_request)
 
 
 # ---- The port ----

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from lakegate.base.text import counted, limited
+from lakegate.base.text import format_limit, plural
 from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.logical_types import text_of
 from lakegate.contract.physical_types import TYPE_NAMES
@@ -175,7 +175,7 @@ def unique(rule: Rule, fields: Fields, _: check_builder.Arguments) -> Check:
 def distinct_count(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """The number of distinct values is within bounds."""
     good = interval(rule, arguments)
-    words = limited(good, "distinct value")
+    words = format_limit(good, "distinct value")
     return check(rule, fields, Metric.DISTINCT_COUNT, accept=Tier(good), wanted=words, unit=Unit.VALUE)
 
 
@@ -271,13 +271,13 @@ def lengths(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> C
         f"at most {longest}" if longest is not None else "",
     ]
     predicate = Length(fields[0].name, shortest, longest)
-    return rows(rule, fields[0], predicate, limited(" and ".join(filter(None, words)), "character"))
+    return rows(rule, fields[0], predicate, format_limit(" and ".join(filter(None, words)), "character"))
 
 
 def length(rule: Rule, fields: Fields, arguments: check_builder.Arguments) -> Check:
     """Every text has exactly one length."""
     wanted = whole(rule, argument_of(rule, arguments, "value"))
-    return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), limited(f"exactly {wanted}", "character"))
+    return rows(rule, fields[0], Length(fields[0].name, wanted, wanted), format_limit(f"exactly {wanted}", "character"))
 
 
 def matching(
@@ -499,7 +499,7 @@ def _groups(rule: Rule, expectation: Expectation, call: str, fields: tuple[Field
     if not expectation.columns.start <= len(fields) or (
         1 not in expectation.columns and len(fields) not in expectation.columns
     ):
-        refuse(rule, "no-column", f"the expectation {call} must name {counted(expectation.columns.start, 'column')}")
+        refuse(rule, "no-column", f"the expectation {call} must name {plural(expectation.columns.start, 'column')}")
     return [(field,) for field in fields] if 1 in expectation.columns else [fields]
 
 

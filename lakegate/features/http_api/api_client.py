@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request
 
-from lakegate.aws.https_client import sent
+from lakegate.aws.https_client import send_request
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem, SetUpError
 from lakegate.base.json_codec import decode, encode
 from lakegate.contract.semantic_versions import precedence
@@ -83,7 +83,7 @@ class Api(RemoteStack):
         url = self.url.rstrip("/") + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         headers |= _credentials(method, url, headers, body)
         request = Request(url, data=body or None, headers=headers, method=method)  # noqa: S310 - the scheme was checked
-        status, response = sent(request, "the API")
+        status, response = send_request(request, "the API")
         try:
             found = json.loads(response)
         except ValueError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.features.http_api.contracts_api import contract, contracts, publish, retire
 from lakegate.features.http_api.routes_api import RouteBody, add, remove, routes, routes_of_contract
 from lakegate.features.http_api.workloads_api import transition, workload, workloads
@@ -19,7 +19,7 @@ from lakegate.library.http_messages import OPERATE, PUBLISH, READ, Endpoint, Htt
 
 def _of_features() -> dict[str, Endpoint]:
     """Those of the extension point `http routes`: of each feature its own."""
-    tables: Iterator[Mapping[str, Endpoint]] = registered("http routes")
+    tables: Iterator[Mapping[str, Endpoint]] = load_extensions("http routes")
     return {route: endpoint for table in tables for route, endpoint in table.items()}
 
 

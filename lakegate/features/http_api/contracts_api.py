@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from urllib.parse import quote as quote_url
 
 from lakegate.base.errors import InputError, Problem
 from lakegate.base.json_codec import encode, select_fields
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.base.timestamps import beginning_of
 from lakegate.features.http_api.registry_pages import page_of_registry
 from lakegate.gate.dependencies import Dependencies
@@ -28,7 +28,7 @@ from lakegate.library.http_messages import (
 )
 
 if TYPE_CHECKING:
-    from lakegate.gate.datasets.dataset_lines import Line
+    from lakegate.gate.datasets.dataset_states import DatasetState
     from lakegate.library.published_contracts import PublicationEffects, PublishedVersion
 
 PATH: Final = "/api/v1/data-contract"
@@ -88,7 +88,7 @@ def publish(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if isinstance(found, published_contracts.NewProposal):
         waiting = {"id": compiled.id, "version": found.version, "proposal": found.proposal, **details}
         return HttpResponse(202, {**waiting, "expiresAt": found.expires_at}, warned)
-    place = {"location": f"{PATH}/{quote(compiled.id, safe='')}"}
+    place = {"location": f"{PATH}/{quote_url(compiled.id, safe='')}"}
     answer: object = {"id": compiled.id, **details} if details else compiled.id
     if found.proposed and not details:  # it was not added, so that the next call of a manager fails
         answer = {"id": compiled.id, "routes": [], "warnings": _located(found.warnings)}
@@ -104,16 +104,16 @@ def _routed(dependencies: Dependencies, request: HttpRequest, found: PublishedVe
     try:
         add_proposed(dependencies, found.proposed, found.contract, RouteOwner(request.own, request.prefixes))
     except InputError as error:
-        text = f"No route delivers to the contract. It proposes {shown(found.proposed)}, which was not added: {error}."
+        text = f"No route delivers to the contract. It proposes {quote(found.proposed)}, which was not added: {error}."
         return replace(found, warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)))
     text = (
-        f"What lands below {shown(found.proposed)} is delivered to the contract: the route that it proposes was added."
+        f"What lands below {quote(found.proposed)} is delivered to the contract: the route that it proposes was added."
     )
     routes = dependencies.registry.contract(found.contract).routes
     return replace(
         found,
         proposed="",
-        routes=tuple(select_fields(DatasetRoute, each) for each in routes),
+        routes=tuple(select_fields(DatasetRoute, route) for route in routes),
         warnings=(*found.warnings, Problem("proposed-route", LOCATION, None, text)),
     )
 
@@ -137,7 +137,7 @@ def contract(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/data-contract/{id}: DCM's representation of the highest version, or of the one that `version` names."""
     name, wanted = request.path.get("id", ""), {request.path.get(VERSION), request.query.get(VERSION)} - {None}
     snapshot = usable_contract(dependencies, request, name)
-    found = newest(each for each in snapshot.versions if wanted <= {each.version})
+    found = newest(version for version in snapshot.versions if wanted <= {version.version})
     if found is None:
         raise HttpProblem(
             404, "not-found", "No contract is published with this id" + (" and version." if wanted else ".")
@@ -171,8 +171,8 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
 
     Versions, accepted data and the ledger stay. A dataset whose days of sunset are over is retired.
     """
-    from lakegate.gate.datasets.dataset_lines import Ending, LineStatus  # noqa: PLC0415 - for this route alone
-    from lakegate.gate.datasets.lifecycle import change, ended, lifecycle_of, side_effects  # noqa: PLC0415 - likewise
+    from lakegate.gate.datasets.dataset_states import DatasetStatus, Ending  # noqa: PLC0415 - for this route alone
+    from lakegate.gate.datasets.lifecycle import advance_end, change, lifecycle_of, side_effects  # noqa: PLC0415 - likewise
     from lakegate.gate.ledger.commit import LONGEST_REASON, is_one_line  # noqa: PLC0415 - likewise
 
     name = request.path["id"]
@@ -184,29 +184,29 @@ def retire(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if dependencies.places.needs_approval:
         raise InputError("on this stack a contract is retired with rights in the account (lakegate deprecate)")
     ending, now = Ending(reason, replacement), dependencies.moment
-    lines = sorted({each.full_name(dataset) for each in seen.standing for dataset in each.datasets})
-    before = [dependencies.lines.get(each) for each in lines]
-    changes = [(each, ended(each, now, ending)) for each in before]
+    names = sorted({each.full_name(dataset) for each in seen.standing for dataset in each.datasets})
+    before = [dependencies.datasets.get(each) for each in names]
+    changes = [(each, advance_end(each, now, ending)) for each in before]
     effects = [
         text
         for old, new in changes
-        if new.status_at(now) is LineStatus.RETIRED
+        if new.status_at(now) is DatasetStatus.RETIRED
         for text in side_effects(dependencies, old, new, now)
     ]
     if effects and not request.flag("confirm"):
         detail = "Deliveries would be refused: repeat the request with `confirm=true`."
         raise HttpProblem(409, "confirmation-needed", detail, effects=effects, children=[])
     after = [
-        dependencies.run(change(dependencies, each.name, _act(each, now), partial(ended, ending=ending)))
+        dependencies.run(change(dependencies, each.name, _act(each, now), partial(advance_end, ending=ending)))
         for each in before
     ]
     found = [encode(lifecycle_of(each, dependencies.moment)) for each in after]
     return HttpResponse(200, {"id": name, "lines": found})
 
 
-def _act(line: Line, now: str) -> str:
+def _act(dataset: DatasetState, now: str) -> str:
     """The act that the ledger records."""
-    return "deprecate" if line.status_at(now) == "active" else "retire"
+    return "deprecate" if dataset.status_at(now) == "active" else "retire"
 
 
 def _has(version: Publication, wanted: Mapping[str, str]) -> bool:
@@ -226,7 +226,7 @@ def _details(dependencies: Dependencies, request: HttpRequest, contract: Registr
 def _refuse_another(request: HttpRequest, contract: str) -> None:
     """Raise HttpProblem for a contract that is not the one of the address, or that the caller may not use."""
     if request.path.get("id", contract) != contract:
-        detail = f"The document is of the contract {shown(contract)}, which is not the one that the address names."
+        detail = f"The document is of the contract {quote(contract)}, which is not the one that the address names."
         raise HttpProblem(400, "invalid-parameter", detail)
     if not request.allows(contract):
         raise HttpProblem(403, "another-contract", "The token is limited to other contracts.")
@@ -288,4 +288,4 @@ def _actors(text: bytes) -> Mapping[str, object]:
 
 
 def _located(problems: Iterable[Problem]) -> list[dict[str, object]]:
-    return [asdict(each) for each in problems]
+    return [asdict(problem) for problem in problems]

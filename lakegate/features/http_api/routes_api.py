@@ -26,7 +26,7 @@ from lakegate.library.published_routes import WantedRoute, added, described_rout
 def routes(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """GET /api/v1/route: the routes of contracts that the caller may use, one page of the registry."""
     page, cursor = page_of_registry(dependencies, request)
-    found = [one for each in page.contracts for one in each.routes if request.allows(one.contract)]
+    found = [one for contract in page.contracts for one in contract.routes if request.allows(one.contract)]
     return HttpResponse(200, {"routes": list(map(encode, map(described_route, found))), "cursor": cursor})
 
 
@@ -46,18 +46,18 @@ class RouteBody:
     """Required where the address has none."""
     dataset: Annotated[str, Bounds(None, 1000)] | None = omit_default(None)
     """Required if the contract has several."""
-    line: Annotated[int, Bounds(0, 999_999_999)] | None = omit_default(None)
+    major: Annotated[int, Bounds(0, 999_999_999)] | None = omit_default(None)
     """The major version; default: the newest."""
 
 
 def add(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
-    """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset line."""
+    """POST /api/v1/route, POST /api/v1/data-contract/{id}/route: let what lands below a prefix belong to a dataset."""
     body = body_of(request, RouteBody)
     contract, version = contract_wanted(dependencies, request, body.contract)
     seen = published_contract(dependencies, request, contract)
     _refuse_two_people(dependencies)
-    line = major(version) if version and body.line is None else body.line
-    wanted = WantedRoute(body.prefix, contract, body.dataset, line)
+    number = major(version) if version and body.major is None else body.major
+    wanted = WantedRoute(body.prefix, contract, body.dataset, number)
     owner = RouteOwner((*request.own, contract), request.prefixes)
     return HttpResponse(200, encode(added(dependencies, seen, wanted, _agreed(request), owner)))
 

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lakegate.base.timestamps import moment
-from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.datasets.dataset_names import datasets_of_versions
 from lakegate.gate.delivery.delivery_row import IDENTIFIER, Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, named, page_of
+from lakegate.gate.delivery.find_deliveries import Delivery, ListPosition, find_delivery, page_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.person_decisions import WantedDecision, WantedReplay, WantedWaiver
@@ -42,7 +42,9 @@ def workload(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     """
     row, announced = found(dependencies, request)
     body = representation(dependencies, row, announced, asked_for(request))
-    return HttpResponse(200, body | request.details(lambda: _described(dependencies, named(dependencies, row.id, 0))))
+    return HttpResponse(
+        200, body | request.details(lambda: _described(dependencies, find_delivery(dependencies, row.id, 0)))
+    )
 
 
 def _described(dependencies: Dependencies, delivery: Delivery) -> DeliveryStatus:
@@ -72,16 +74,16 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if not name:
         raise HttpProblem(400, "invalid-parameter", "`dataContractId` is missing: the id of a contract.")
     seen = published_contract(dependencies, request, name)
-    lines = lines_of(seen.versions) | {each.line for each in seen.routes}
+    datasets = datasets_of_versions(seen.versions) | {route.full_name for route in seen.routes}
     if (wanted := request.query.get("line")) is not None:
-        if wanted not in lines:
+        if wanted not in datasets:
             raise HttpProblem(404, "not-found", "The contract has no such dataset.")
-        lines = {wanted}
-    routes = [each for each in seen.routes if each.line in lines]
+        datasets = {wanted}
+    routes = [route for route in seen.routes if route.full_name in datasets]
     limit = DETAILED_PAGE if request.flag("details") else PAGE
     place = _place(request)
-    listed, after = page_of(dependencies, lines, routes, place, limit)
-    ids = {each.version: each.id for each in seen.versions}
+    listed, after = page_of(dependencies, datasets, routes, place, limit)
+    ids = {version.version: version.id for version in seen.versions}
     shown = [
         _summary(dependencies, each, name, ids) | request.details(partial(_described, dependencies, each))
         for each in listed
@@ -90,7 +92,7 @@ def workloads(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     if request.flag("details") and place == ListPosition():
         from lakegate.library.described_deliveries import STATUS_SECTIONS, sections_of  # noqa: PLC0415 - likewise
 
-        page["details"] = sections_of(STATUS_SECTIONS, dependencies, lines)
+        page["details"] = sections_of(STATUS_SECTIONS, dependencies, datasets)
     return HttpResponse(200, page)
 
 
@@ -115,7 +117,7 @@ def _written(cursor: str) -> str | None:
 
 def _cursor(place: ListPosition) -> str:
     """The cursor of the page after a place, which names nothing but a dataset of the contract that was asked for."""
-    text = f"{place.line}\n{place.announced or place.below}"
+    text = f"{place.dataset}\n{place.announced or place.below}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 

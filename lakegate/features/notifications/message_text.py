@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from lakegate.base.json_codec import Bounds, NotEmpty, Permitted, Sha256, encode, omit_default
-from lakegate.base.text import counted, printable
+from lakegate.base.text import plural, printable
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.channel_ports import CallbackInvitation, Channels, Notification
 from lakegate.gate.datasets.freshness_deadlines import LATENCY
 from lakegate.gate.delivery.delivery_row import Workload
@@ -32,7 +33,7 @@ class NotificationDocument:
     key: Sha256
     """Of the cause: the same for all notifications about it."""
     kind: Annotated[str, Permitted(KINDS)]
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     """`<contract>/<dataset>_v<major>`; empty for a test."""
     title: NotEmpty
     text: tuple[str, ...]
@@ -67,7 +68,7 @@ def footer(notification: Notification) -> str:
     words = [f"{often} since {notification.since[:16].replace('T', ' ')} UTC"] if notification.since else []
     if notification.workload:
         words.append(f"lakegate reasons {notification.workload[:12]}")
-    return " · ".join(words) or notification.line
+    return " · ".join(words) or notification.dataset
 
 
 def document(notification: Notification) -> bytes:
@@ -125,8 +126,8 @@ def _breaking(body: Mapping[str, Any]) -> EventText:
 
 
 def _drift(body: Mapping[str, Any]) -> EventText:
-    of = f"of {counted(body['compared'], 'object')} of {body['line']}"
-    title = f"Drift: {counted(body['drifted'], f'{of} differs', f'{of} differ')} from {body['contract_version']}"
+    of = f"of {plural(body['compared'], 'object')} of {body['line']}"
+    title = f"Drift: {plural(body['drifted'], f'{of} differs', f'{of} differ')} from {body['contract_version']}"
     fields = body["fields"]
     return title, [f"{each['field'] or 'object'}: {each['difference']} ({each['objects']})" for each in fields]
 
@@ -137,9 +138,9 @@ def _late(body: Mapping[str, Any]) -> EventText:
     if body["promise"] == LATENCY:
         return (
             title,
-            [f"What was taken in at {since} UTC was not accepted within {counted(body['seconds'], 'second')}"],
+            [f"What was taken in at {since} UTC was not accepted within {plural(body['seconds'], 'second')}"],
         )
-    return title, [f"No delivery was accepted within {counted(body['seconds'], 'second')} after {since} UTC"]
+    return title, [f"No delivery was accepted within {plural(body['seconds'], 'second')} after {since} UTC"]
 
 
 def _pull(body: Mapping[str, Any]) -> EventText:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lakegate.base.errors import AccessDenied, NotFound, PortError
-from lakegate.base.extension_points import loaded, registered
+from lakegate.base.extension_points import load_extension, load_extensions
 from lakegate.base.text import printable
 from lakegate.base.timestamps import instant_of, moment
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.notifications.message_text import (
     DESCRIBED,
     TITLES,
@@ -23,7 +24,7 @@ from lakegate.features.notifications.message_text import (
     reasons_text,
 )
 from lakegate.gate.channel_ports import CallbackInvitation, EndedDelivery, Notification, channel_of, gets_lineage
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Line
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, DatasetState
 from lakegate.gate.datasets.subscriptions import ACCEPTED, ALWAYS, LINEAGE
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
@@ -60,7 +61,7 @@ LONGEST_REASON: Final = 300
 """Characters."""
 REMEMBERED: Final = 300
 """Events: more than one turn of notify takes, so that a turn that was interrupted counts none of them twice."""
-TRIES: Final = 8
+TRIES_OF_NOTICE: Final = 8
 """Then a notice is a dead letter: with the pauses between them, after about four hours."""
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=2)
@@ -115,7 +116,7 @@ class OpenCause:
 class ChannelNotice:
     """The causes of a dataset that one channel is notified of."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     channel: str = ""
     """Empty: nobody has written it."""
     causes: tuple[OpenCause, ...] = ()
@@ -140,14 +141,14 @@ class ChannelNotice:
 
     @property
     def id(self) -> str:
-        """The same for the same channel and line, and delivery if it is about one."""
-        parts = (self.channel, self.line, self.delivery) if self.delivery else (self.channel, self.line)
+        """The same for the same channel and dataset, and delivery if it is about one."""
+        parts = (self.channel, self.dataset, self.delivery) if self.delivery else (self.channel, self.dataset)
         return _digest(*parts)
 
     @property
     def due(self) -> str:
         """The time of the next message, as `moment` writes it; empty if there is none."""
-        times = [] if self.dead else [at for each in self.causes if (at := self._due(each))]
+        times = [] if self.dead else [at for cause in self.causes if (at := self._due(cause))]
         return after_quiet(max(min(times), self.not_before), self.quiet) if times else ""
 
     def _due(self, cause: OpenCause) -> str:
@@ -160,14 +161,14 @@ class ChannelNotice:
         """The causes to send a message about now."""
         if not self.due or self.due > now:
             return ()
-        return tuple(each for each in self.causes if (at := self._due(each)) and at <= now)
+        return tuple(cause for cause in self.causes if (at := self._due(cause)) and at <= now)
 
 
 def occurred(notice: ChannelNotice, what: Occurrence) -> ChannelNotice:
     """The notice after an event; the same notice if nothing changes, or if the event was counted before."""
     if what.event in notice.seen:
         return notice
-    causes = tuple(_ended(notice, each, what) for each in notice.causes)
+    causes = tuple(_ended(notice, cause, what) for cause in notice.causes)
     if what.kind:
         causes = _counted(notice, causes, what)
     elif causes == notice.causes:
@@ -183,16 +184,16 @@ def _ended(notice: ChannelNotice, cause: OpenCause, what: Occurrence) -> OpenCau
 
 def _counted(notice: ChannelNotice, causes: tuple[OpenCause, ...], what: Occurrence) -> tuple[OpenCause, ...]:
     identity, title = _identity(notice, what), what.title
-    if len(causes) >= MAX_CAUSES and identity not in {each.id for each in causes}:
-        identity, title = _others(notice), f"Further causes: {notice.line}"
-    before = next((each for each in causes if each.id == identity), None)
+    if len(causes) >= MAX_CAUSES and identity not in {cause.id for cause in causes}:
+        identity, title = _others(notice), f"Further causes: {notice.dataset}"
+    before = next((cause for cause in causes if cause.id == identity), None)
     if before is None:
-        reasons = tuple(each[:LONGEST_REASON] for each in what.reasons[:MAX_REASONS_OF_CAUSE])
+        reasons = tuple(reason[:LONGEST_REASON] for reason in what.reasons[:MAX_REASONS_OF_CAUSE])
         return (*causes, OpenCause(identity, what.kind, title, reasons, what.at, what.at, what.workload, what.group))
     again = replace(
         before, count=before.count + 1, last=max(before.last, what.at), workload=what.workload, resolved=False
     )
-    return tuple(again if each is before else each for each in causes)
+    return tuple(again if cause is before else cause for cause in causes)
 
 
 def sent(notice: ChannelNotice, cause: OpenCause, now: str) -> ChannelNotice:
@@ -215,7 +216,7 @@ def failed(notice: ChannelNotice, now: str, error: str) -> ChannelNotice:
     pause = min(FIRST_PAUSE * 2**notice.tries, LONGEST_PAUSE)
     again = moment(instant_of(now) + pause)
     tries = notice.tries + 1
-    return replace(notice, tries=tries, not_before=again, error=error, dead=tries >= TRIES)
+    return replace(notice, tries=tries, not_before=again, error=error, dead=tries >= TRIES_OF_NOTICE)
 
 
 def retried(notice: ChannelNotice) -> ChannelNotice:
@@ -283,7 +284,7 @@ class Noted(NamedTuple):
     """An occurrence, and whom it concerns."""
 
     what: Occurrence
-    line: Line
+    dataset: DatasetState
     """Whose subscribers are notified."""
     producers: bool = True
     """Whether producers are notified, too: of their deliveries only if the contract agrees (`notifyProducers`)."""
@@ -293,46 +294,46 @@ class Noted(NamedTuple):
 
 def noted(dependencies: Dependencies, message: Message) -> Noted | None:
     """The meaning of a message; None if it means nothing to anybody: the dataset has no subscriber with a channel."""
-    if message.line:
-        return _of_line(dependencies, message, json.loads(message.body))
+    if message.dataset:
+        return _of_dataset(dependencies, message, json.loads(message.body))
     name = json.loads(message.body).get("line")
-    line = dependencies.lines.get(name) if name else None
-    if line is None or not any(each.to for each in line.subscriptions):
+    dataset = dependencies.datasets.get(name) if name else None
+    if dataset is None or not any(subscription.to for subscription in dataset.subscriptions):
         return None
     try:
         workload = dependencies.workloads.get(message.workload)
     except NotFound:
         return None
-    what = _of_delivery(message, workload, line)
+    what = _of_delivery(message, workload, dataset)
     if what is None:
         return None
-    accepted = _accepted(what, workload, line) if message.kind == "published" else None
-    return Noted(what, line, _agreed(dependencies, workload), accepted)
+    accepted = _accepted(what, workload, dataset) if message.kind == "published" else None
+    return Noted(what, dataset, _agreed(dependencies, workload), accepted)
 
 
-def _accepted(what: Occurrence, workload: Workload, line: Line) -> Occurrence:
+def _accepted(what: Occurrence, workload: Workload, dataset: DatasetState) -> Occurrence:
     counts = workload.decision.counts if workload.decision else None
     rows = [counts.rows_in_words] if counts else []
-    title = printable(f"Accepted: {line.name}, below {what.group}")
-    reasons = (*rows, f"To read it: lakegate get {line.name} FOLDER")
+    title = printable(f"Accepted: {dataset.name}, below {what.group}")
+    reasons = (*rows, f"To read it: lakegate get {dataset.name} FOLDER")
     return replace(what, kind=ACCEPTED, key=workload.id, title=title, reasons=reasons)
 
 
-def _of_delivery(message: Message, workload: Workload, line: Line) -> Occurrence | None:
+def _of_delivery(message: Message, workload: Workload, dataset: DatasetState) -> Occurrence | None:
     kind, ends = _kind(message)
     was_answered = kind == "awaiting" and workload.state is not State.AWAITING
     if was_answered or (not kind and not ends):
         return None
     decision, pin = workload.decision, workload.pin
     group = pin.prefix if pin else ""
-    rules = sorted({each.rule for each in broken_rules(decision)}) if decision else []
+    rules = sorted({rule.rule for rule in broken_rules(decision)}) if decision else []
     causes = [str(each.cause) for each in workload.failed[-1:]] if kind == "failed" else rules
     return Occurrence(
         event=message.id,
         at=moment(message.at),
         kind=kind,
         key=workload.id if kind == "awaiting" else "\0".join(causes),
-        title=printable(f"{TITLES[kind]}: {line.name}, below {group}") if kind else "",
+        title=printable(f"{TITLES[kind]}: {dataset.name}, below {group}") if kind else "",
         reasons=tuple(map(printable, reasons_text(workload, kind, causes))),
         workload=workload.id,
         group=group,
@@ -362,19 +363,19 @@ def _agreed(dependencies: Dependencies, workload: Workload) -> bool:
         return False
 
 
-def _of_line(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
+def _of_dataset(dependencies: Dependencies, message: Message, body: Mapping[str, Any]) -> Noted:
     kind = message.kind if message.kind in DESCRIBED else "deprecated"
     title, reasons = DESCRIBED.get(kind, lifecycle_text)(body)
-    line = dependencies.lines.get(body["follows"] if kind == "breaking" else message.line)
+    dataset = dependencies.datasets.get(body["follows"] if kind == "breaking" else message.dataset)
     at = moment(message.at)
     is_good = kind == "pull" and body["outcome"] != "FAILED"
     measured = kind == "revalidation" and body["outcome"] != "FAILED"
     if is_good or (measured and not body["stale"]):
-        return Noted(Occurrence(message.id, at, ends=(kind,)), line)
+        return Noted(Occurrence(message.id, at, ends=(kind,)), dataset)
     broken = sorted(each["rule"] for each in body["stale"]) if measured else []
     key = "\0".join(broken) or title  # a further rule that is broken is another cause
     what = Occurrence(message.id, at, kind, key, title=printable(title), reasons=tuple(map(printable, reasons)))
-    return Noted(what, line)
+    return Noted(what, dataset)
 
 
 # ---- Notes and deliveries of notices ----
@@ -388,7 +389,7 @@ AWAITING: Final = "awaiting"
 """The kind of cause for which a receiver may answer."""
 DUE_PER_TURN: Final = 1_000
 """Notices of one turn; further ones are left to the next."""
-ENOUGH: Final = 12.0
+SECONDS_OF_NOTICE: Final = 12.0
 """Seconds: with less than this left nothing more is sent. As long as one message to a receiver that hangs takes, twice."""
 
 
@@ -409,7 +410,7 @@ def note(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]
     if found is None:
         return ()
     ids = []
-    for channel, wanted in channels_of(found.line, producers=found.producers).items():
+    for channel, wanted in channels_of(found.dataset, producers=found.producers).items():
         begun, mine = _of_channel(found, channel, wanted)
         if mine.kind or mine.ends:
             change = partial(_noted, begun=begun, wanted=wanted, what=mine)
@@ -420,27 +421,27 @@ def note(dependencies: Dependencies, message: Message) -> Steps[tuple[str, ...]]
 
 def _of_channel(found: Noted, channel: str, wanted: ChannelSettings) -> tuple[ChannelNotice, Occurrence]:
     """The notice of a channel before anything was counted, and what is counted in it."""
-    what, line = found.what, found.line.name
+    what, dataset = found.what, found.dataset.name
     if gets_lineage(channel):
         kind = LINEAGE if what.workload and LINEAGE in wanted.kinds else ""
-        begun = ChannelNotice(line, channel, delivery=what.event, ended=what.at)
+        begun = ChannelNotice(dataset, channel, delivery=what.event, ended=what.at)
         return begun, Occurrence(what.event, what.at, kind, workload=what.workload)
-    begun = ChannelNotice(line, channel)
+    begun = ChannelNotice(dataset, channel)
     if what.kind not in wanted.kinds and found.accepted is not None and ACCEPTED in wanted.kinds:
         return begun, found.accepted
     return begun, replace(what, kind=what.kind if what.kind in wanted.kinds else "")
 
 
-def channels_of(line: Line, *, producers: bool = True) -> dict[str, ChannelSettings]:
+def channels_of(dataset: DatasetState, *, producers: bool = True) -> dict[str, ChannelSettings]:
     """The channels of a dataset's subscriptions; one that several subscriptions name has the settings of the first.
 
     `producers`: whether producers are notified of more than the lifecycle of the dataset.
     """
     found: dict[str, ChannelSettings] = {}
-    for each in line.subscriptions:
-        kinds = frozenset(each.on) if producers or each.audience != "producer" else ALWAYS
-        for channel in each.to:
-            before = found.get(channel, ChannelSettings(frozenset(), each.quiet, each.digest))
+    for subscription in dataset.subscriptions:
+        kinds = frozenset(subscription.on) if producers or subscription.audience != "producer" else ALWAYS
+        for channel in subscription.to:
+            before = found.get(channel, ChannelSettings(frozenset(), subscription.quiet, subscription.digest))
             found[channel] = before._replace(kinds=before.kinds | kinds)
     return found
 
@@ -475,13 +476,13 @@ def retry(dependencies: Dependencies, identity: str) -> Steps[None]:
 def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered) -> Steps[None]:
     if notice.channel in done.failing:
         return
-    wanted = channels_of(dependencies.lines.get(notice.line)).get(notice.channel)
+    wanted = channels_of(dependencies.datasets.get(notice.dataset)).get(notice.channel)
     if wanted is None:
         yield from change_row(dependencies, TASK, notice.id, partial(replace, causes=()))
         return
     current = replace(notice, quiet=wanted.quiet, digest=wanted.digest)
     for cause in current.ready(moment(dependencies.clock.now())):
-        if dependencies.remaining() < ENOUGH:
+        if dependencies.remaining() < SECONDS_OF_NOTICE:
             return
         now = dependencies.clock.now()
         try:
@@ -500,7 +501,7 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
 
 def _invited(dependencies: Dependencies, notice: ChannelNotice, cause: OpenCause) -> Steps[CallbackInvitation | None]:
     """The receiver's way to decide, by the feature that registers at the point `invitations`; None: there is none."""
-    invitations: Iterator[Invite] = registered("invitations")
+    invitations: Iterator[Invite] = load_extensions("invitations")
     for invite in invitations:
         if (invitation := (yield from invite(dependencies, notice.channel, cause.workload))) is not None:
             return invitation
@@ -515,8 +516,8 @@ def _send(
     callback: CallbackInvitation | None,
 ) -> None:
     if notice.delivery:
-        described: Described = loaded("lineage", channel_of(notice.channel).kind)
-        ended = EndedDelivery(cause.workload, notice.line, notice.delivery, notice.ended)
+        described: Described = load_extension("lineage", channel_of(notice.channel).kind)
+        ended = EndedDelivery(cause.workload, notice.dataset, notice.delivery, notice.ended)
         channels(dependencies).report(notice.channel, described(dependencies, ended))
     else:
         notification = _notification(notice, cause, now)
@@ -529,7 +530,7 @@ def _notification(notice: ChannelNotice, cause: OpenCause, now: datetime) -> Not
         identity,
         cause.id,
         cause.kind,
-        notice.line,
+        notice.dataset,
         cause.title,
         cause.reasons,
         now,
@@ -550,5 +551,5 @@ def _failed(before: ChannelNotice, at: str, error: str) -> ChannelNotice:
     return failed(before, at, error) if before.revision else before
 
 
-TASK: Final = ScheduledTask(notices, enough=ENOUGH, most=DUE_PER_TURN)
+TASK: Final = ScheduledTask(notices, enough=SECONDS_OF_NOTICE, most=DUE_PER_TURN)
 LISTENER: Final = MessageListener(note, deliver)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from lakegate.aws.open_stack import DeployedStack, asked
@@ -11,12 +11,13 @@ from lakegate.base.errors import SetUpError
 from lakegate.base.json_codec import select_fields
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, gate_command, stack_command
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.notifications.notices import ChannelNotice, dead_notices, notices
 from lakegate.features.notifications.notices import retry as send_again
 from lakegate.gate.channel_ports import channel_of
 from lakegate.gate.dependencies import Dependencies
 
-MOST = 1_000
+MAX_NOTICES = 1_000
 """Notices that are listed or sent again at once."""
 NOT_DELIVERED = 1
 app = CommandGroup(help="Channels that subscribers are notified by.")
@@ -34,7 +35,7 @@ class TestedChannel:
 class DeadNotice:
     """A notification that was given up."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     channel: str
     error: str
     tries: int
@@ -89,7 +90,7 @@ def dead(
     Example: lakegate notify dead
     """
     found = _dead(dependencies)
-    words = [f"{each.line}  {each.channel}  {each.error}" for each in found]
+    words = [f"{each.dataset}  {each.channel}  {each.error}" for each in found]
     return CommandResult(select_fields(DeadNotices, dead=found), words or ["None."])
 
 
@@ -111,5 +112,5 @@ def retry(
 
 
 def _dead(dependencies: Dependencies) -> list[ChannelNotice]:
-    found = map(notices(dependencies).get, dead_notices(dependencies, MOST))
+    found = map(notices(dependencies).get, dead_notices(dependencies, MAX_NOTICES))
     return [each for each in found if each.dead]

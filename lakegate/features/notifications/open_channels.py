@@ -10,7 +10,7 @@ from lakegate.aws.clients import client
 from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.aws.settings import Settings
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.features.notifications.sns import Sns
 from lakegate.features.notifications.webhook import Webhook
 from lakegate.gate.channel_ports import ChannelAdapter, Notification, channel_of
@@ -45,7 +45,7 @@ def channels(secrets: Any, sns: Any, web: Web | None = None) -> ChannelsByKind: 
     """Every kind of channel, over clients of Secrets Manager and SNS."""
     by = Secrets(secrets)
     web = web or Web(is_local=by.are_local)
-    kinds = {kind: loaded("channels", kind) for kind in names("channels")}
+    kinds = {kind: load_extension("channels", kind) for kind in names("channels")}
     return ChannelsByKind({kind: made(sns) if made is Sns else made(by, web) for kind, made in kinds.items()})
 
 

@@ -58,10 +58,10 @@ def message(routing_key: str, notification: Notification) -> dict[str, Any]:
     return about | {
         "payload": {
             "summary": headline(notification)[:LONGEST_SUMMARY],
-            "source": notification.line,
+            "source": notification.dataset,
             "severity": SEVERITIES.get(notification.kind, "warning"),
             "timestamp": notification.at.isoformat(),
-            "component": notification.line,
+            "component": notification.dataset,
             "class": notification.kind,
             "custom_details": details | {"text": lines(notification)},
         }

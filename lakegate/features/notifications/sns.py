@@ -23,7 +23,7 @@ class Sns:
     def deliver(self, reference: str, notification: Notification) -> None:
         """Publish. `kind` and `line` are attributes, by which subscriptions of the topic filter. Raises PortError."""
         subject = headline(notification).encode("ascii", "replace").decode()[:LONGEST_SUBJECT]
-        attributes = {"kind": notification.kind, "line": notification.line}
+        attributes = {"kind": notification.kind, "line": notification.dataset}
         with port_errors():
             self.client.publish(
                 TopicArn=reference,

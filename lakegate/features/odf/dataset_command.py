@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, opened
+from lakegate.aws.open_stack import DEFAULT_STACK, DeployedStack, open_deployed
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import DOCUMENT_NAME
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.text import printable as escaped
 from lakegate.base.timestamps import moment
 from lakegate.cli import terminal
@@ -40,7 +40,7 @@ from lakegate.cli.options import (
     TargetFolder,
 )
 from lakegate.cli.terminal import Grid, Word
-from lakegate.contract.contract_model import Contract
+from lakegate.contract.contract_model import DATASET_KEY, Contract
 from lakegate.engine.read.data_source import path_of
 from lakegate.features.odf.exchange.named_repositories import located
 from lakegate.features.odf.exchange.odf_import import Proof
@@ -48,7 +48,7 @@ from lakegate.features.odf.format.odf_names import DID, dataset_id
 from lakegate.features.odf.odf_publisher import set_watermark
 from lakegate.features.odf.odf_settings import event_time_misfit, misfits
 from lakegate.features.odf.read_slices import (
-    LONGEST,
+    LONGEST_SHOWN_VALUE,
     Reading,
     RowsRead,
     check_places,
@@ -145,7 +145,7 @@ class SliceCounts:
 class DatasetRows:
     """Rows of a dataset."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     changes_since: int = field(metadata={DOCUMENT_NAME: "changesSince"})
     as_at: str | None = field(metadata={DOCUMENT_NAME: "asAt"})
     as_of: str | None = field(metadata={DOCUMENT_NAME: "asOf"})
@@ -165,7 +165,7 @@ class DatasetRows:
 class DatasetWatermark:
     """The watermark of a dataset, and the one before."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     watermark: str
     before: str | None
 
@@ -174,7 +174,7 @@ class DatasetWatermark:
 class ExportedDataset:
     """The part of a dataset that is new at a destination."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     id: str
     destination: str
     head: str
@@ -187,7 +187,7 @@ class ExportedDataset:
 class RecomputedState:
     """The merge state of a dataset, computed again."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     keys: int
     digest: str
     stored: str
@@ -209,12 +209,12 @@ def digest(
     """
     from lakegate.features.odf.format.logical_hash import digest_of  # noqa: PLC0415 - pyarrow is for this command alone
 
-    found = [(each, _named(each, digest_of)) for each in files]
+    found = [(file, _named(file, digest_of)) for file in files]
     words = (
         text
         for each, one in found
         for text in (
-            f"{each}: {counted(one.rows, 'row')}, {counted(one.size, 'byte')}",
+            f"{each}: {plural(one.rows, 'row')}, {plural(one.size, 'byte')}",
             f"  logical   {one.logical}",
             f"  physical  {one.physical}",
         )
@@ -372,13 +372,13 @@ def export_(
         place_of(located(destination).address),
     )
     head = found.blocks[-1].name
-    written = f"{counted(found.slices, 'new slice')}, {counted(found.size, 'byte')}"
+    written = f"{plural(found.slices, 'new slice')}, {plural(found.size, 'byte')}"
     words = (
-        f"{found.line}: {found.new:,} new of {counted(len(found.blocks), 'block')}, {written}",
+        f"{found.dataset}: {found.new:,} new of {plural(len(found.blocks), 'block')}, {written}",
         f"  identity  {found.id}",
         f"  head      {head}",
     )
-    result = ExportedDataset(found.line, found.id, destination, head, found.new, found.slices, found.size)
+    result = ExportedDataset(found.dataset, found.id, destination, head, found.new, found.slices, found.size)
     return CommandResult(result, words)
 
 
@@ -474,8 +474,8 @@ def rebuild_state(
 
     found = rebuilt(there, dataset)
     is_same = "the state was another one, and is replaced" if found.replaced else "the state is the same"
-    words = (f"{found.line}: {counted(found.keys, 'key')} in its slices: {is_same}.", f"Digest: {found.digest}")
-    return CommandResult(RecomputedState(found.line, found.keys, found.digest, found.stored, found.replaced), words)
+    words = (f"{found.dataset}: {plural(found.keys, 'key')} in its slices: {is_same}.", f"Digest: {found.digest}")
+    return CommandResult(RecomputedState(found.dataset, found.keys, found.digest, found.stored, found.replaced), words)
 
 
 def _name_of(dependencies: Dependencies, name: str) -> str:
@@ -485,10 +485,10 @@ def _name_of(dependencies: Dependencies, name: str) -> str:
     if not name.startswith(DID):
         return name
     wanted = dataset_id(name)
-    for each in chains(dependencies):
-        genesis = next(iter(dependencies.ledger.signed(each)), None)
+    for chain in chains(dependencies):
+        genesis = next(iter(dependencies.ledger.signed(chain)), None)
         if genesis is not None and dataset_of(genesis.text) == wanted:
-            return each
+            return chain
     raise InputError(f"no dataset of the stack has the identity {wanted}")
 
 
@@ -507,7 +507,7 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
         elif known is not None:
             manifest, found = known, files_of_dataset(given, known, Path(name), folder)
         else:
-            with opened(given.stack, local=given.local) as there:
+            with open_deployed(given.stack, local=given.local) as there:
                 dependencies = there.dependencies()
                 head = head_of(dependencies, _name_of(dependencies, given.source))
                 manifest = whole(dependencies, head, given.wanted.since, given.wanted.as_at)
@@ -521,7 +521,7 @@ def read_rows(given: Reading) -> CommandResult[DatasetRows]:
 def _rows(given: Reading, answer: RowsRead) -> DatasetRows:
     as_at, as_of = (each.isoformat() if each else None for each in (given.wanted.as_at, given.wanted.as_of))
     return DatasetRows(
-        answer.line,
+        answer.dataset,
         given.wanted.since,
         as_at,
         as_of,
@@ -561,12 +561,12 @@ def _rows_in_words(given: Reading, answer: RowsRead) -> Iterator[Word]:
         yield Grid(answer.columns, rows, unbroken=answer.columns)
     slices, shown = answer.selected, len(answer.first)
     where = f" in {answer.output}" if answer.output else f", the first {shown:,} shown" if shown < answer.rows else ""
-    yield f"{answer.line}: {counted(answer.rows, 'row')}{where}"
+    yield f"{answer.dataset}: {plural(answer.rows, 'row')}{where}"
     if given.output and not answer.rows:
         yield f"{given.output} was not written: there are no rows."
-    yield f"Read {len(slices.keys):,} of {counted(len(slices.keys) + slices.skipped, 'slice')}, {counted(answer.size, 'byte')}."
+    yield f"Read {len(slices.keys):,} of {plural(len(slices.keys) + slices.skipped, 'slice')}, {plural(answer.size, 'byte')}."
     if slices.unsliced:
-        yield f"Without {counted(slices.unsliced, 'delivery that was', 'deliveries that were')} published as arrived."
+        yield f"Without {plural(slices.unsliced, 'delivery that was', 'deliveries that were')} published as arrived."
     yield f"What is published later: --changes-since {answer.height}"
 
 
@@ -574,7 +574,7 @@ def _cell(value: object) -> str:
     """A value for people, on one line."""
     plain = _plain(value)
     text = "" if plain is None else plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-    return escaped(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+    return escaped(text if len(text) <= LONGEST_SHOWN_VALUE else f"{text[: LONGEST_SHOWN_VALUE - 1]}…")
 
 
 # ---- `lakegate dataset slice` ----
@@ -660,7 +660,7 @@ def _moved(slices: tuple[WrittenSlice, ...], into: Path) -> list[tuple[Path, Wri
 def _slices_in_words(report: Report, advice: tuple[str, ...], slices: tuple[FileOfSlice, ...]) -> Iterator[Word]:
     yield lambda console: show(console, report, show_all=False, advice=advice)
     for each in slices:
-        yield f"{each.file}: offsets {each.offset} to {each.offset + each.rows - 1}, {counted(each.size, 'byte')}"
+        yield f"{each.file}: offsets {each.offset} to {each.offset + each.rows - 1}, {plural(each.size, 'byte')}"
         yield f"  event times  {' to '.join(each.event_times)}"
         yield f"  logical      {each.logical}"
         yield f"  physical     {each.physical}"

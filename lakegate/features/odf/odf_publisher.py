@@ -24,7 +24,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, perform
 from lakegate.gate.lake_layout import state_key
 from lakegate.gate.ledger.blocks import LedgerSlice
-from lakegate.gate.ledger.commit import TRIES, record_at_head
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, record_at_head
 from lakegate.gate.ledger.watermarks import watermark_after
 from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
@@ -72,11 +72,11 @@ def merge_states(result: Result, workload: Workload) -> tuple[tuple[StateRun, ..
         return (), ()
     pin = workload.pinned
     before, kept = (
-        tuple(replace(each, uri=each.uri.partition("://")[2].partition("/")[2]) for each in runs)
+        tuple(replace(run, uri=run.uri.partition("://")[2].partition("/")[2]) for run in runs)
         for runs in (merge.before, merge.kept)
     )
-    if not all(each.uri.startswith(f"accepted/{pin.chain}/") for each in (*before, *kept)):
-        raise InputError("the merge state is not that of the line")
+    if not all(each.uri.startswith(f"accepted/{pin.dataset}/") for each in (*before, *kept)):
+        raise InputError("the merge state is not that of the dataset")
     if merge.run is None:
         return before, kept
     as_of = merge.snapshot.time if merge.snapshot else ""
@@ -90,7 +90,7 @@ KIND = "watermark"
 """Of the record."""
 
 
-def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[str]:
+def set_watermark(dependencies: Dependencies, dataset: str, at: datetime) -> Steps[str]:
     """Record and set the watermark of a dataset. Idempotent. Returns the watermark before; empty for none.
 
     Raises InputError for a dataset without slices, a time before the watermark or after now, and while a delivery is committed.
@@ -98,17 +98,19 @@ def set_watermark(dependencies: Dependencies, line: str, at: datetime) -> Steps[
     wanted = moment(at)
     if at > dependencies.now:
         raise InputError(f"{wanted} is to come: a watermark never moves back, so a mistake could not be corrected")
-    for _ in range(TRIES):
-        found = turns(dependencies).next_slice(line)
+    for _ in range(TRIES_OF_COMMIT):
+        found = turns(dependencies).next_slice(dataset)
         if not found.offset:
-            raise InputError(f"{line} has no slices yet: `publishAs: parquet` in its contract publishes some")
+            raise InputError(f"{dataset} has no slices yet: `publishAs: parquet` in its contract publishes some")
         if wanted < found.watermark:
-            raise InputError(f"the watermark of {line} is {found.watermark}: it never moves back")
+            raise InputError(f"the watermark of {dataset} is {found.watermark}: it never moves back")
         if wanted == found.watermark:
             return found.watermark
         if found.writer:
-            raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
-        record = record_at_head(dependencies, KIND, line, {"watermark": wanted, "before": found.watermark})
+            raise InputError(
+                f"a delivery of {dataset} is decided and not committed yet: repeat the command in a minute"
+            )
+        record = record_at_head(dependencies, KIND, dataset, {"watermark": wanted, "before": found.watermark})
         try:
             yield from perform(Effect.RECORD, turns(dependencies).mark, record, found)
         except ConditionFailed:
@@ -136,18 +138,18 @@ def slice_terms(terms: Terms) -> SliceTerms:
     return SliceTerms(policy.event_time, policy.merge_key, terms.snapshots, policy.snapshot_time)
 
 
-def slice_order(turn: DeliveryTurn, line: str, terms: SliceTerms) -> SliceOrder:
+def slice_order(turn: DeliveryTurn, dataset: str, terms: SliceTerms) -> SliceOrder:
     """The beginning of the slices. ConcurrentUpdate while a part of the dataset's merge state is being committed."""
-    following = turns(turn.gate).next_slice(line)
+    following = turns(turn.gate).next_slice(dataset)
     if terms.merge_key and following.writer:
         raise ConcurrentUpdate(turn.row.id)
     time = system_time(turn.now, following.system_time)
     order = SliceOrder(following.offset, terms.event_time, following.watermark, system_time=time)
     if not terms.merge_key:
         return order
-    runs = tuple(replace(each, uri=f"s3://{turn.gate.places.lake}/{each.uri}") for each in following.runs)
-    snapshot = _snapshot(turn, line, terms, following.offset) if terms.snapshots else None
-    return replace(order, merge=MergeOrder(line, terms.merge_key, runs, snapshot))
+    runs = tuple(replace(run, uri=f"s3://{turn.gate.places.lake}/{run.uri}") for run in following.runs)
+    snapshot = _snapshot(turn, dataset, terms, following.offset) if terms.snapshots else None
+    return replace(order, merge=MergeOrder(dataset, terms.merge_key, runs, snapshot))
 
 
 def system_time(now: datetime, before: str) -> str:
@@ -156,7 +158,7 @@ def system_time(now: datetime, before: str) -> str:
     return moment(max(time, instant_of(before) + timedelta(milliseconds=1)) if before else time)
 
 
-def _snapshot(turn: DeliveryTurn, line: str, terms: SliceTerms, end: int) -> SnapshotOrder:
+def _snapshot(turn: DeliveryTurn, dataset: str, terms: SliceTerms, end: int) -> SnapshotOrder:
     """The time of a snapshot by its name or its object, and the slices of its dataset up to an offset."""
     pin, time = turn.pin, None
     if terms.snapshot_time:
@@ -166,7 +168,7 @@ def _snapshot(turn: DeliveryTurn, line: str, terms: SliceTerms, end: int) -> Sna
     )
     slices = [
         PublishedSlice(f"s3://{turn.gate.places.lake}/{each.key}", each.offset, each.rows)
-        for accepted in (newest_accepted(turn.gate, line, MAX_INTEGER) if end else ())
+        for accepted in (newest_accepted(turn.gate, dataset, MAX_INTEGER) if end else ())
         for each in reversed(accepted.slices)
         if each.end <= end
     ]
@@ -181,7 +183,7 @@ class SlicePublisher:
 
     def order(self, turn: DeliveryTurn) -> SliceOrder:
         """Offset and watermark are those of now: what is decided are those in the result, if they still hold then."""
-        return slice_order(turn, turn.pin.chain, slice_terms(turn.terms))
+        return slice_order(turn, turn.pin.dataset, slice_terms(turn.terms))
 
     def decided(self, plan: Plan, result: Result, workload: Workload, decision: Decision) -> Decision:
         """With offsets, watermark and merge state, before and after."""
@@ -194,7 +196,7 @@ class SlicePublisher:
 
     def is_next(self, turn: DeliveryTurn) -> bool:
         """Whether the slices before are still those of the decision."""
-        return _is_next(turn.gate, turn.pin.chain, turn.required(decided_slices(turn.row)))
+        return _is_next(turn.gate, turn.pin.dataset, turn.required(decided_slices(turn.row)))
 
     def settled(self, turn: DeliveryTurn) -> Steps[None]:
         """End the turn, unless it is another delivery's, or nobody's."""
@@ -224,9 +226,9 @@ class SlicePublisher:
         return slices, (decided.watermarks[1] or None) if slices and decided is not None else None
 
 
-def _is_next(dependencies: Dependencies, line: str, decided: DecidedSlices) -> bool:
+def _is_next(dependencies: Dependencies, dataset: str, decided: DecidedSlices) -> bool:
     judged_by = decided.offsets[0], decided.watermarks[0], decided.before
-    return turns(dependencies).next_slice(line)[:3] == judged_by
+    return turns(dependencies).next_slice(dataset)[:3] == judged_by
 
 
 def _key(workload: Workload, written: WrittenSlice) -> str:

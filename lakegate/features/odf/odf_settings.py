@@ -38,7 +38,7 @@ LICENSE: Final = frozenset({"license", "licence"})
 def dataset_about(about: About) -> DatasetAbout | None:
     """None where the document states nothing of it."""
     description = (about.description or about.purpose or "")[:LONGEST_DESCRIPTION]
-    keywords = tuple(dict.fromkeys(each[:LONGEST_NAME] for each in about.tags))[:MOST_KEYWORDS]
+    keywords = tuple(dict.fromkeys(tag[:LONGEST_NAME] for tag in about.tags))[:MOST_KEYWORDS]
     found = DatasetAbout(description, keywords, _license(about.sections))
     return None if found == DatasetAbout() else found
 
@@ -55,23 +55,27 @@ def _license(sections: Mapping[str, object]) -> License | None:
 
 def _list_licenses(sections: Mapping[str, object]) -> Iterator[License]:
     custom = (
-        each.get("value") for each in _mappings(sections.get("customProperties")) if _is_license(each, "property")
+        mapping.get("value")
+        for mapping in _mappings(sections.get("customProperties"))
+        if _is_license(mapping, "property")
     )
     for value in (*(sections.get(key) for key in sorted(LICENSE)), *custom):
         if isinstance(value, Mapping) and (name := _text(value, "name") or _text(value, "spdx")):
             yield License(name, _text(value, "shortName"), _text(value, "spdx"), _text(value, "url", LONGEST_ADDRESS))
         elif isinstance(value, str) and value:
             yield License(value[:LONGEST_NAME])
-    for each in _policies(sections):
-        if name := _text(each, "description"):
-            yield License(name, url=_text(each, "url", LONGEST_ADDRESS))
+    for policy in _policies(sections):
+        if name := _text(policy, "description"):
+            yield License(name, url=_text(policy, "url", LONGEST_ADDRESS))
 
 
 def _addresses(sections: Mapping[str, object]) -> Iterator[str]:
     links = sections.get("links")
     stated = [links.get(key) for key in sorted(LICENSE)] if isinstance(links, Mapping) else []
     yield from (each[:LONGEST_ADDRESS] for each in stated if isinstance(each, str) and each)
-    definitions = (each for each in _mappings(sections.get("authoritativeDefinitions")) if _is_license(each, "type"))
+    definitions = (
+        mapping for mapping in _mappings(sections.get("authoritativeDefinitions")) if _is_license(mapping, "type")
+    )
     for each in (*definitions, *_policies(sections)):
         if url := _text(each, "url", LONGEST_ADDRESS):
             yield url
@@ -80,7 +84,7 @@ def _addresses(sections: Mapping[str, object]) -> Iterator[str]:
 def _policies(sections: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     terms = sections.get("terms")
     if isinstance(terms, Mapping):
-        yield from (each for each in _mappings(terms.get("policies")) if _is_license(each, "name"))
+        yield from (mapping for mapping in _mappings(terms.get("policies")) if _is_license(mapping, "name"))
 
 
 def _mappings(value: object) -> Iterable[Mapping[str, object]]:
@@ -123,7 +127,7 @@ def merge_key(dataset: Dataset) -> tuple[str, ...]:
     """The columns by which rows are merged: those of the primary key; none where parts of values are in it."""
     keys = [rule.fields for rule in dataset.rules if rule.kind == "primaryKey"]
     columns = (each for each in plan_fields(dataset.fields, with_inner=True) if each.is_column)
-    names = {each.name: each.column for each in columns if each.shape is Shape.VALUE}
+    names = {column.name: column.column for column in columns if column.shape is Shape.VALUE}
     return tuple(names[each] for each in keys[0]) if len(keys) == 1 and set(keys[0]) <= names.keys() else ()
 
 
@@ -168,9 +172,9 @@ def idle_setting(contract: Contract, document: Document) -> Iterator[Finding]:
     """A watermark needs times of events, late events need slices, and changed rows a merge strategy."""
     for key in _SETTINGS:
         for place, datasets in settings_of(contract, document, key):
-            reasons = [dict(_idle(each)).get(key) for each in datasets]
+            reasons = [dict(_idle(dataset)).get(key) for dataset in datasets]
             if None not in reasons:  # one of them needs it
-                yield place.path, f"`{key}` of {', '.join(each.name for each in datasets)} {reasons[0]}."
+                yield place.path, f"`{key}` of {', '.join(dataset.name for dataset in datasets)} {reasons[0]}."
 
 
 def _idle(dataset: Dataset) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ from lakegate.features.odf.format.metadata_chain import SetAttachments
 from lakegate.features.odf.format.odf_names import COMMON
 from lakegate.gate.datasets.slice_projection import NOTHING, Projection, Selected, select
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, LedgerSlice, Record, parse_block
 from lakegate.transfer.download_files import MANIFEST, ListedDelivery, deliveries, fetched
 
 # ---- Slices as one table, and files of other programs ----
@@ -56,7 +56,7 @@ _BY_STATISTICS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SliceTable:
-    """Slices of one line, in the order of their offsets; there is at least one."""
+    """Slices of one dataset, in the order of their offsets; there is at least one."""
 
     files: Sequence[Path]
     as_of: datetime | None = None
@@ -238,7 +238,7 @@ def _quote_text(text: str) -> str:
 
 
 VIEW: Final = ".duckdb"
-LONGEST: Final = 40
+LONGEST_SHOWN_VALUE: Final = 40
 """Characters of a value that are shown to people."""
 
 
@@ -260,7 +260,7 @@ class Reading:
 class RowsRead:
     """The rows of a projection."""
 
-    line: str
+    dataset: str
     selected: Selected
     height: int
     """The value for --changes-since next time."""
@@ -291,10 +291,10 @@ def files_of_dataset(
     given: Reading, manifest: dict[str, Any], temporary: Path, source: Path | Dependencies
 ) -> tuple[RowsRead, list[Path]]:
     """The files to read, in the order of their offsets: those of a folder, or of the lake, which are fetched."""
-    line, selected = manifest["line"], select(manifest["deliveries"], given.wanted)
+    dataset, selected = manifest["line"], select(manifest["deliveries"], given.wanted)
     if selected.unsliced and not selected.keys:
-        text = f"`lakegate get {line} DIR` downloads them (slices: `publishAs: parquet` in the contract)"
-        raise InputError(f"{line} publishes files as they arrived: {text}")
+        text = f"`lakegate get {dataset} DIR` downloads them (slices: `publishAs: parquet` in the contract)"
+        raise InputError(f"{dataset} publishes files as they arrived: {text}")
     keys = frozenset(selected.keys)
     needed = [
         ListedDelivery(delivery.listed, tuple(one for one in delivery.files if one.key in keys))
@@ -307,14 +307,14 @@ def files_of_dataset(
         for listed in files.values():
             place = folder / listed.place
             if not place.is_file() or place.stat().st_size != listed.size:
-                advice = f"run `lakegate get {line} {folder}` again"
+                advice = f"run `lakegate get {dataset} {folder}` again"
                 raise InputError(f"{place} is missing, or is not as the manifest lists it: {advice}")
     else:
-        with terminal.bytes_arriving(line, size) as arrived:
+        with terminal.bytes_arriving(dataset, size) as arrived:
             for entry in needed:
                 fetched(source, folder, entry, arrived)
     reached = selected.height if given.wanted.as_at else manifest["height"]
-    answer = RowsRead(line, selected, max(reached, given.wanted.since), size)
+    answer = RowsRead(dataset, selected, max(reached, given.wanted.since), size)
     return answer, [folder / files[key].place for key in selected.keys]
 
 
@@ -346,7 +346,7 @@ def rows_of_files(given: Reading, answer: RowsRead, paths: list[Path], temporary
     part.unlink(missing_ok=True)
     try:
         if given.output.suffix == VIEW:
-            table.write_view(part, answer.line.rpartition("/")[2])
+            table.write_view(part, answer.dataset.rpartition("/")[2])
         else:
             table.write(part, temporary)
         part.rename(given.output)
@@ -375,7 +375,7 @@ def slices_in(folder: Path) -> dict[str, Any] | None:
         if isinstance(block, Record) and block.kind == "lifecycle":
             lifecycle = dict(block.content)
     return {
-        "line": found.ledger.line if found.ledger else str(found.state.id),
+        "line": found.ledger.dataset if found.ledger else str(found.state.id),
         "height": found.state.sequence,
         "lifecycle": lifecycle,
         "deliveries": [
@@ -404,4 +404,4 @@ def _list_slice(added: Added, stated: LedgerSlice | None) -> dict[str, Any]:
 def _ledger(links: Iterable[Link]) -> Iterator[AnyBlock]:
     events = (link.block.event for link in links)
     stored = ledger_in(event for event in events if isinstance(event, SetAttachments))
-    return (block for text in stored if (block := stored_block(text.text)) is not None)
+    return (block for text in stored if (block := parse_block(text.text)) is not None)

@@ -18,6 +18,7 @@ from lakegate.aws.clients import client
 from lakegate.aws.open_stack import DeployedStack
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
 from lakegate.cli import terminal
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.engine.measure.duckdb_tables import database
 from lakegate.engine.read.data_source import LocalStore, Store, path_of
 from lakegate.engine.read.open_delivery import open_source
@@ -127,7 +128,7 @@ def _events_of(path: Path) -> tuple[list[pa.Table], tuple[list[pa.Array], list[p
             return [table.drop_columns(list(COMMON)) for table in tables], (operations, offsets)
     except (pa.ArrowException, KeyError):
         pass
-    raise InputError("a file is no slice of the line")
+    raise InputError("a file is no slice of the dataset")
 
 
 # ---- Slices built again from originals ----
@@ -182,7 +183,7 @@ def rows_of(files: Iterable[Path]) -> Iterator[pa.Table]:
             for batch in ParquetFile(path).iter_batches():
                 yield pa.Table.from_batches([batch]).drop_columns(list(COMMON))
     except (pa.ArrowException, KeyError):
-        raise InputError("a file is no slice of the line") from None
+        raise InputError("a file is no slice of the dataset") from None
 
 
 def logical_hashes(  # noqa: PLR0913, PLR0917 - what arrived, and where the slices begin and end
@@ -267,7 +268,7 @@ class StateOfSlices:
 class RebuiltState:
     """The computed state."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     keys: int
     digest: str
     """Of keys and contents, by the slices."""
@@ -276,37 +277,37 @@ class RebuiltState:
     replaced: bool
 
 
-def rebuilt(there: DeployedStack, line: str) -> RebuiltState:
+def rebuilt(there: DeployedStack, dataset: str) -> RebuiltState:
     """Compute the state of a dataset from its slices, and replace it where it is another one."""
     with TemporaryDirectory(prefix="lakegate-state-") as name:
-        return _rebuilt(there, line, Path(name))
+        return _rebuilt(there, dataset, Path(name))
 
 
 def _rebuilt(there: DeployedStack, named: str, folder: Path) -> RebuiltState:
     dependencies = there.dependencies()
-    line = head_of(dependencies, named)["line"]
-    before = turns(dependencies).next_slice(line)
+    dataset = head_of(dependencies, named)["line"]
+    before = turns(dependencies).next_slice(dataset)
     if before.writer:
-        raise InputError(f"a delivery of {line} is decided and not committed yet: repeat the command in a minute")
-    blocks = dependencies.ledger.blocks(line)
+        raise InputError(f"a delivery of {dataset} is decided and not committed yet: repeat the command in a minute")
+    blocks = dependencies.ledger.blocks(dataset)
     merged = [(delivery, terms) for delivery in deliveries(blocks) if (terms := _terms(dependencies, delivery))]
     if not merged:
         raise InputError(
-            f"{line} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
+            f"{dataset} has no merge state: no delivery of it was merged. With a `mergeStrategy` in its contract, the first one "
             "that publishes slices has one"
         )
     found = _whole(dependencies, merged, erasures_of(blocks), before, folder)
     digest, stored = _digest(LocalStore(), [found]), _stored_state(dependencies, before)
     if digest == stored:
-        return RebuiltState(line, found.rows, digest, stored, replaced=False)
-    run = replace(found, uri=rebuilt_key(line, digest))
+        return RebuiltState(dataset, found.rows, digest, stored, replaced=False)
+    run = replace(found, uri=rebuilt_key(dataset, digest))
     to = To(dependencies.places.lake, run.uri, there.account)
     send(client("s3"), read(path_of(found.uri)), to, lambda _: None)
     try:
-        turns(dependencies).replace_state(line, before, (run,) if run.rows or run.as_of else ())
+        turns(dependencies).replace_state(dataset, before, (run,) if run.rows or run.as_of else ())
     except ConditionFailed:
-        raise InputError(f"a delivery of {line} was decided meanwhile: repeat the command") from None
-    return RebuiltState(line, found.rows, digest, stored, replaced=True)
+        raise InputError(f"a delivery of {dataset} was decided meanwhile: repeat the command") from None
+    return RebuiltState(dataset, found.rows, digest, stored, replaced=True)
 
 
 def _whole(

@@ -28,7 +28,7 @@ from lakegate.gate.table import (
     Tables,
     Update,
     Write,
-    found,
+    read_row,
     workloads_key,
 )
 from lakegate.plan.slice_order import StateRun
@@ -86,18 +86,18 @@ class Turns:
 
     table: Tables
 
-    def next_slice(self, line: str) -> NextSlice:
+    def next_slice(self, dataset: str) -> NextSlice:
         """The beginning of the next slice of a dataset; strongly consistent."""
-        return found(self.table, turn_key(line), next_slice) or NextSlice()
+        return read_row(self.table, turn_key(dataset), next_slice) or NextSlice()
 
     def end_turn(self, workload: Workload) -> None:
         """End the turn of a delivery that is committed. Raises ConditionFailed (`turn`) where it is not its turn."""
         for each in CONDITIONS.committed(workload):
             self.table.transact([each])
 
-    def replace_state(self, line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
+    def replace_state(self, dataset: str, before: NextSlice, runs: tuple[StateRun, ...]) -> None:
         """Set the merge state of a dataset that is still as it was. ConditionFailed (`turn`) where a delivery was decided."""
-        self.table.write(state_replaced(line, before, runs))
+        self.table.write(state_replaced(dataset, before, runs))
 
     def mark(self, record: Record, before: NextSlice) -> None:
         """Record, new head and the watermark of the dataset in one transaction.
@@ -135,9 +135,9 @@ CONDITIONS: Final = TurnConditions()
 # ---- Rows and updates ----
 
 
-def turn_key(line: str) -> RowKey:
+def turn_key(dataset: str) -> RowKey:
     """The key of the row of a dataset."""
-    return workloads_key("slices", line)
+    return workloads_key("slices", dataset)
 
 
 def next_slice(row: Row) -> NextSlice:
@@ -145,7 +145,7 @@ def next_slice(row: Row) -> NextSlice:
     stored = ("watermark", "writer", "system_time")
     mark, writer, time = (row.text(each) if row.has(each) else "" for each in stored)
     runs = json.loads(row.text("runs")) if row.has("runs") else ()
-    return NextSlice(row.number("following"), mark, tuple(StateRun(**each) for each in runs), writer, time)
+    return NextSlice(row.number("following"), mark, tuple(StateRun(**run) for run in runs), writer, time)
 
 
 def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
@@ -165,10 +165,10 @@ def turn_taken(workload: Workload, expected: Expected) -> list[Write]:
     if decided.system_time:
         sets["system_time"] = decided.system_time
     same, state = _is("watermark", before), _is("runs", _runs(decided.before))
-    return [Update(turn_key(pin.chain), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason="turn")]
+    return [Update(turn_key(pin.dataset), sets=sets, if_=AllOf(Lacks("writer"), start, same, state), reason="turn")]
 
 
-def state_replaced(line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> Update:
+def state_replaced(dataset: str, before: NextSlice, runs: tuple[StateRun, ...]) -> Update:
     """The update that replaces the merge state between two deliveries.
 
     An offset that is the same does not prove that none was decided: a snapshot that changes nothing has another time in the
@@ -176,13 +176,13 @@ def state_replaced(line: str, before: NextSlice, runs: tuple[StateRun, ...]) -> 
     """
     unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("runs", _runs(before.runs)))
     sets, removes = ({"runs": _runs(runs)}, ()) if runs else ({}, ("runs",))
-    return Update(turn_key(line), sets=sets, removes=removes, if_=unchanged, reason="turn")
+    return Update(turn_key(dataset), sets=sets, removes=removes, if_=unchanged, reason="turn")
 
 
-def watermark_set(line: str, before: NextSlice, watermark: str) -> Update:
+def watermark_set(dataset: str, before: NextSlice, watermark: str) -> Update:
     """The update that sets the watermark of a dataset between two deliveries."""
     unchanged = AllOf(Lacks("writer"), Equals("following", before.offset), _is("watermark", before.watermark))
-    return Update(turn_key(line), sets={"watermark": watermark}, if_=unchanged, reason="turn")
+    return Update(turn_key(dataset), sets={"watermark": watermark}, if_=unchanged, reason="turn")
 
 
 def turn_ended(workload: Workload) -> list[Write]:
@@ -190,7 +190,7 @@ def turn_ended(workload: Workload) -> list[Write]:
     if decided_slices(workload) is None:
         return []
     own = Equals("writer", workload.id)
-    return [Update(turn_key(workload.pinned.chain), removes=("writer",), if_=own, reason="turn")]
+    return [Update(turn_key(workload.pinned.dataset), removes=("writer",), if_=own, reason="turn")]
 
 
 def _is(attribute: str, value: str) -> Condition:
@@ -202,4 +202,4 @@ def _runs(runs: tuple[StateRun, ...]) -> str:
     """As a text that a condition compares: of a file without a digest, as releases wrote it that knew none; empty for none."""
     if not runs:
         return ""
-    return json.dumps([{name: value for name, value in encode(each).items() if value != ""} for each in runs])
+    return json.dumps([{name: value for name, value in encode(run).items() if value != ""} for run in runs])

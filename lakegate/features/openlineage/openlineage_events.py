@@ -30,7 +30,7 @@ from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.reasons import in_words, is_of_gate
 
 # ---- OpenLineage 2-0-2 ----
-# The run is the judgement of one delivery, its job the line. START and the end are sent together, when the delivery has ended,
+# The run is the judgement of one delivery, its job the dataset. START and the end are sent together, when the delivery has ended,
 # each with the time when it happened. All of an event follows from the delivery: a repetition is the same event.
 #
 # Datasets are named by https://openlineage.io/docs/spec/naming: of S3 the namespace is `s3://<bucket>`, the name the key.
@@ -98,7 +98,7 @@ def events(delivery: JudgedDelivery) -> list[dict[str, Any]]:
     """START, and COMPLETE of an accepted delivery or FAIL of any other."""
     job = {
         "namespace": f"lakegate://{delivery.lake}",
-        "name": printable(delivery.line),
+        "name": printable(delivery.dataset),
         "facets": _facet("jobType", processingType="BATCH", integration="LAKEGATE", jobType="DELIVERY"),
     }
     run: dict[str, Any] = {"runId": _run_id(delivery.id), "facets": _engine(delivery)}
@@ -164,7 +164,7 @@ def _dataset(delivery: JudgedDelivery, dataset: LineageDataset) -> dict[str, Any
     if delivery.contract:
         about = {"contract": printable(delivery.contract), "version": printable(delivery.version)}
         base = {"_producer": PRODUCER, "_schemaURL": CONTRACT_SCHEMA}
-        facets["lakegate_contract"] = {**base, **about, "line": printable(delivery.line)}
+        facets["lakegate_contract"] = {**base, **about, "line": printable(delivery.dataset)}
     if delivery.status:
         facets |= _facet("tags", tags=[_tag("lakegate.status", delivery.status)])
     if delivery.columns and delivery.published:
@@ -181,8 +181,8 @@ def _origins(delivery: JudgedDelivery) -> dict[str, Any]:
     """Each column of accepted data is that of what landed; before that, it comes from what the contract declares."""
     same = {"type": "DIRECT", "subtype": "IDENTITY", "description": "", "masking": False}
     inputs = {
-        (name := printable(each.name)): [{**_names(delivery.landed), "field": name, "transformations": [same]}]
-        for each in delivery.columns
+        (name := printable(column.name)): [{**_names(delivery.landed), "field": name, "transformations": [same]}]
+        for column in delivery.columns
     }
     for each in delivery.lineage:
         inputs.setdefault(printable(each.field), []).extend(map(_source, each.sources))
@@ -195,7 +195,7 @@ def _origins(delivery: JudgedDelivery) -> dict[str, Any]:
 
 def _source(source: FieldSource) -> dict[str, Any]:
     names = {"namespace": source.namespace, "name": source.name, "field": source.field}
-    steps = [_transformation(each) for each in source.transformations]
+    steps = [_transformation(transformation) for transformation in source.transformations]
     return {**{key: printable(text) for key, text in names.items()}, "transformations": steps}
 
 
@@ -281,11 +281,11 @@ class JudgedDelivery:
 
     id: str
     """Of the message about it: the same for every repetition; another one after a replay."""
-    line: str
+    dataset: str
     """`<contract>/<dataset>_v<major>`."""
     landed: LineageDataset
     published: LineageDataset | None
-    """The accepted data of its line; None if it was not accepted."""
+    """The accepted data of its dataset; None if it was not accepted."""
     lake: str
     """The bucket of the stack, by which stacks are distinguished."""
     began: str
@@ -312,7 +312,7 @@ class JudgedDelivery:
     verdict: str = ""
     """Empty where there is none."""
     status: str = ""
-    """Of the contract version and its line, the stricter one, such as `deprecated`."""
+    """Of the contract version and its dataset, the stricter one, such as `deprecated`."""
 
 
 # ---- What is reported of a delivery ----
@@ -333,7 +333,7 @@ def judged_delivery(dependencies: Dependencies, ended: EndedDelivery) -> JudgedD
     landed = row.landed or row.source
     bare = JudgedDelivery(
         id=ended.message,
-        line=ended.line,
+        dataset=ended.dataset,
         landed=LineageDataset(landed.bucket, folder_of(landed.key).rstrip("/") if row.parts else landed.key),
         published=None,
         lake=dependencies.places.lake,
@@ -353,7 +353,7 @@ def _described(dependencies: Dependencies, row: Workload, bare: JudgedDelivery) 
     began = moment(datetime.fromisoformat(row.pinned.judging_time))
     return replace(
         bare,
-        published=LineageDataset(bare.lake, f"accepted/{bare.line}") if row.state is State.PUBLISHED else None,
+        published=LineageDataset(bare.lake, f"accepted/{bare.dataset}") if row.state is State.PUBLISHED else None,
         began=min(began, bare.ended),  # clocks of two functions may differ
         contract=row.pinned.contract,
         version=row.pinned.version,
@@ -391,10 +391,10 @@ def engine_of(versions: Mapping[str, str]) -> UsedEngine | None:
 
 
 def _assertions(report: Report) -> Iterator[Assertion]:
-    worst = {each.id: each.worst for each in report.plan.checks}
-    for each in report.judgement.outcomes:
-        if each.status in MEASURED:
-            yield _assertion_of(each, worst.get(each.id, Severity.FAIL))
+    worst = {check.id: check.worst for check in report.plan.checks}
+    for outcome in report.judgement.outcomes:
+        if outcome.status in MEASURED:
+            yield _assertion_of(outcome, worst.get(outcome.id, Severity.FAIL))
 
 
 def _assertion_of(outcome: CheckOutcome, worst: Severity) -> Assertion:

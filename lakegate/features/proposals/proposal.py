@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.registry.contract_versions import (
@@ -19,10 +19,10 @@ from lakegate.gate.registry.contract_versions import (
 )
 from lakegate.gate.registry.publish_contract import (
     compile_document,
-    planned,
+    plan_publication,
     referred_of,
     refuse,
-    write_with_lines,
+    write_with_datasets,
 )
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
 from lakegate.gate.registry.routes import leading_its_routes
@@ -61,7 +61,9 @@ def propose(dependencies: Dependencies, compiled: CompiledContract, holder: str 
     publication = publication_of(compiled)
     if seen.has(leading_its_routes(seen, publication)):
         raise InputError("this version is published already: there is nothing to approve")
-    if any(each.version == publication.version and each.document != publication.document for each in seen.versions):
+    if any(
+        version.version == publication.version and version.document != publication.document for version in seen.versions
+    ):
         raise InputError(ANOTHER_CONTENT)
     proposer = proposer_of(dependencies.identity.caller(), holder)
     yield from store(dependencies, compiled)
@@ -132,7 +134,7 @@ def approve(dependencies: Dependencies, compiled: CompiledContract, proposal: Pr
         return wanted
 
     decide(dependencies.registry.contract(compiled.contract))
-    return (yield from write_with_lines(dependencies, compiled, decide, published_by(proposal)))
+    return (yield from write_with_datasets(dependencies, compiled, decide, published_by(proposal)))
 
 
 def approve_withdrawal(dependencies: Dependencies, proposal: Proposal) -> Steps[Withdrawal]:
@@ -188,15 +190,15 @@ def approve_version(
     """
     found = _named(dependencies, name, digest)
     if found.publication.status == WITHDRAWN:
-        confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {shown(name)}",), ()), None)
+        confirm(PublicationEffects((f"{found.proposer} proposed to withdraw {quote(name)}",), ()), None)
         return dependencies.run(approve_withdrawal(dependencies, found))
     body = dependencies.read_lake(found.publication.document)
     referred = referred_of(dependencies, body, found.publication.own)
     compiled = compile_document(body, referred, allow_unmeasured=found.publication.unmeasured_rules > 0)
     compiled = replace(compiled, inherited_from=found.publication.inherited_from)
-    change = planned(dependencies, compiled)
+    change = plan_publication(dependencies, compiled)
     effects = effects_of_publication(compiled, change)
-    proposed = f"{found.proposer} proposed {shown(name)}"
+    proposed = f"{found.proposer} proposed {quote(name)}"
     confirm(replace(effects, effects=(proposed, *effects.effects)), change.comparison)
     published = dependencies.run(approve(dependencies, compiled, found))
     return body, published_version(dependencies, published, change)
@@ -209,7 +211,7 @@ def _named(dependencies: Dependencies, name: str, digest: str | None) -> Proposa
     if found is None:
         is_published = version in dependencies.registry.contract(contract).by_number
         also = ": that version is published" if is_published else ""
-        raise InputError(f"no proposal of {shown(name)} waits for approval{also} (`lakegate proposals`)")
+        raise InputError(f"no proposal of {quote(name)} waits for approval{also} (`lakegate proposals`)")
     if digest is not None and (not digest or not found.digest.startswith(digest)):
-        raise InputError(f"the proposal of {shown(name)} is {found.digest[:12]} now: read it before you approve it")
+        raise InputError(f"the proposal of {quote(name)} is {found.digest[:12]} now: read it before you approve it")
     return found

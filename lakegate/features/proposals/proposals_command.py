@@ -31,14 +31,14 @@ def proposals(
     listed = ProposedVersions(tuple(proposed_version(each, now) for each in found))
     rows = (
         (
-            each.contract,
-            each.version,
-            each.status,
-            each.proposal[:SHORT],
-            "expired" if each.expired else each.expires_at[:16],
-            each.proposer,
+            proposal.contract,
+            proposal.version,
+            proposal.status,
+            proposal.proposal[:SHORT],
+            "expired" if proposal.expired else proposal.expires_at[:16],
+            proposal.proposer,
         )
-        for each in listed.proposals
+        for proposal in listed.proposals
     )
     table = Grid(("contract", "version", "status", "proposal", "until", "proposer"), rows)
     return CommandResult(listed, [table if found else "No contract version waits for approval."])

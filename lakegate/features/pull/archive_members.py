@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Self
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from lakegate.aws.https_client import read_whole
+from lakegate.aws.https_client import read_exactly
 from lakegate.base.errors import PortError
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
 
@@ -131,7 +131,7 @@ def _reader(member: IO[bytes], size: int) -> Callable[[int], bytes]:
     def read(length: int) -> bytes:
         nonlocal left
         with _damaged():
-            body = read_whole(member.read, min(length, left))
+            body = read_exactly(member.read, min(length, left))
             if len(body) < min(length, left):
                 raise EOFError
             left -= len(body)
@@ -197,7 +197,7 @@ def _entries(stream: IO[bytes]) -> Iterator[tuple[str, int, int]]:
     """The files of a tar archive: name, place and size. PortError beyond the bounds, ValueError where it is no archive."""
     place, headers, long_name, long_size = 0, 0, "", -1
     for _ in range(MOST_MEMBERS):
-        header = read_whole(stream.read, _BLOCK)
+        header = read_exactly(stream.read, _BLOCK)
         if not header.strip(b"\0"):
             return
         kind, name, size = _header(header)
@@ -206,7 +206,7 @@ def _entries(stream: IO[bytes]) -> Iterator[tuple[str, int, int]]:
             headers += size
             if size > LONGEST_HEADER or headers > MOST_HEADERS:
                 raise PortError("archive-refused")
-            body = read_whole(stream.read, _padded(size))[:size]
+            body = read_exactly(stream.read, _padded(size))[:size]
             long_name, long_size = _pax(body, long_name) if kind == _PAX else (long_name, long_size)
             long_name = body.rstrip(b"\0").decode() if kind == _LONG_NAME else long_name
         else:

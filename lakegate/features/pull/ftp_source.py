@@ -15,7 +15,7 @@ from ftplib import FTP, Error, error_perm
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from lakegate.aws.https_client import SECONDS, Web, read_whole
+from lakegate.aws.https_client import SECONDS_TO_HEADERS, Web, read_exactly
 from lakegate.base.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
 
@@ -69,7 +69,7 @@ class FtpSource:
         if _CONTROL.search(path):
             raise PortError("address-refused")
         self.access.allow(host)
-        session = _Session(timeout=SECONDS)
+        session = _Session(timeout=SECONDS_TO_HEADERS)
         session.until = time.monotonic() + self.access.seconds
         try:
             with _failing():
@@ -103,7 +103,7 @@ class _Reader:
     def read(self, length: int) -> bytes:
         """See `OpenedSource`."""
         with _failing():
-            body = read_whole(self._piece, length)
+            body = read_exactly(self._piece, length)
             if len(body) < length and not self.has_ended:
                 self.has_ended = True
                 self.session.voidresp()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPException, HTTPResponse
 from typing import Final
 
-from lakegate.aws.https_client import Web, read_whole, redirect_target, split
+from lakegate.aws.https_client import Web, read_exactly, redirect_target, split
 from lakegate.aws.secrets import CREDENTIAL_KEYS, header_of
 from lakegate.base.errors import PortError, Throttled, Unanswered
 from lakegate.contract.delivery_policy import Pull
@@ -126,7 +126,7 @@ def _resumed(response: HTTPResponse, identity: SourceIdentity, begun: SourceIden
 def _reader(response: HTTPResponse) -> Callable[[int], bytes]:
     def read(length: int) -> bytes:
         try:
-            return read_whole(response.read, length)
+            return read_exactly(response.read, length)
         except (OSError, HTTPException) as error:
             raise Unanswered(type(error).__name__) from None
 

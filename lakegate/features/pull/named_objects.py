@@ -20,11 +20,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from operator import attrgetter
 from typing import Final
 from urllib.parse import urlsplit
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, PortError
-from lakegate.base.json_codec import EXTENSIONS
+from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.delivery_policy import Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity
@@ -49,8 +50,8 @@ from lakegate.features.pull.pull_task import (
     with_named,
     write,
 )
-from lakegate.features.pull.pull_task import TASK as OF_LINES
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
+from lakegate.features.pull.pull_task import TASK as PULL_TASK
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
@@ -58,7 +59,7 @@ from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, prese
 
 FORGOTTEN: Final = timedelta(days=6)
 """Uploads that are not completed are deleted after seven days (template.yaml): one that is missing earlier was completed."""
-LONGEST: Final = 1_100
+LONGEST_ADDRESS: Final = 1_100
 """Bytes of an address: a key has at most 1,024."""
 VERSION: Final = re.compile(r"[!-~]{0,1024}", re.ASCII)
 
@@ -67,7 +68,7 @@ VERSION: Final = re.compile(r"[!-~]{0,1024}", re.ASCII)
 class NamedObject:
     """A version of an object that a producer has named."""
 
-    line: str
+    id: str = field(metadata={DOCUMENT_NAME: "line"})
     """The id of the row: a hash of dataset, object and version."""
     dataset: str = ""
     """The dataset that it is delivered to; empty: nobody has named it."""
@@ -109,7 +110,7 @@ class NamedObject:
 
 def named_objects(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
     """Named objects by the hash of dataset, object and version."""
-    return DatasetRowStore(dependencies.table, "object", "object", NamedObject)
+    return DatasetRowStore(dependencies.table, "object", "object", NamedObject, attrgetter("id"))
 
 
 # ---- Naming an object ----
@@ -117,10 +118,10 @@ def named_objects(dependencies: Dependencies) -> DatasetRowStore[NamedObject]:
 
 def datasets_of(dependencies: Dependencies, contract: str, source: str) -> Iterator[str]:
     """The datasets of a contract whose folder has an object."""
-    for line in pulled_datasets(dependencies, contract):
-        pull = pull_of(dependencies, line)
+    for dataset in pulled_datasets(dependencies, contract):
+        pull = pull_of(dependencies, dataset)
         if pull is not None and is_in(source, pull):
-            yield line
+            yield dataset
 
 
 def is_in(source: str, pull: Pull) -> bool:
@@ -128,22 +129,22 @@ def is_in(source: str, pull: Pull) -> bool:
     return pull.is_folder and source.startswith(pull.source) and source != pull.source
 
 
-def name_object(dependencies: Dependencies, line: str, source: str, version: str = "") -> Steps[NamedObject]:
+def name_object(dependencies: Dependencies, dataset: str, source: str, version: str = "") -> Steps[NamedObject]:
     """Let the next tick deliver a version of an object of the dataset's folder, once. One that failed is tried again.
 
     Raises InputError for an object that is none of the folder.
     """
-    pull, now = pull_of(dependencies, line), present(dependencies)
+    pull, now = pull_of(dependencies, dataset), present(dependencies)
     if pull is None or not is_in(source, pull):
-        raise InputError(f"{line} takes no object at this address: its contract names another folder, or none")
-    if not VERSION.fullmatch(version) or len(source.encode()) > LONGEST:
+        raise InputError(f"{dataset} takes no object at this address: its contract names another folder, or none")
+    if not VERSION.fullmatch(version) or len(source.encode()) > LONGEST_ADDRESS:
         raise InputError("the version or the key is too long, or has signs that S3 has not")
-    what = json.dumps([line, source, version])
+    what = json.dumps([dataset, source, version])
     caller = dependencies.identity.caller()
 
     def wanted(row: NamedObject) -> NamedObject:
         if not row.dataset:
-            return replace(row, dataset=line, source=source, version=version, by=caller, named=now, next=now)
+            return replace(row, dataset=dataset, source=source, version=version, by=caller, named=now, next=now)
         if row.end is not None and row.end.outcome is PullOutcome.FAILED:
             return row if row.next else replace(row, by=caller, next=now, failures=0)
         return row
@@ -196,12 +197,12 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
 
 def _report(work: Work, row: NamedObject, end: PullEnd) -> Steps[None]:
     """Send the message about an end, if one is due, and list it with its dataset; a tick that dies then does both again."""
-    line = pulls(work.dependencies).get(row.dataset)
-    if not line.plan:  # the contract was published within five minutes, or is not pulled any more
+    state = pulls(work.dependencies).get(row.dataset)
+    if not state.plan:  # the contract was published within five minutes, or is not pulled any more
         return
-    yield from report_end(work.dependencies, line, end, row.end, f"{row.next}:{row.line[:12]}")
+    yield from report_end(work.dependencies, state, end, row.end, f"{row.next}:{row.id[:12]}")
     listed = replace(end, object=row.source, version=row.version)
-    yield from change_row(work.dependencies, OF_LINES, row.dataset, lambda before: with_named(before, listed))
+    yield from change_row(work.dependencies, PULL_TASK, row.dataset, lambda before: with_named(before, listed))
 
 
 def _landed(work: Work, row: NamedObject, plan: PullPlan | None) -> Steps[int]:
@@ -284,7 +285,7 @@ def _key_of(prefix: str, row: NamedObject) -> str:
     """The key in landing: below the dataset's route, by the time when the object was named, its hash, and its name."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(row.source).path.rpartition("/")[2])[-MAX_NAME:]
     stamp = re.sub(r"[-:]", "", row.named[:19])
-    return f"{prefix}{stamp}Z-{row.line[:12]}-{name or 'data'}"
+    return f"{prefix}{stamp}Z-{row.id[:12]}-{name or 'data'}"
 
 
 def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
@@ -293,7 +294,7 @@ def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject
 
 def _taken(work: Work, row: NamedObject) -> NamedObject:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
-    found = named_objects(work.dependencies).get(row.line)
+    found = named_objects(work.dependencies).get(row.id)
     if found.leased != row.leased:
         raise ConditionFailed("object")
     return found

@@ -87,7 +87,7 @@ def _notification(records: object) -> ObjectsNamed:
         raise UnintelligibleError(RefusalReason.WRONG_TYPE, "$.Records")
     if len(records) > MAX_RECORDS:
         raise UnintelligibleError(RefusalReason.TOO_LARGE, "$.Records")
-    return ObjectsNamed(tuple(_record(object_at(each, "$.Records[*]")) for each in records))
+    return ObjectsNamed(tuple(_record(object_at(record, "$.Records[*]")) for record in records))
 
 
 def _record(record: dict[str, Any]) -> ObjectSeen:

@@ -35,7 +35,7 @@ READINGS: Final = 3
 """The most for one message."""
 SKEW: Final = timedelta(seconds=1)
 """Between the clock of SQS and that of the function."""
-ENOUGH: Final = 30.0
+SECONDS_OF_NAMING: Final = 30.0
 """Seconds: with less than this left no further plan is read, and no further dataset gets an object."""
 _QUEUE: Final = re.compile(r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,80})")
 
@@ -63,11 +63,11 @@ class NamingQueues:
         contracts = self._contracts(named.queue, dependencies.clock.now())
         for seen in named.objects:
             source, is_named = f"s3://{seen.bucket}/{seen.key}", False
-            for line in self._datasets(dependencies, contracts, named, source):
-                if dependencies.remaining() < ENOUGH:
+            for dataset in self._datasets(dependencies, contracts, named, source):
+                if dependencies.remaining() < SECONDS_OF_NAMING:
                     raise Unfinished("datasets")
                 with suppress(InputError):  # its contract has given up the folder meanwhile
-                    yield from name_object(dependencies, line, source, seen.version)
+                    yield from name_object(dependencies, dataset, source, seen.version)
                     is_named = True
             if not is_named:
                 raise InputError("no contract that the queue is for has a folder with the object")
@@ -107,7 +107,7 @@ class NamingQueues:
             if self._folders is None or clock.now() - self._folders[0] > KEPT:
                 self._folders = clock.now(), tuple(self._read_folders(dependencies))
             read, folders = self._folders
-            found = [line for folder, line in folders if is_in(source, folder)]
+            found = [dataset for folder, dataset in folders if is_in(source, folder)]
             if found or read > newest:
                 break
             clock.sleep(max(0.0, (read + PAUSE - clock.now()).total_seconds()))
@@ -122,12 +122,12 @@ class NamingQueues:
         seen = set[str]()
         for each in published_pulls(dependencies):
             if each.plan not in self._pulls:
-                if dependencies.remaining() < ENOUGH:
+                if dependencies.remaining() < SECONDS_OF_NAMING:
                     raise Unfinished("folders")
                 with suppress(Alarm):
-                    self._pulls[each.plan] = policy_of(dependencies, each.line, each.plan).pull
+                    self._pulls[each.plan] = policy_of(dependencies, each.dataset, each.plan).pull
             seen.add(each.plan)
             pull = self._pulls.get(each.plan)
             if pull is not None and pull.is_folder:
-                yield pull, each.line
+                yield pull, each.dataset
         self._pulls = {plan: pull for plan, pull in self._pulls.items() if plan in seen}

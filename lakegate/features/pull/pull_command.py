@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,6 +11,7 @@ from lakegate.base.json_codec import decode, select_fields
 from lakegate.cli.click_commands import CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, facade_command, gate_command
 from lakegate.cli.options import DatasetFilter, DatasetName
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.pull.named_objects import name_object
 from lakegate.features.pull.pull_task import PullState, pulls_of, run_now
 from lakegate.features.pull.pulled_dataset import (
@@ -60,7 +61,7 @@ def list_pulls(
 
 @app.command("run")
 @facade_command
-def run_line(
+def pull_dataset(
     there: StackFacade,
     dataset: DatasetName,
     named: Annotated[
@@ -94,7 +95,7 @@ WORDS: Final = {
 class PulledObject:
     """An object that its producer has named, and how its delivery ended."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     object: str
     version: str | None
     status: PullStatus
@@ -103,22 +104,22 @@ class PulledObject:
 
 def _pulled_in_aws(name: str, dependencies: Dependencies) -> CommandResult[PulledDataset]:
     row = dependencies.run(run_now(dependencies, dataset_named(dependencies, name)))
-    return CommandResult(pulled_dataset(row), [f"{row.line} {WORDS[status_of(row)]}. lakegate pull list"])
+    return CommandResult(pulled_dataset(row), [f"{row.dataset} {WORDS[status_of(row)]}. lakegate pull list"])
 
 
 def _pulled_over_http(name: str, there: RemoteStack) -> CommandResult[PulledDataset | PulledDatasets]:
     """Pull the dataset with this whole name, or all datasets of the contract with this id."""
     found = _pulls(name, there, {"details": "true"})
-    lines = tuple(decode(PulledDataset, each["details"]) for each in found)
+    datasets = tuple(decode(PulledDataset, each["details"]) for each in found)
     words = [f"{each['line']} {WORDS[PullStatus(each['status'])]}" for each in found]
-    return CommandResult(lines[0] if "/" in name else PulledDatasets(lines), words)
+    return CommandResult(datasets[0] if "/" in name else PulledDatasets(datasets), words)
 
 
 def _named_in_aws(name: str, source: str, version: str, dependencies: Dependencies) -> CommandResult[PulledObject]:
-    line = dataset_named(dependencies, name)
-    row = dependencies.run(name_object(dependencies, line, source, version))
+    dataset = dataset_named(dependencies, name)
+    row = dependencies.run(name_object(dependencies, dataset, source, version))
     status = status_of_object(row)
-    return _named(select_fields(PulledObject, row, line=row.dataset, object=source, status=status, latest=row.end))
+    return _named(select_fields(PulledObject, row, dataset=row.dataset, object=source, status=status, latest=row.end))
 
 
 def _named_over_http(name: str, source: str, version: str, there: RemoteStack) -> CommandResult[PulledObject]:
@@ -135,13 +136,13 @@ def _named(found: PulledObject) -> CommandResult[PulledObject]:
 
 def _pulls(name: str, there: RemoteStack, query: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     """The pulls that a request begins: of the dataset with a whole name, or of the contract with an id."""
-    contract, _, line = name.rpartition("/")
+    contract, _, dataset = name.rpartition("/")
     of_line = {"line": name} if contract else {}
-    return there.ask("POST", f"{contract_path(contract or line)}/pull", query={**query, **of_line})["pulls"]
+    return there.ask("POST", f"{contract_path(contract or dataset)}/pull", query={**query, **of_line})["pulls"]
 
 
 def _lines(row: PullState) -> Iterator[str]:
-    yield f"{row.line} {row.version}: {row.source}"
+    yield f"{row.dataset} {row.version}: {row.source}"
     yield f"  {f'{row.schedule}: ' if row.schedule else ''}{present_state(row)}"
     for end in row.ends[: 1 if row.schedule else SHOWN]:
         yield f"  last {in_past(end)}"

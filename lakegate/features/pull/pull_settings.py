@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Rule
 from lakegate.contract.delivery_policy import DeliveryUnit, Pull
 from lakegate.contract.documents.document_tree import Document, Place
@@ -29,7 +29,7 @@ def pull_schedule(rules: Iterable[Rule]) -> str:
 
     Empty if none does, or a shorter one than a schedule may be.
     """
-    frequency = next((each for each in service_levels_of(rules) if each.name == FREQUENCY), None)
+    frequency = next((level for level in service_levels_of(rules) if level.name == FREQUENCY), None)
     if frequency is None or frequency.schedule:
         return frequency.schedule if frequency else ""
     minutes = frequency.seconds // MINUTE
@@ -46,12 +46,12 @@ def without_schedule(contract: Contract, document: Document) -> Iterator[Finding
         try:
             schedule(text or "rate(5 minutes)")
         except ScheduleError as wrong:
-            yield place["schedule"].path, f"{shown(text)} is no schedule: {wrong}."
+            yield place["schedule"].path, f"{quote(text)} is no schedule: {wrong}."
     idle = [
         each for each, pull in _pulled(contract) if not (pull.schedule or pull.is_folder or pull_schedule(each.rules))
     ]
     if idle:
-        words = f"Nothing says how often {shown(idle[0].name)} is fetched"
+        words = f"Nothing says how often {quote(idle[0].name)} is fetched"
         for place in _places(document):
             if not place["schedule"].present:
                 yield place.path, f"{words}: write `schedule: rate(1 hour)`, or a `frequency` of at least 5 minutes."
@@ -99,7 +99,7 @@ def _places(document: Document) -> Iterator[Place]:
 
 
 def _pulled(contract: Contract) -> Iterator[tuple[Dataset, Pull]]:
-    return ((each, each.policy.pull) for each in contract.datasets if each.policy.pull)
+    return ((dataset, dataset.policy.pull) for dataset in contract.datasets if dataset.policy.pull)
 
 
 LINTS: Final[Mapping[str, Lint]] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from lakegate.aws.clients import port_errors
-from lakegate.aws.https_client import read_whole
+from lakegate.aws.https_client import read_exactly
 from lakegate.aws.secrets import Secrets
 from lakegate.base.errors import ConditionFailed, PortError
 
@@ -176,7 +176,7 @@ class S3Source:
 
         def read(length: int) -> bytes:
             with port_errors():
-                return read_whole(body.read, length)
+                return read_exactly(body.read, length)
 
         try:
             yield OpenedSource(identity, at + response["ContentLength"], resumable=True, read=read)

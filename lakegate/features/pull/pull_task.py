@@ -18,18 +18,18 @@ from lakegate.aws.s3_objects import arrived_parts, part_of
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound, PortError, Throttled, Unanswered
 from lakegate.base.json_codec import EXTENSIONS, NotEmpty
 from lakegate.base.timestamps import Moment, instant_of, moment
-from lakegate.contract.contract_model import PULL
+from lakegate.contract.contract_model import DATASET_KEY, PULL
 from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull.pull_sources import OpenedSource, SourceChanged, SourceIdentity, Transfer
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, RowT
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, RowT
 from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import (
-    ENOUGH,
     RETIRED,
+    SECONDS_OF_ROW,
     Discovery,
     LabelledDataset,
     ScheduledTask,
@@ -102,7 +102,7 @@ class PullEnd:
 class PullState:
     """The pull of a dataset. Times are as `moment` writes them."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     plan: str = ""
     """Digest of the plan that the schedule is of; empty: the dataset is not pulled."""
     version: str = ""
@@ -130,50 +130,52 @@ class PullState:
         return max(self.next, self.leased) if self.next else ""
 
 
-def planned(line: PullState, pull: Pull, version: str, plan: str, now: str) -> PullState:
+def planned(dataset: PullState, pull: Pull, version: str, plan: str, now: str) -> PullState:
     """The dataset under another plan: due as before if the schedule is the same one; of another source nothing is known.
 
     The objects of a folder are named: it is never due.
     """
-    due = line.next if line.next and line.schedule == pull.schedule else following(pull.schedule, now)
-    known = line if line.source == pull.source else replace(line, fetch=None, seen=SourceIdentity(), failures=0)
+    due = dataset.next if dataset.next and dataset.schedule == pull.schedule else following(pull.schedule, now)
+    known = (
+        dataset if dataset.source == pull.source else replace(dataset, fetch=None, seen=SourceIdentity(), failures=0)
+    )
     return replace(known, plan=plan, version=version, source=pull.source, schedule=pull.schedule, next=due)
 
 
-def with_named(line: PullState, end: PullEnd) -> PullState:
+def with_named(dataset: PullState, end: PullEnd) -> PullState:
     """The dataset with the end of an object that its producer has named, in the place of an earlier one of the same version."""
-    others = (each for each in line.ends if (each.object, each.version) != (end.object, end.version))
-    return replace(line, ends=(end, *others)[:MAX_ENDS])
+    others = (each for each in dataset.ends if (each.object, each.version) != (end.object, end.version))
+    return replace(dataset, ends=(end, *others)[:MAX_ENDS])
 
 
-def unplanned(line: PullState) -> PullState:
+def unplanned(dataset: PullState) -> PullState:
     """The dataset when nothing is pulled any more; how pulls ended stays."""
-    return replace(line, plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
+    return replace(dataset, plan="", version="", source="", schedule="", next="", leased="", fetch=None, failures=0)
 
 
-def ended(line: PullState, end: PullEnd) -> PullState:
+def ended(dataset: PullState, end: PullEnd) -> PullState:
     """The dataset after a pull has ended: due again by its schedule."""
-    seen = line.fetch.source if line.fetch and end.outcome is PullOutcome.FETCHED else line.seen
+    seen = dataset.fetch.source if dataset.fetch and end.outcome is PullOutcome.FETCHED else dataset.seen
     return replace(
-        line,
-        next=following(line.schedule, end.at),
+        dataset,
+        next=following(dataset.schedule, end.at),
         leased="",
         failures=0,
         fetch=None,
         seen=seen,
-        ends=(end, *line.ends)[:MAX_ENDS],
+        ends=(end, *dataset.ends)[:MAX_ENDS],
     )
 
 
-def key_of(prefix: str, line: PullState, source: SourceIdentity) -> str:
+def key_of(prefix: str, dataset: PullState, source: SourceIdentity) -> str:
     """The key in landing: below the dataset's route, by the time of the schedule, what is fetched, and the source's name.
 
     Before the name is the time when a web server says that it was modified: `snapshotTime` may find it there.
     """
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", line.source.partition("?")[0].rpartition("/")[2])[-MAX_NAME:]
-    what = json.dumps([line.line, line.revision, line.source, asdict(source)])
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", dataset.source.partition("?")[0].rpartition("/")[2])[-MAX_NAME:]
+    what = json.dumps([dataset.dataset, dataset.revision, dataset.source, asdict(source)])
     digest = hashlib.sha256(what.encode()).hexdigest()[:12]
-    stamp, modified = re.sub(r"[-:]", "", line.next[:19]), _modified(source)
+    stamp, modified = re.sub(r"[-:]", "", dataset.next[:19]), _modified(source)
     return f"{prefix}{stamp}Z-{digest}-{modified}{name or 'data'}"
 
 
@@ -255,11 +257,11 @@ class S3LandingParts:
 
     def arrived(self, key: str, upload: str) -> tuple[LandedPart, ...]:
         """ListParts."""
-        return tuple(LandedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in self._parts(key, upload))
+        return tuple(LandedPart(part["PartNumber"], part["Size"], part["ETag"]) for part in self._parts(key, upload))
 
     def complete(self, key: str, upload: str) -> None:
         """CompleteMultipartUpload of the parts that S3 has, if nothing is at the key."""
-        parts: list[Any] = [part_of(each, each["PartNumber"]) for each in self._parts(key, upload)]
+        parts: list[Any] = [part_of(part, part["PartNumber"]) for part in self._parts(key, upload)]
         with port_errors("absent"):
             self.client.complete_multipart_upload(
                 UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*", **self._at(key)
@@ -344,7 +346,7 @@ def complete(work: Work, fetch: SourceFetch) -> Steps[None]:
 
 def has_time(work: Work, opened: OpenedSource, seconds: float) -> None:
     """Whether another part is read now."""
-    if work.dependencies.remaining() < ENOUGH:
+    if work.dependencies.remaining() < SECONDS_OF_ROW:
         if not opened.resumable:
             raise PortError("too-slow")
         raise TimeIsUp
@@ -402,15 +404,15 @@ class PullPlan(NamedTuple):
     is_paused: bool
 
 
-def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
+def plan_of(dependencies: Dependencies, dataset: str) -> PullPlan | None:
     """The pull of a dataset, by the version that is current now; None: it is not pulled any more."""
-    found = current(dependencies, line, PULL)
+    found = current(dependencies, dataset, PULL)
     if found is None:
         return None
     snapshot, (_, version, digest) = found
-    policy = policy_of(dependencies, line, digest)
+    policy = policy_of(dependencies, dataset, digest)
     assert policy.pull is not None  # as its plan was found by it
-    routes = sorted(each.prefix for each in snapshot.routes if each.line == line and each.status != RETIRED)
+    routes = sorted(route.prefix for route in snapshot.routes if route.full_name == dataset and route.status != RETIRED)
     return PullPlan(
         pull=policy.pull,
         contract=version.contract,
@@ -418,28 +420,28 @@ def plan_of(dependencies: Dependencies, line: str) -> PullPlan | None:
         plan=digest,
         prefix=next(iter(routes), None),
         limit=min(MAX_BYTES, policy.max_bytes or MAX_BYTES),
-        is_paused=dependencies.pauses.pause_of(line) is not None,
+        is_paused=dependencies.pauses.pause_of(dataset) is not None,
     )
 
 
-def pull_of(dependencies: Dependencies, line: str) -> Pull | None:
+def pull_of(dependencies: Dependencies, dataset: str) -> Pull | None:
     """The pull of a dataset by the version that is current now; None: it is not pulled any more."""
-    found = current(dependencies, line, PULL)
-    return None if found is None else policy_of(dependencies, line, found[1].plan).pull
+    found = current(dependencies, dataset, PULL)
+    return None if found is None else policy_of(dependencies, dataset, found[1].plan).pull
 
 
 def pulled_datasets(dependencies: Dependencies, contract: str) -> tuple[str, ...]:
     """The datasets that a contract pulls by its current versions; none of a contract that is not published."""
-    return tuple(each.line for each in labelled(dependencies.registry.contract(contract), PULL))
+    return tuple(each.dataset for each in labelled(dependencies.registry.contract(contract), PULL))
 
 
 def published_pulls(dependencies: Dependencies) -> Iterator[LabelledDataset]:
     """The datasets that contracts pull by their current versions."""
     for page in dependencies.registry.pages():
-        yield from (found for each in page.contracts for found in labelled(each, PULL))
+        yield from (found for contract in page.contracts for found in labelled(contract, PULL))
 
 
-def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
+def run_now(dependencies: Dependencies, dataset: str) -> Steps[PullState]:
     """Let the next tick pull a dataset, unless one is fetching it, or it is due already.
 
     Raises InputError for one that is not pulled, or whose objects are named.
@@ -448,26 +450,28 @@ def run_now(dependencies: Dependencies, line: str) -> Steps[PullState]:
 
     def wanted(row: PullState) -> PullState:
         if row.plan and not row.schedule:
-            raise InputError(f"{line} is not pulled by schedule: its producer names objects of {row.source}")
+            raise InputError(f"{dataset} is not pulled by schedule: its producer names objects of {row.source}")
         if not row.plan:
-            raise InputError(f"{line} is not pulled: its contract has no `pull`, or was published within five minutes")
+            raise InputError(
+                f"{dataset} is not pulled: its contract has no `pull`, or was published within five minutes"
+            )
         return row if row.leased > now or is_due(row, now) else replace(row, next=now)
 
-    return (yield from change_row(dependencies, TASK, line, wanted))
+    return (yield from change_row(dependencies, TASK, dataset, wanted))
 
 
-def pulls_of(dependencies: Dependencies, lines: Iterable[str] | None = None) -> tuple[PullState, ...]:
+def pulls_of(dependencies: Dependencies, datasets: Iterable[str] | None = None) -> tuple[PullState, ...]:
     """The datasets that are pulled, the next one first, and before it those whose objects are named: all, or these."""
-    found = (each.line for each in published_pulls(dependencies)) if lines is None else lines
+    found = (pull.dataset for pull in published_pulls(dependencies)) if datasets is None else datasets
     rows = [row for row in map(pulls(dependencies).get, found) if row.plan]
-    return tuple(sorted(rows, key=lambda row: (row.due, row.line)))
+    return tuple(sorted(rows, key=lambda row: (row.due, row.dataset)))
 
 
 @dataclass(frozen=True, slots=True)
 class PullEvent:
     """The body of an event about a pull."""
 
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     contract_version: NotEmpty
     outcome: PullOutcome
     reason: str | None
@@ -488,23 +492,23 @@ def report_end(
     if PullOutcome.FAILED not in {end.outcome, before and before.outcome}:
         return
     about = {"contract_version": row.version, "next": following(row.schedule, end.at)}
-    yield from report(dependencies, "pull", row.line, f"{pull}:{end.outcome.lower()}", PullEvent, end, **about)
+    yield from report(dependencies, "pull", row.dataset, f"{pull}:{end.outcome.lower()}", PullEvent, end, **about)
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
-    row, now = pulls(dependencies).get(found.line), present(dependencies)
+    row, now = pulls(dependencies).get(found.dataset), present(dependencies)
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
-    if row.plan == found.plan or is_retired(dependencies, found.line):
+    if row.plan == found.plan or is_retired(dependencies, found.dataset):
         return None
-    pull = policy_of(dependencies, found.line, found.plan).pull
+    pull = policy_of(dependencies, found.dataset, found.plan).pull
     assert pull is not None  # likewise
     return planned(row, pull, found.version.version, found.plan, now)
 
 
-def policy_of(dependencies: Dependencies, line: str, digest: str) -> Policy:
+def policy_of(dependencies: Dependencies, dataset: str, digest: str) -> Policy:
     """The policy of the plan of a dataset. Raises Alarm where the plan is damaged."""
-    return Plan.from_bytes(dependencies.plan_at(digest, line)).policy
+    return Plan.from_bytes(dependencies.plan_at(digest, dataset)).policy
 
 
 # ---- A scheduled run ----
@@ -558,7 +562,7 @@ TASK: Final = ScheduledTask(pulls, end=_ended_pull, discovery=Discovery(PULL, CU
 
 
 def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
-    """One line, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
+    """One dataset, leased, so that two ticks do not do one thing twice. Returns the row that ends the lease."""
     row = yield from write(work, TASK, replace(row, leased=moment(instant_of(now) + LEASE)))
     try:
         return (yield from _leased(work, row, now))
@@ -573,7 +577,7 @@ def _pull(work: Work, row: PullState, now: str) -> Steps[PullState]:
 
 def _leased(work: Work, row: PullState, now: str) -> Steps[PullState]:
     """The next step for a dataset that this run has leased."""
-    plan = plan_of(work.dependencies, row.line)
+    plan = plan_of(work.dependencies, row.dataset)
     if plan is None:
         yield from _abort(work, row)
         return unplanned(row)
@@ -673,7 +677,7 @@ def _abort(work: Work, row: PullState) -> Steps[None]:
 
 def _reread(work: Work, row: PullState) -> PullState:
     """The row as the attempt left it. Raises ConditionFailed if somebody else has taken it."""
-    found = pulls(work.dependencies).get(row.line)
+    found = pulls(work.dependencies).get(row.dataset)
     if found.leased != row.leased:
         raise ConditionFailed("pull")
     return found

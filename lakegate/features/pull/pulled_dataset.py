@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lakegate.base.json_codec import encode, select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.timestamps import instant_of
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.features.pull.pull_task import PullEnd, PullState, pulls_of
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.described_deliveries import in_utc
 
 if TYPE_CHECKING:
     from lakegate.features.pull.named_objects import NamedObject
-    from lakegate.library.described_deliveries import LineSection
+    from lakegate.library.described_deliveries import DatasetSection
 
 PATH: Final = "/api/v1/data-contract/{id}/pull"
 """The address by which datasets of a contract are pulled now."""
@@ -59,9 +60,9 @@ class EndOfPull:
 
 @dataclass(frozen=True, slots=True)
 class PulledDataset:
-    """The pull of a line: its schedule, and how the latest pulls ended."""
+    """The pull of a dataset: its schedule, and how the latest pulls ended."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     contract_version: str
     source: str
     schedule: str
@@ -94,10 +95,10 @@ def status_of_object(row: NamedObject) -> PullStatus:
     return PullStatus.FETCHING if row.leased or row.upload else PullStatus.DUE
 
 
-def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
+def status_of_datasets(dependencies: Dependencies, datasets: Iterable[str]) -> Iterator[DatasetSection]:
     """The end of the latest pull of each dataset, for `lakegate status`."""
-    for each in pulls_of(dependencies, lines):
-        yield "pull", encode(pulled_dataset(each)), in_words(each)
+    for pull in pulls_of(dependencies, datasets):
+        yield "pull", encode(pulled_dataset(pull)), in_words(pull)
 
 
 def in_words(row: PullState) -> str:
@@ -110,12 +111,12 @@ def present_state(row: PullState) -> str:
     if not row.schedule:
         return "delivers the objects that its producer names"
     state = f"is being fetched since {_time(row.fetch.began)}" if row.fetch else f"next at {_time(row.next)}"
-    return f"{state}, after {counted(row.failures, 'failed attempt')}" if row.failures else state
+    return f"{state}, after {plural(row.failures, 'failed attempt')}" if row.failures else state
 
 
 def in_past(end: PullEnd) -> str:
     """The end of a pull, in words."""
-    what = f"{end.key}, {counted(end.size, 'byte')}" if end.key else end.reason
+    what = f"{end.key}, {plural(end.size, 'byte')}" if end.key else end.reason
     of = f" {end.object}{f' {end.version}' if end.version else ''}" if end.object else ""
     return f"{_time(end.at)}:{of} {end.outcome.value}{f' ({what})' if what else ''}"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.contract_model import is_usable
 from lakegate.features.pull.pull_task import PullEnd
 from lakegate.features.pull.pulled_dataset import PATH, PullStatus, pulled_dataset, status_of, status_of_object
@@ -31,12 +31,12 @@ def run_pulls(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
         return _named(dependencies, request)
 
     contract, wanted = request.path.get("id", ""), request.query.get("line")
-    lines = pulled_datasets(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
-    found = [each for each in lines if wanted is None or wanted in names_of(each)]
+    datasets = pulled_datasets(dependencies, contract) if is_usable(contract) and request.allows(contract) else ()
+    found = [dataset for dataset in datasets if wanted is None or wanted in names_of(dataset)]
     if not found:
-        raise HttpProblem(404, "not-found", "No contract with this id has such a line that is pulled.")
+        raise HttpProblem(404, "not-found", "No contract with this id has such a dataset that is pulled.")
     if len(found) > MOST_LINES:
-        detail = f"The contract pulls {counted(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
+        detail = f"The contract pulls {plural(len(found), 'line')}, and a request has at most {MOST_LINES}: name one by `line`."
         raise HttpProblem(400, "refused", detail)
     return HttpResponse(200, {"pulls": [_asked(dependencies, request, each) for each in found]})
 
@@ -46,12 +46,12 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     from lakegate.features.pull.named_objects import datasets_of, name_object  # noqa: PLC0415 - for this route alone
 
     contract, wanted, source = request.path.get("id", ""), request.query.get("line"), request.query["object"]
-    lines = datasets_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
-    found = [each for each in lines if wanted is None or wanted in names_of(each)]
+    datasets = datasets_of(dependencies, contract, source) if is_usable(contract) and request.allows(contract) else ()
+    found = [dataset for dataset in datasets if wanted is None or wanted in names_of(dataset)]
     if not found:
         raise HttpProblem(404, "not-found", "No contract with this id has a folder with such an object.")
     if len(found) > 1:
-        detail = "Several lines have this folder: name one by `line`."
+        detail = "Several datasets have this folder: name one by `line`."
         raise HttpProblem(400, "refused", detail)
     try:
         row = dependencies.run(name_object(dependencies, found[0], source, request.query.get("version", "")))
@@ -60,18 +60,18 @@ def _named(dependencies: Dependencies, request: HttpRequest) -> HttpResponse:
     return HttpResponse(200, {"pulls": [_document(row.dataset, "", status_of_object(row), row.end)]})
 
 
-def _asked(dependencies: Dependencies, request: HttpRequest, line: str) -> dict[str, object]:
-    """One line, which the next tick pulls; without its source, which the contract states, unless the caller wants details."""
+def _asked(dependencies: Dependencies, request: HttpRequest, dataset: str) -> dict[str, object]:
+    """One dataset, which the next tick pulls; without its source, which the contract states, unless the caller wants details."""
     from lakegate.features.pull.pull_task import pulls, run_now  # noqa: PLC0415 - for this route alone
 
-    row = pulls(dependencies).get(line)
+    row = pulls(dependencies).get(dataset)
     if row.plan and row.schedule:
-        row = dependencies.run(run_now(dependencies, line))
-    document = _document(line, row.version, status_of(row), next(iter(row.ends), None))
+        row = dependencies.run(run_now(dependencies, dataset))
+    document = _document(dataset, row.version, status_of(row), next(iter(row.ends), None))
     return document | request.details(lambda: pulled_dataset(row))
 
 
-def _document(line: str, version: str, status: PullStatus, end: PullEnd | None) -> dict[str, object]:
+def _document(dataset: str, version: str, status: PullStatus, end: PullEnd | None) -> dict[str, object]:
     latest = end and {
         "outcome": end.outcome.value,
         "at": end.at,
@@ -79,7 +79,7 @@ def _document(line: str, version: str, status: PullStatus, end: PullEnd | None) 
         "size": end.size if end.key else None,
         "reason": end.reason or None,
     }
-    return {"line": line, "contractVersion": version or None, "status": status, "latest": latest}
+    return {"line": dataset, "contractVersion": version or None, "status": status, "latest": latest}
 
 
 ROUTES: Final[Mapping[str, Endpoint]] = {

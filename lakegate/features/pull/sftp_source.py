@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import asyncssh
 
-from lakegate.aws.https_client import SECONDS, Web, read_whole
+from lakegate.aws.https_client import SECONDS_TO_HEADERS, Web, read_exactly
 from lakegate.base.errors import PortError, Unanswered
 from lakegate.features.pull.pull_sources import MAX_IDLE, OpenedSource, PullAccess, SourceChanged, SourceIdentity
 
@@ -72,7 +72,7 @@ class SftpSource:
     def _socket(self, host: str, port: int) -> socket.socket:
         """A connection to an address that is allowed. Raises PortError, Unanswered."""
         try:
-            found = socket.create_connection((str(self.web.resolved(host, port)), port), timeout=SECONDS)
+            found = socket.create_connection((str(self.web.resolved(host, port)), port), timeout=SECONDS_TO_HEADERS)
         except OSError as error:
             raise Unanswered(type(error).__name__) from None
         found.setblocking(False)
@@ -145,7 +145,7 @@ def _opened(session: _Session, file: SFTPClientFile, unless: SourceIdentity) -> 
         raise PortError("length-missing")  # its end would look like a connection that broke
 
     def read(length: int) -> bytes:
-        body = read_whole(lambda most: session.run(file.read(most)), length)
+        body = read_exactly(lambda most: session.run(file.read(most)), length)
         if len(body) < length and identity != _identity(session.run(file.stat())):
             raise SourceChanged("source-changed")
         return body

@@ -18,7 +18,7 @@ from pathlib import (
 from typing import Annotated, Any, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli.click_commands import Argument
 from lakegate.cli.command_runner import CommandResult, command
 
@@ -190,7 +190,7 @@ def _job(release: Path) -> Materials:
 
 
 def _wheel(release: Path) -> Materials:
-    required = [each for wheel in release.glob("*.whl") for each in requirements_of(wheel)]
+    required = [requirement for wheel in release.glob("*.whl") for requirement in requirements_of(wheel)]
     found = [match for each in required if (match := _REQUIREMENT.match(each))]
     return {(normalised(each[1]), each[2] or "") for each in found}
 
@@ -237,6 +237,6 @@ def verify_release(
     recorded, differences = digests(folder), verify(folder)
     digest = sha256(folder / SUMS)
     result = VerifiedRelease(str(folder), len(recorded), digest, tuple(differences))
-    words = [f"{each.path} {each.problem}" for each in differences]
-    counts = f"{counted(len(recorded), 'file')} recorded, {counted(len(differences), 'difference')}"
+    words = [f"{difference.path} {difference.problem}" for difference in differences]
+    counts = f"{plural(len(recorded), 'file')} recorded, {plural(len(differences), 'difference')}"
     return CommandResult(result, [*words, f"{counts}; SHA-256 of {SUMS}: {digest}"], DIFFERS if differences else 0)

@@ -20,25 +20,25 @@ from lakegate.base.errors import (
     TransactionConflict,
 )
 from lakegate.base.json_codec import EXTENSIONS, MAX_INTEGER, Exact, NotEmpty, Permitted
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.base.timestamps import Moment, instant_of, moment
-from lakegate.contract.contract_model import REVALIDATED, full_dataset_name, parts_of
+from lakegate.contract.contract_model import DATASET_KEY, REVALIDATED, full_dataset_name, parts_of
 from lakegate.contract.semantic_versions import major
 from lakegate.features.revalidation.rule_limit import MAX_STALE
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets import readers_manifest
 from lakegate.gate.datasets.accepted_deliveries import standing_mark
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.delivery.attempt_request import AcceptedObject, accepted_objects, plan_uri, referred_data
 from lakegate.gate.delivery.delivery_row import Referred, job_token
 from lakegate.gate.delivery.pin_contract import referred_datasets
-from lakegate.gate.delivery.submit_run import RunParameters, executors, invoke_judge, line_policy, start_job_run
+from lakegate.gate.delivery.submit_run import RunParameters, dataset_policy, executors, invoke_judge, start_job_run
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.event_bodies import EventSubscriber
 from lakegate.gate.ledger.blocks import Record, event_id
-from lakegate.gate.ledger.commit import TRIES, record_at_head
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, record_at_head
 from lakegate.gate.ledger.record_contents import BrokenScheduledRule, StaleRule
 from lakegate.gate.ports import Address, JobState, names_invocation
 from lakegate.gate.scheduled_tasks import (
@@ -59,7 +59,7 @@ from lakegate.verdict.check_status import Status
 from lakegate.verdict.verdict import LONGEST_RULE, BrokenRule, broken_rules, judge
 
 if TYPE_CHECKING:
-    from lakegate.library.described_deliveries import LineSection
+    from lakegate.library.described_deliveries import DatasetSection
 
     Content = Callable[[list[dict[str, Any]]], dict[str, Any]]
     """The content of a record, by the rules that do not hold before it."""
@@ -67,16 +67,16 @@ if TYPE_CHECKING:
 # ---- The latest measurement, in words and for machines ----
 
 
-def measured_lines(dependencies: Dependencies, lines: Iterable[str]) -> tuple[RevalidationState, ...]:
+def measured_datasets(dependencies: Dependencies, datasets: Iterable[str]) -> tuple[RevalidationState, ...]:
     """The rows of the datasets that are, or were, measured by schedule."""
-    rows = map(revalidations(dependencies).get, sorted(lines))
+    rows = map(revalidations(dependencies).get, sorted(datasets))
     return tuple(row for row in rows if row.plan or row.ends)
 
 
-def status_of_lines(dependencies: Dependencies, lines: Iterable[str]) -> Iterator[LineSection]:
+def status_of_datasets(dependencies: Dependencies, datasets: Iterable[str]) -> Iterator[DatasetSection]:
     """Results of rules with a schedule for each dataset, for `lakegate status` and `lakegate history`."""
-    for each in measured_lines(dependencies, lines):
-        yield "rules with a schedule", as_document(each), in_words(each)
+    for dataset in measured_datasets(dependencies, datasets):
+        yield "rules with a schedule", as_document(dataset), in_words(dataset)
 
 
 def in_words(row: RevalidationState) -> str:
@@ -99,7 +99,7 @@ def _end(end: EndedRun) -> str:
     failed = f"FAILED ({end.reason})" if end.reason else end.end.value
     if not end.stale:
         return failed
-    return f"{failed}, does not hold: {listed(end.stale)}"
+    return f"{failed}, does not hold: {join_words(end.stale)}"
 
 
 def _time(at: str) -> str:
@@ -109,19 +109,19 @@ def _time(at: str) -> str:
 def as_document(row: RevalidationState) -> dict[str, object]:
     """The row for machines."""
     return {
-        "line": row.line,
+        "line": row.dataset,
         "contract_version": row.version or None,
-        "schedules": [{"schedule": each.text, "next": each.next or None} for each in row.schedules],
+        "schedules": [{"schedule": schedule.text, "next": schedule.next or None} for schedule in row.schedules],
         "measuring": {"since": row.run.at, "height": row.run.height, "attempt": row.run.attempt} if row.run else None,
         "ends": [
             {
-                "outcome": each.end.value,
-                "at": each.at,
-                "height": each.height,
-                "reason": each.reason or None,
-                "stale": list(each.stale),
+                "outcome": end.end.value,
+                "at": end.at,
+                "height": end.height,
+                "reason": end.reason or None,
+                "stale": list(end.stale),
             }
-            for each in row.ends
+            for end in row.ends
         ],
     }
 
@@ -199,7 +199,7 @@ class ScheduledRun:
 class RevalidationState:
     """The row of a dataset. Times are as `moment` writes them."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     plan: str = ""
     """Digest of the dataset's plan that the schedules are of; empty: nothing is measured by schedule."""
     version: str = ""
@@ -222,45 +222,50 @@ class RevalidationState:
     @property
     def next(self) -> str:
         """The next time of a schedule; empty: never."""
-        return min((each.next for each in self.schedules if each.next), default="")
+        return min((schedule.next for schedule in self.schedules if schedule.next), default="")
 
     def due_schedules(self, at: str) -> tuple[str, ...]:
         """The schedules whose time has come."""
-        return tuple(each.text for each in self.schedules if "" < each.next <= at)
+        return tuple(schedule.text for schedule in self.schedules if "" < schedule.next <= at)
 
 
-def planned(line: RevalidationState, schedules: Iterable[str], version: str, plan: str, now: str) -> RevalidationState:
+def planned(
+    dataset: RevalidationState, schedules: Iterable[str], version: str, plan: str, now: str
+) -> RevalidationState:
     """The dataset under another plan: a schedule that it had before is due as before."""
-    known = {each.text: each.next for each in line.schedules}
-    due = tuple(DueSchedule(each, known.get(each) or following(each, now)) for each in sorted(set(schedules)))
-    return replace(line, plan=plan, version=version, schedules=due)
+    known = {schedule.text: schedule.next for schedule in dataset.schedules}
+    due = tuple(
+        DueSchedule(schedule, known.get(schedule) or following(schedule, now)) for schedule in sorted(set(schedules))
+    )
+    return replace(dataset, plan=plan, version=version, schedules=due)
 
 
-def unplanned(line: RevalidationState) -> RevalidationState:
+def unplanned(dataset: RevalidationState) -> RevalidationState:
     """The dataset when nothing is measured by schedule any more; how runs ended stays."""
-    return replace(line, plan="", version="", schedules=(), look="")
+    return replace(dataset, plan="", version="", schedules=(), look="")
 
 
-def ended(line: RevalidationState, end: EndedRun) -> RevalidationState:
+def ended(dataset: RevalidationState, end: EndedRun) -> RevalidationState:
     """The dataset after a run has ended: due again by its schedules."""
-    assert line.run is not None
-    after = postponed(line, line.run.schedules, end.at)
-    earlier = (replace(each, stale=()) for each in line.ends[: MAX_ENDS - 1])
+    assert dataset.run is not None
+    after = postponed(dataset, dataset.run.schedules, end.at)
+    earlier = (replace(each, stale=()) for each in dataset.ends[: MAX_ENDS - 1])
     return _watched(replace(after, ends=(end, *earlier)), end.at)
 
 
-def postponed(line: RevalidationState, schedules: Collection[str], now: str) -> RevalidationState:
+def postponed(dataset: RevalidationState, schedules: Collection[str], now: str) -> RevalidationState:
     """The dataset when some schedules are done for this time."""
     due = tuple(
-        DueSchedule(each.text, following(each.text, now)) if each.text in schedules else each for each in line.schedules
+        DueSchedule(schedule.text, following(schedule.text, now)) if schedule.text in schedules else schedule
+        for schedule in dataset.schedules
     )
-    return _watched(replace(line, schedules=due, run=None), now)
+    return _watched(replace(dataset, schedules=due, run=None), now)
 
 
-def _watched(line: RevalidationState, now: str) -> RevalidationState:
+def _watched(dataset: RevalidationState, now: str) -> RevalidationState:
     """The dataset without a run: looked at once a day while rules do not hold, because their schedules can be dropped."""
-    is_stale = bool(line.ends and line.ends[0].stale)
-    return replace(line, look=moment(instant_of(now) + EVERY) if is_stale else "")
+    is_stale = bool(dataset.ends and dataset.ends[0].stale)
+    return replace(dataset, look=moment(instant_of(now) + EVERY) if is_stale else "")
 
 
 def stale_rules(mark: Record | None) -> list[dict[str, Any]]:
@@ -345,14 +350,16 @@ def findings_of(plan: Plan, result: Result) -> Findings | str:
         return "does-not-fit"
     if result.unreadable is not None:
         return "unreadable"
-    own = {each.id for each in plan.checks}
-    outcomes = tuple(each for each in judge(plan, result).outcomes if each.id in own and each.kind != "file")
-    if any(each.status is Status.ERROR for each in outcomes):
+    own = {check.id for check in plan.checks}
+    outcomes = tuple(
+        outcome for outcome in judge(plan, result).outcomes if outcome.id in own and outcome.kind != "file"
+    )
+    if any(outcome.status is Status.ERROR for outcome in outcomes):
         return "not-measured"
-    measured = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is not Status.SKIP)
+    measured = frozenset(outcome.rule[:LONGEST_RULE] for outcome in outcomes if outcome.status is not Status.SKIP)
     if not measured:
         return "not-measured"
-    failed = frozenset(each.rule[:LONGEST_RULE] for each in outcomes if each.status is Status.FAIL)
+    failed = frozenset(outcome.rule[:LONGEST_RULE] for outcome in outcomes if outcome.status is Status.FAIL)
     return Findings(measured, broken_rules(outcomes), failed)
 
 
@@ -366,8 +373,8 @@ def publish(
         stale = stale_after(before, scheduled, found.rules, found.failed, run.at)
         return content_of(row.version, run, len(found.rules), found.broken, stale)
 
-    recorded = yield from _record(dependencies, row.line, event_id(KIND, run.id), content)
-    yield from readers_manifest.update(dependencies, row.line)
+    recorded = yield from _record(dependencies, row.dataset, event_id(KIND, run.id), content)
+    yield from readers_manifest.update(dependencies, row.dataset)
     is_broken = any(each["status"] == Status.FAIL.value for each in recorded["broken"])
     now = present(dependencies)
     stale = tuple(each["rule"] for each in recorded["stale"])
@@ -381,7 +388,7 @@ def report_failed(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun
 ) -> Steps[EndedRun]:
     """Report a run that measured nothing: what the manifest states stays. Returns the end with that."""
-    stale = stale_rules(standing_mark(dependencies, row.line, MAX_INTEGER))
+    stale = stale_rules(standing_mark(dependencies, row.dataset, MAX_INTEGER))
     yield from _report(dependencies, row, run, end, {"rules": 0, "broken": [], "stale": stale})
     return replace(end, stale=tuple(each["rule"] for each in stale))
 
@@ -391,31 +398,31 @@ def lift(dependencies: Dependencies, row: RevalidationState) -> Steps[None]:
 
     The manifest follows also where an earlier try recorded it, and came no further.
     """
-    last = standing_mark(dependencies, row.line, MAX_INTEGER)
+    last = standing_mark(dependencies, row.dataset, MAX_INTEGER)
     if last is None:
         return
     if stale_rules(last):
         before = {name: last.content[name] for name in ("contract_version", "run", "plan", "height")}
         content = {**before, "schedules": [], "rules": 0, "broken": [], "stale": []}
-        yield from _record(dependencies, row.line, event_id(KIND, "lifted", last.event), lambda _: content)
-    yield from readers_manifest.update(dependencies, row.line)
+        yield from _record(dependencies, row.dataset, event_id(KIND, "lifted", last.event), lambda _: content)
+    yield from readers_manifest.update(dependencies, row.dataset)
 
 
-def _record(dependencies: Dependencies, line: str, event: str, content: Content) -> Steps[dict[str, Any]]:
+def _record(dependencies: Dependencies, dataset: str, event: str, content: Content) -> Steps[dict[str, Any]]:
     """Append a record unless there is one of this event. Returns the content that is recorded.
 
     What did not hold before is what the chain says at the height below the record.
     """
-    for _ in range(TRIES):
-        head = dependencies.ledger.head(line)
-        before = stale_rules(standing_mark(dependencies, line, head.height))
-        record = record_at_head(dependencies, KIND, line, content(before), event, head=head)
+    for _ in range(TRIES_OF_COMMIT):
+        head = dependencies.ledger.head(dataset)
+        before = stale_rules(standing_mark(dependencies, dataset, head.height))
+        record = record_at_head(dependencies, KIND, dataset, content(before), event, head=head)
         try:
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)
         except ConditionFailed as failed:  # others extend the chain, or an earlier try of this worker arrived
             if "event" not in failed.reasons:
                 continue
-            newest = dependencies.ledger.newest(line)
+            newest = dependencies.ledger.newest(dataset)
             record = next(each for each in newest if isinstance(each, Record) and each.event == event)
         return dict(record.content)
     raise TransactionConflict
@@ -425,7 +432,7 @@ def _record(dependencies: Dependencies, line: str, event: str, content: Content)
 class RevalidationEvent:
     """The body of an event about accepted data that was measured by schedule."""
 
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     contract_version: NotEmpty
     outcome: Annotated[str, Permitted(("BROKEN", "FAILED", "HELD"))]
     reason: str | None
@@ -449,9 +456,9 @@ class RevalidationEvent:
 def _report(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, end: EndedRun, about: dict[str, Any]
 ) -> Steps[None]:
-    due = min(filter(None, (following(each, end.at) for each in run.schedules)), default="")
+    due = min(filter(None, (following(schedule, end.at) for schedule in run.schedules)), default="")
     own = {"contract_version": row.version, "outcome": end.end, "next": due}
-    yield from report(dependencies, KIND, row.line, run.id, RevalidationEvent, end, run, **own, **about)
+    yield from report(dependencies, KIND, row.dataset, run.id, RevalidationEvent, end, run, **own, **about)
 
 
 # ---- An attempt ----
@@ -468,27 +475,27 @@ class AcceptedData(NamedTuple):
     found: tuple[AcceptedObject, ...]
 
 
-def accepted_data(dependencies: Dependencies, line: str) -> AcceptedData:
+def accepted_data(dependencies: Dependencies, dataset: str) -> AcceptedData:
     """All of a dataset, as it is now."""
-    return accepted_up_to(dependencies, line, dependencies.ledger.head(line).height)
+    return accepted_up_to(dependencies, dataset, dependencies.ledger.head(dataset).height)
 
 
-def accepted_up_to(dependencies: Dependencies, line: str, height: int) -> AcceptedData:
+def accepted_up_to(dependencies: Dependencies, dataset: str, height: int) -> AcceptedData:
     """All of a dataset up to a height, without what was erased since."""
-    return AcceptedData(height, accepted_objects(dependencies, Referred(line, height)))
+    return AcceptedData(height, accepted_objects(dependencies, Referred(dataset, height)))
 
 
-def _refuse_other_formats(dependencies: Dependencies, line: str, run: ScheduledRun, data: AcceptedData) -> None:
+def _refuse_other_formats(dependencies: Dependencies, dataset: str, run: ScheduledRun, data: AcceptedData) -> None:
     """One plan reads all objects. Raises OtherFormat where some were accepted in another format or dialect."""
-    own = dialect_of(dependencies, run.plan, line)
+    own = dialect_of(dependencies, run.plan, dataset)
     accepted = (each.plan for each in data.found)
-    if any(dialect_of(dependencies, each, line) != own for each in dict.fromkeys(accepted)):
+    if any(dialect_of(dependencies, fromkey, dataset) != own for fromkey in dict.fromkeys(accepted)):
         raise OtherFormat
 
 
-def dialect_of(dependencies: Dependencies, plan: str, line: str) -> Mapping[str, object]:
+def dialect_of(dependencies: Dependencies, plan: str, dataset: str) -> Mapping[str, object]:
     """The form of what a plan accepted."""
-    return dependencies.terms_at(plan, line).dialect
+    return dependencies.terms_at(plan, dataset).dialect
 
 
 def request_of(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, data: AcceptedData) -> Request:
@@ -498,9 +505,9 @@ def request_of(dependencies: Dependencies, row: RevalidationState, run: Schedule
         StagedPart(f"s3://{lake}/{each.key}", each.size, version=each.version)
         for each in (one.object for one in data.found)
     )
-    queries = (each.query for each in plan.checks if each.query is not None)
-    lines = sorted({each.line for query in queries for each in query.relations if each.line})
-    referred = referred_datasets(dependencies, parts_of(row.line)[0], row.version, lines)
+    queries = (check.query for check in plan.checks if check.query is not None)
+    datasets = sorted({relation.full_name for query in queries for relation in query.relations if relation.full_name})
+    referred = referred_datasets(dependencies, parts_of(row.dataset)[0], row.version, datasets)
     return Request(
         workload=run.id,
         attempt=run.attempt,
@@ -528,7 +535,7 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
     there is no such function, or nothing to measure, and OtherFormat.
     """
     lake, job = dependencies.places.lake, dependencies.places.job
-    _refuse_other_formats(dependencies, row.line, run, data)
+    _refuse_other_formats(dependencies, row.dataset, run, data)
     request = request_of(dependencies, row, run, data)
     if not request.parts:  # all of it was erased since
         raise NotFound("no-data")
@@ -541,10 +548,10 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
             run.id,
             job_token(run.id, run.attempt),
             ["--request", f"{request.output_uri}/request.json"],
-            line_policy(job, lake, request, row.line),
+            dataset_policy(job, lake, request, row.dataset),
             executors(job, request),
         )
-        asked = start_job_run(job, row.line.partition("/")[0], row.line, parameters)
+        asked = start_job_run(job, row.dataset.partition("/")[0], row.dataset, parameters)
     started: str = yield from perform(Effect.START_JOB, dependencies.jobs.start, asked)
     return started
 
@@ -552,7 +559,7 @@ def start(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun,
 def is_small(dependencies: Dependencies, request: Request) -> bool:
     """Whether an attempt is given to the judge function: the first one, where the whole dataset is a small delivery."""
     job = dependencies.places.job
-    return bool(job.judge) and request.attempt == 1 and sum(each.size for each in request.parts) < job.small
+    return bool(job.judge) and request.attempt == 1 and sum(part.size for part in request.parts) < job.small
 
 
 def write_plan(dependencies: Dependencies, plan: Plan) -> Steps[str]:
@@ -593,8 +600,8 @@ def _step(dependencies: Dependencies, row: RevalidationState, now: str) -> Steps
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidationState | None:
-    row = revalidations(dependencies).get(found.line)
-    if row.run is not None or row.plan == found.plan or is_retired(dependencies, found.line):
+    row = revalidations(dependencies).get(found.dataset)
+    if row.run is not None or row.plan == found.plan or is_retired(dependencies, found.dataset):
         return None
     return _planned(dependencies, row, found)
 
@@ -606,21 +613,21 @@ def _planned(dependencies: Dependencies, row: RevalidationState, found: Labelled
 
 def _begun(dependencies: Dependencies, row: RevalidationState, now: str) -> Steps[RevalidationState]:
     """Write what is measured, and start it."""
-    found = current(dependencies, row.line, REVALIDATED)
+    found = current(dependencies, row.dataset, REVALIDATED)
     if found is None:
-        if not is_retired(dependencies, row.line):
+        if not is_retired(dependencies, row.dataset):
             yield from lift(dependencies, row)
         return unplanned(row)
     _, dataset = found
     if dataset.plan != row.plan:
         row = yield from write_row(dependencies, TASK, _planned(dependencies, row, dataset))
-    due, data = row.due_schedules(now), accepted_data(dependencies, row.line)
+    due, data = row.due_schedules(now), accepted_data(dependencies, row.dataset)
     if not due or not data.found:
         return postponed(row, due, now)
     plan = _plan(dependencies, row, row.plan).of_schedules(due)
     yield from write_plan(dependencies, plan)
     secret = data.found[0].workload  # who knows the id of a run may read its result
-    identity = hashlib.sha256(f"{row.line}:{row.revision}:{now}:{secret}".encode()).hexdigest()
+    identity = hashlib.sha256(f"{row.dataset}:{row.revision}:{now}:{secret}".encode()).hexdigest()
     run = ScheduledRun(identity, due, plan.digest, data.height, now)
     row = yield from write_row(dependencies, TASK, replace(row, run=run, look=now))
     return (yield from _started(dependencies, row, run, data))
@@ -657,7 +664,7 @@ def _longest(dependencies: Dependencies, run: str) -> timedelta:
 def _continued(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun) -> Steps[RevalidationState]:
     """Start what is not started; else look whether there is a result."""
     if not run.run:
-        return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.line, run.height)))
+        return (yield from _started(dependencies, row, run, accepted_up_to(dependencies, row.dataset, run.height)))
     found = _come_to(dependencies, run)
     if found is None:
         return _looked_at_again(dependencies, row, run)
@@ -669,7 +676,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | No
 
     Returns the metric of a measurement that ended by it. The run of another feature's, or of nobody's, is left alone.
     """
-    row = revalidations(dependencies).get(_line_of(dependencies, run))
+    row = revalidations(dependencies).get(_dataset_of_run(dependencies, run))
     own = row.run
     if own is None or own.id != run or not own.run:  # where its id is not stored yet, a sweep is about to do so
         return None
@@ -686,7 +693,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | No
     return _metric(row, after)
 
 
-def _line_of(dependencies: Dependencies, run: str) -> str:
+def _dataset_of_run(dependencies: Dependencies, run: str) -> str:
     """The dataset that a run measures, by the request of its first attempt; empty: there is none that this release reads."""
     where = Address(dependencies.places.lake, f"{lake_layout.attempt_prefix(run, 1)}/request.json")
     try:
@@ -748,7 +755,7 @@ def _again(
     """Another attempt over what is accepted then; after the last one the run has failed."""
     if run.attempt == ATTEMPTS:
         return (yield from _failed(dependencies, row, run, reason))
-    data, now = accepted_data(dependencies, row.line), dependencies.clock.now()
+    data, now = accepted_data(dependencies, row.dataset), dependencies.clock.now()
     if not data.found:
         return postponed(row, run.schedules, moment(now))
     after = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
@@ -764,7 +771,7 @@ def _failed(
 
 
 def _plan(dependencies: Dependencies, row: RevalidationState, digest: str) -> Plan:
-    return Plan.from_bytes(dependencies.plan_at(digest, row.line))
+    return Plan.from_bytes(dependencies.plan_at(digest, row.dataset))
 
 
 def _metric(before: RevalidationState, after: RevalidationState) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lakegate.gate.datasets.dataset_names import lines_of
+from lakegate.gate.datasets.dataset_names import datasets_of_versions
 from lakegate.gate.dependencies import Dependencies
 from lakegate.library.http_messages import READ, Endpoint, HttpRequest, HttpResponse, published_contract
 
@@ -15,10 +15,10 @@ def revalidations_of_contract(dependencies: Dependencies, request: HttpRequest) 
 
     The document of each is that of `lakegate status --json`.
     """
-    from lakegate.features.revalidation.revalidation import as_document, measured_lines  # noqa: PLC0415 - for this route alone
+    from lakegate.features.revalidation.revalidation import as_document, measured_datasets  # noqa: PLC0415 - for this route alone
 
     seen = published_contract(dependencies, request, request.path["id"])
-    found = measured_lines(dependencies, lines_of(seen.versions))
+    found = measured_datasets(dependencies, datasets_of_versions(seen.versions))
     return HttpResponse(200, {"revalidations": [as_document(each) for each in found]})
 
 

@@ -16,7 +16,7 @@ MAX_STALE: Final = 100
 def too_many_rules(contract: Contract, _document: Document) -> Iterator[Finding]:
     """A dataset has at most 100 rules with a schedule: so many can be named as not holding."""
     for dataset in contract.datasets:
-        count = sum(1 for each in dataset.rules if each.schedule)
+        count = sum(1 for rule in dataset.rules if rule.schedule)
         if count > MAX_STALE:
             yield dataset.origin.path, f"At most {MAX_STALE} rules of a dataset have a schedule, not {count:,}."
 

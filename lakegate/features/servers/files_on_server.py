@@ -47,10 +47,10 @@ def s3(server: Server, contract: Contract, datasets: Sequence[Dataset], folder: 
 
 def _files(place: str, contract: Contract, datasets: Sequence[Dataset]) -> Mapping[str, DataOnServer]:
     if PLACE in place or len(contract.datasets) == 1:
-        named = {each.name: place.replace(PLACE, each.physical or each.name) for each in datasets}
+        named = {dataset.name: place.replace(PLACE, dataset.physical or dataset.name) for dataset in datasets}
         return {name: DataOnServer(files_of([its])) for name, its in named.items()}
     found = by_dataset(contract, files_of([place]))
-    wanted = {each.name: DataOnServer(found[each.name]) for each in datasets if each.name in found}
+    wanted = {dataset.name: DataOnServer(found[dataset.name]) for dataset in datasets if dataset.name in found}
     if not wanted:
         raise InputError(f"{place} has no files of the dataset {datasets[0].name}")
     return wanted

@@ -68,7 +68,7 @@ NUMERIC: Final = "numeric"
 MODIFIER_OFFSET, SCALE_BITS, SCALE_MASK, SCALE_SIGN = 4, 16, 0x7FF, 0x400
 """Bits of the number that `numeric(p, s)` is packed into."""
 PARQUET: Final = Storage(Format.PARQUET)
-LONGEST: Final = 300
+LONGEST_ERROR: Final = 300
 """Characters of an error."""
 MOST_DIGITS: Final = 38
 UNDECLARED: Final = (38, 18)
@@ -195,7 +195,7 @@ def _errors(server: Server) -> Iterator[None]:
         yield
     except Error as error:
         state = getattr(error, "sqlstate", None) or ""
-        words = printable(str(error).partition("\n")[0])[:LONGEST]
+        words = printable(str(error).partition("\n")[0])[:LONGEST_ERROR]
         if state.startswith("42501"):
             raise InputError(f"the server {server.name} refuses to read the table: {words}") from None
         raise SetUpError(f"the server {server.name} cannot be read: {words}") from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from lakegate.base.text import did_you_mean, limited, shown
+from lakegate.base.text import did_you_mean, format_limit, quote
 from lakegate.contract.contract_model import Field, Rule, Severity, by_written_name
 from lakegate.contract.physical_types import TYPE_NAMES
 from lakegate.features.soda.soda_formats import FORMATS
@@ -78,7 +78,7 @@ def _format(rule: Rule, field: Field, value: object) -> Predicate:
     pattern = FORMATS.get(" ".join(str(value).lower().replace("_", " ").split()))
     if pattern is None:
         hint = did_you_mean(str(value), FORMATS) or f" Known are {', '.join(FORMATS)}."
-        refuse(rule, "soda-check", f"{shown(value)} is no format of Soda.{hint}")
+        refuse(rule, "soda-check", f"{quote(value)} is no format of Soda.{hint}")
     return Matches(field.name, pattern)
 
 
@@ -149,7 +149,7 @@ class SodaMetric:
 
 
 def _row_count(site: Site) -> Check:
-    words = limited(site.good, "row")
+    words = format_limit(site.good, "row")
     return check(site.rule, (), Metric.ROW_COUNT, accept=Tier(site.good), wanted=words, unit=Unit.VALUE)
 
 
@@ -174,7 +174,7 @@ def _invalid(unit: Unit) -> Callable[[Site], Check]:
 
 
 def _count_rows(site: Site, predicate: Predicate, noun: str, unit: Unit) -> Check:
-    words = f"{site.good} % {noun}" if unit is Unit.PERCENT else limited(site.good, "row", f" {noun}")
+    words = f"{site.good} % {noun}" if unit is Unit.PERCENT else format_limit(site.good, "row", f" {noun}")
     tier = Tier(_share(site, unit), predicate)
     return check(site.rule, (site.field,), Metric.FAILING_ROWS, accept=tier, wanted=words, unit=unit)
 
@@ -185,7 +185,7 @@ def _duplicates(unit: Unit) -> Callable[[Site], Check]:
         words = (
             f"{site.good} % of values in more than one row"
             if unit is Unit.PERCENT
-            else limited(site.good, "value", " in more than one row")
+            else format_limit(site.good, "value", " in more than one row")
         )
         tier = Tier(_share(site, unit))
         return check(site.rule, fields, Metric.DUPLICATE_KEYS, accept=tier, wanted=words, unit=unit)
@@ -202,7 +202,7 @@ def _share(site: Site, unit: Unit) -> Interval:
 
 
 def _distinct(site: Site) -> Check:
-    words = limited(site.good, "distinct value")
+    words = format_limit(site.good, "distinct value")
     tier = Tier(site.good)
     return check(site.rule, (site.field,), Metric.DISTINCT_COUNT, accept=tier, wanted=words, unit=Unit.VALUE)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from lakegate.base.errors import ContractError
-from lakegate.base.text import limited, listed
+from lakegate.base.text import format_limit, join_words
 from lakegate.contract.contract_model import Comparison, Contract, Dataset, Field, Rule, by_written_name
 from lakegate.contract.logical_types import text_of
 from lakegate.features.soda.soda_checks import named_check, optional_subjects, soda, subjects_of
@@ -39,7 +39,7 @@ REFERENCE = re.compile(
     rf"values\s+in\s*\((?P<own>{_NAMES})\)\s*must\s+exist\s+in\s+(?P<dataset>[^\s(),]+)\s*\((?P<theirs>{_NAMES})\)"
 )
 """SodaCL: `values in (a, b) must exist in other (c, d)`."""
-LONGEST = 1_000
+LONGEST_SODA_QUERY = 1_000
 FAILED_ROWS = ("failed rows", "failed_rows")
 REFERENCE_DATA = "valid values reference data"
 _TABLE = re.compile(r"\$?\{\s*(?:table_name|soda\.table)\s*\}")
@@ -74,7 +74,7 @@ def asking(contract: Contract, dataset: Dataset, rule: Rule, fields: tuple[Field
 
 def own_columns(call: str) -> tuple[str, ...]:
     """The columns of this dataset in a reference of SodaCL."""
-    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST else None
+    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
     return _split(found["own"]) if found else ()
 
 
@@ -96,7 +96,7 @@ class ReferencedData:
 
 def _reference(rule: Rule, fields: tuple[Field, ...], call: str, arguments: Arguments) -> ReferencedData | None:
     known = by_written_name(fields)
-    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST else None
+    found = REFERENCE.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_QUERY else None
     if found:
         parsed = replace(read("values", arguments), metric=call)
         _refuse_settings(parsed)
@@ -137,7 +137,7 @@ def _of_reference(contract: Contract, dataset: Dataset, rule: Rule, reference: R
 def _words(good: Interval, found: Check) -> str:
     if good == NO_ROW:
         return found.wanted
-    return f"{f'{good} % of rows' if found.unit is Unit.PERCENT else limited(good, 'row')} not {found.wanted}"
+    return f"{f'{good} % of rows' if found.unit is Unit.PERCENT else format_limit(good, 'row')} not {found.wanted}"
 
 
 # ---- All columns ----
@@ -178,7 +178,7 @@ def _read_query(call: str, arguments: Arguments) -> Asked | None:
         given = {key: parsed.settings[key] for key in QUERIES[name] if parsed.settings.get(key) is not None}
         _refuse_settings(parsed, *QUERIES[name], "metric")
         if len(given) > 1:
-            raise SodaSyntaxError(f"{listed(given)} exclude each other")
+            raise SodaSyntaxError(f"{join_words(given)} exclude each other")
         ((key, text),) = given.items() or (("", ""),)
         return Asked(_select(str(text), is_whole=key.startswith("query")), parsed)
     for kind in ("expression", "query"):

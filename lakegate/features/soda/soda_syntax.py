@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from lakegate.base.text import did_you_mean, listed, shown
+from lakegate.base.text import did_you_mean, join_words, quote
 from lakegate.contract.contract_model import Rule, Severity
 from lakegate.contract.logical_types import number_of
 from lakegate.plan.check import NONE, Interval
@@ -32,7 +32,7 @@ Arguments = Mapping[str, object]
 Wanted = tuple[str, Interval, Severity | None]
 """The suffix of a check's id, the interval of good numbers, and the severity of the check (None: that of the rule)."""
 
-LONGEST = 1000
+LONGEST_SODA_CHECK = 1000
 """The most characters of a check."""
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)|(?:[0-9]+[dhm])+[0-9]*"
 _NAME = r"""[^\s<>=()\[\],"'`]+|"[^"]+"|`[^`]+`"""
@@ -127,7 +127,7 @@ class SodaCheck:
 def read(call: str, arguments: Arguments) -> SodaCheck:
     """Parse a check in any syntax; SodaSyntaxError if it is invalid, UnmeasuredError if no delivery decides it."""
     refuse_variables((call, arguments))
-    found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST else None
+    found = _CHECK.fullmatch(call.strip()) if len(call) <= LONGEST_SODA_CHECK else None
     if found is None:
         raise SodaSyntaxError(
             "a check of Soda is a metric, its columns in brackets and a threshold: `missing_count(a) = 0`"
@@ -190,7 +190,7 @@ def _settings(arguments: Arguments) -> tuple[dict[str, object], dict[str, str]]:
         is_named = name in NAMED_PATTERNS and isinstance(value, Mapping)
         name = f"{name.split()[0]} regex" if is_named else name
         if name in settings:
-            raise SodaSyntaxError(f"{shown(spelled[name])} and {shown(written)} mean the same: write one of them")
+            raise SodaSyntaxError(f"{quote(spelled[name])} and {quote(written)} mean the same: write one of them")
         settings[name] = value.get("regex") if isinstance(value, Mapping) and is_named else value
         spelled[name] = written
     return settings, spelled
@@ -201,7 +201,7 @@ def refuse_variables(value: object) -> None:
     if isinstance(value, str):
         found = _VARIABLE.search(value)
         if found is not None:
-            raise UnmeasuredError(f"{shown(found[0])} is a variable of Soda: it has a value only when Soda runs")
+            raise UnmeasuredError(f"{quote(found[0])} is a variable of Soda: it has a value only when Soda runs")
     elif isinstance(value, Mapping):
         refuse_variables(tuple(value.values()))
     elif isinstance(value, list | tuple):
@@ -301,7 +301,7 @@ def _range(name: str, value: object, turned: bool) -> Interval:  # noqa: FBT001 
         form = f"`{name}` has a lower and an upper bound: `{name}: {{{low_name}: 1, {high_name}: 5}}`"
         unknown = next((entry for entry in value if entry not in BOUNDS), None)
         if unknown is not None:
-            raise SodaSyntaxError(f"{form}, not {shown(unknown)}.{did_you_mean(str(unknown), BOUNDS)}")
+            raise SodaSyntaxError(f"{form}, not {quote(unknown)}.{did_you_mean(str(unknown), BOUNDS)}")
         found = intervals({f"must_be_{key}": bound for key, bound in value.items()})
         if len(found) != 1 or None in (found[0].low, found[0].high) or found[0].outside is not turned:
             raise SodaSyntaxError(form)
@@ -361,7 +361,7 @@ def _keep_known(given: Arguments, others: tuple[str, ...]) -> Arguments:
 def _severity(given: Arguments) -> Severity | None:
     level = given.get("level") or "fail"
     if level not in _LEVELS:
-        raise SodaSyntaxError(f"the level {shown(level)} is none of {listed(_LEVELS)}")
+        raise SodaSyntaxError(f"the level {quote(level)} is none of {join_words(_LEVELS)}")
     return _LEVELS[str(level)]
 
 
@@ -393,7 +393,7 @@ def _in_version_3(parsed: SodaCheck, arguments: Arguments) -> SodaCheck:
         counted_metric = str(metric or "count")
         known = VERSION_4[parsed.metric]
         if counted_metric not in known:
-            raise SodaSyntaxError(f"the metric {shown(counted_metric)} of a threshold is none of {listed(known)}")
+            raise SodaSyntaxError(f"the metric {quote(counted_metric)} of a threshold is none of {join_words(known)}")
         thresholds = parsed.thresholds or (("", NO_ROW, parsed.level),)
         if parsed.metric == "duplicate":
             if any(good not in (NO_ROW, NONE) for _, good, _ in thresholds):
@@ -403,13 +403,13 @@ def _in_version_3(parsed: SodaCheck, arguments: Arguments) -> SodaCheck:
             thresholds = tuple((part, NO_ROW, level) for part, _, level in thresholds)
         return replace(parsed, metric=known[counted_metric], thresholds=thresholds)
     if metric is not None and (parsed.metric, metric) != ("failed_rows", "count"):
-        raise UnmeasuredError(not_measured(f"the metric {shown(metric)} of {parsed.metric}"))
+        raise UnmeasuredError(not_measured(f"the metric {quote(metric)} of {parsed.metric}"))
     if parsed.metric == "freshness" and "threshold" in arguments:
         if (name := UNITS.get(str(unit or "hour"))) is None:
-            raise SodaSyntaxError(f"the unit {shown(unit)} of a threshold is none of {listed(UNITS)}")
+            raise SodaSyntaxError(f"the unit {quote(unit)} of a threshold is none of {join_words(UNITS)}")
         return replace(parsed, metric=name)
     if unit is not None:
-        raise UnmeasuredError(not_measured(f"the unit {shown(unit)} of {parsed.metric}"))
+        raise UnmeasuredError(not_measured(f"the unit {quote(unit)} of {parsed.metric}"))
     return _of_function(parsed) if parsed.metric == "aggregate" else parsed
 
 

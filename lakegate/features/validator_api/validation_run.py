@@ -16,7 +16,7 @@ from typing import Final
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import ConditionFailed, ContractError, InputError, LakegateError, NotFound, Problem
 from lakegate.base.json_codec import encode, sha256_of
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import Policy
@@ -33,7 +33,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address, every_version
 from lakegate.gate.registry.routes import candidates, covering
-from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, found, workloads_key
+from lakegate.gate.table import Equals, Put, Row, RowAbsent, Tables, read_row, workloads_key
 from lakegate.lints.linter import examine
 from lakegate.plan.plan import Plan
 from lakegate.plan.request import Request, StagedPart
@@ -83,11 +83,11 @@ class Validations:
 
     def get(self, validation: str) -> Validation | None:
         """The validation with this id; an expired one may still be there. Strongly consistent."""
-        return found(self.table, workloads_key("validation", validation), _validation)
+        return read_row(self.table, workloads_key("validation", validation), _validation)
 
     def running(self, run: str) -> Validation | None:
         """The validation that has this run now; None for a run of something else."""
-        identity = found(self.table, workloads_key("validation", run), lambda row: row.text("run_of"))
+        identity = read_row(self.table, workloads_key("validation", run), lambda row: row.text("run_of"))
         known = self.get(identity) if identity else None
         return known if known is not None and known.run == run else None
 
@@ -226,7 +226,7 @@ class NoSuchData(LakegateError):  # noqa: N818 - the name is what happened
 
 @dataclass(frozen=True, slots=True)
 class ValidatedData:
-    """Object versions of one line, and the plan that says how to read them."""
+    """Object versions of one dataset, and the plan that says how to read them."""
 
     contract: str
     plan: str
@@ -320,7 +320,7 @@ STARTING: Final = timedelta(minutes=1)
 ATTEMPT: Final = 1
 MOST_VERSIONS: Final = 1_000
 """Below the prefix of one validation."""
-TRIES: Final = 5
+TRIES_OF_WRITE: Final = 5
 """Of a write that another one overtakes: two others write a row, once each."""
 SWITCHED_OFF: Final = "this stack has no judge function, which runs validations (parameter SmallFileBytes)"
 
@@ -412,7 +412,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[None]:
 
     Nothing for the run of something else, for an earlier run, and where its deadline is past.
     """
-    for _ in range(TRIES if lost == ATTEMPT else 0):
+    for _ in range(TRIES_OF_WRITE if lost == ATTEMPT else 0):
         known, now = validations(dependencies).running(run), dependencies.now
         if known is None or now >= instant_of(known.deadline):
             return
@@ -442,7 +442,7 @@ def _prepared(
     data = data_at(dependencies, wanted.path, wanted.allows)
     if data.size >= job.small:
         raise InputError(
-            f"the data has {counted(data.size, 'byte')}: validations read less than {job.small:,} (SmallFileBytes)"
+            f"the data has {plural(data.size, 'byte')}: validations read less than {job.small:,} (SmallFileBytes)"
         )
     base = Plan.from_bytes(dependencies.plan_at(data.plan, identity))
     plan = plan_of(base, wanted.rules)

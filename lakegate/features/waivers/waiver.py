@@ -8,10 +8,9 @@ from typing import Final
 from lakegate.admission.refusals import code_of
 from lakegate.base.errors import ConditionFailed, InputError
 from lakegate.base.timestamps import moment
-from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import refused_by_pin
-from lakegate.gate.delivery.delivery_row import Waiver, Workload, replay_id
+from lakegate.gate.delivery.delivery_row import ChosenVersion, Waiver, Workload, replay_id
 from lakegate.gate.delivery.pin_contract import pin_of, route_of
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.replay import fresh, named_row, unreplayable
@@ -41,7 +40,7 @@ NOT_WAIVED: Final = frozenset(
         *(decision.done for decision in PERSON_DECISIONS.values() if not decision.waivable),
     }
 )
-"""Codes of reasons that no waiver is for: there is no contract, no new content, no line in force, no whole
+"""Codes of reasons that no waiver is for: there is no contract, no new content, no dataset in force, no whole
 delivery that can be read, or a person has decided so."""
 
 
@@ -55,7 +54,7 @@ def is_waivable(dependencies: Dependencies, row: Workload) -> bool:
 
 def excluded(row: Workload) -> str:
     """The code of the reason for which a rejected delivery has no waiver; empty if it may have one."""
-    return next((code for each in row.decided.reasons if (code := code_of(each)) in NOT_WAIVED), "")
+    return next((code for reason in row.decided.reasons if (code := code_of(reason)) in NOT_WAIVED), "")
 
 
 def unwaivable(row: Workload) -> str:
@@ -92,7 +91,7 @@ def _usable(dependencies: Dependencies, row: Workload, reason: str, end: datetim
     if row.state is not State.QUARANTINED or row.decision is None:
         raise InputError("only a quarantined delivery can be waived")
     if dependencies.terms(row).as_slices:
-        raise InputError("its line publishes slices, and no slice was written of it: correct the data, or replay it")
+        raise InputError("its dataset publishes slices, and no slice was written of it: correct the data, or replay it")
     if code := excluded(row):
         raise InputError(f"a delivery that is rejected as `{code}` cannot be waived (docs/waivers.md)")
 
@@ -101,11 +100,11 @@ def _created(dependencies: Dependencies, row: Workload, reason: str, expires: st
     """The workload that is let through, recorded first; whatever was created meanwhile comes before it."""
     actor, pin, identity = dependencies.identity.caller(), row.pinned, replay_id(row.id)
     again = (yield from fresh(DeliveryTurn(dependencies, row), identity))._replace(
-        chosen=ChosenVersion(pin.chain, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
+        chosen=ChosenVersion(pin.dataset, pin.version, pin.plan), waiver=Waiver(actor, reason, expires, row.id)
     )
     _in_force(dependencies, again)
     content = {"workload": row.id, "waived_by": identity, "reason": reason, "expires": expires}
-    yield from append(dependencies, "waiver", pin.chain, content, event_id("waiver", row.id, actor, reason, expires))
+    yield from append(dependencies, "waiver", pin.dataset, content, event_id("waiver", row.id, actor, reason, expires))
     try:
         yield from perform(Effect.WAIVE, dependencies.workloads.create, again)
     except ConditionFailed:
@@ -114,7 +113,7 @@ def _created(dependencies: Dependencies, row: Workload, reason: str, expires: st
 
 
 def _in_force(dependencies: Dependencies, again: Workload) -> None:
-    """Refuse at once what the status of the line would refuse after the waiver is recorded."""
+    """Refuse at once what the status of the dataset would refuse after the waiver is recorded."""
     turn = DeliveryTurn(dependencies, again)
     pin = pin_of(dependencies, route_of(turn), "")
     if refused := refused_by_pin(turn.moved(again._replace(pin=pin))):

@@ -80,7 +80,7 @@ def _record(dependencies: Dependencies, row: Workload, given: ApprovalAnswer) ->
     # what the same person declined before somebody else approved of it is another answer
     withdrawn = (row.state.value,) if row.state is State.SCHEDULED else ()
     event = event_id(kind, row.id, row.attempt, given.actor, given.reason, *withdrawn)
-    yield from append(dependencies, kind, row.pinned.chain, content, event)
+    yield from append(dependencies, kind, row.pinned.dataset, content, event)
 
 
 def _observed(turn: DeliveryTurn, given: ApprovalAnswer) -> Observation:

@@ -14,7 +14,7 @@ from lakegate.base.timestamps import moment
 from lakegate.gate.channel_ports import CallbackInvitation, Channels
 from lakegate.gate.delivery.protocol import CALLBACK, State
 from lakegate.gate.effects import Alarm, Effect, Steps, perform
-from lakegate.gate.table import Put, Row, Tables, found, instant, workloads_key
+from lakegate.gate.table import Put, Row, Tables, instant, read_row, workloads_key
 
 if TYPE_CHECKING:
     from lakegate.gate.delivery.delivery_row import Workload
@@ -47,7 +47,7 @@ class Callbacks:
 
     def get(self, digest: str) -> CallbackToken | None:
         """A strongly consistent read; None for a token that nobody has made, or that has been forgotten."""
-        return found(self.table, workloads_key("callback", digest), _token)
+        return read_row(self.table, workloads_key("callback", digest), _token)
 
 
 def callbacks(dependencies: Dependencies) -> Callbacks:

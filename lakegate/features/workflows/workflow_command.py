@@ -11,7 +11,7 @@ import click
 
 from lakegate.base.errors import ContractError, Problem
 from lakegate.base.json_codec import DOCUMENT_NAME, select_fields
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.cli import terminal
 from lakegate.cli.click_commands import Argument, CommandGroup, Option
 from lakegate.cli.command_runner import CommandResult, command, gate_command, render
@@ -166,9 +166,9 @@ def rows(workflow: Workflow) -> Iterator[str]:
     transitions = workflow.reached
     waits = f", {_answer(workflow)}" if _asks(transitions) else ""
     dates = "".join(f", {each}" for each in _dates(workflow))
-    yield f"{workflow.name}, at most {counted(workflow.attempts, 'attempt')}{waits}{dates}"
-    for each in transitions:
-        yield f"{each.source:<11} {each.on:<{WIDTH}} {each.to:<12} {_operation(each)}{_until(each)}"
+    yield f"{workflow.name}, at most {plural(workflow.attempts, 'attempt')}{waits}{dates}"
+    for transition in transitions:
+        yield f"{transition.source:<11} {transition.on:<{WIDTH}} {transition.to:<12} {_operation(transition)}{_until(transition)}"
 
 
 def diagram(workflow: Workflow) -> Iterator[str]:
@@ -229,21 +229,21 @@ def _read(body: bytes, *, as_json: bool = False) -> PlannedWorkflow:
 
 def _changes(workflow: PlannedWorkflow) -> str:
     """The differences to `push`, in one line."""
-    others = [f"{each.source} {each.when} → {each.to}" for each in workflow.transitions]
+    others = [f"{transition.source} {transition.when} → {transition.to}" for transition in workflow.transitions]
     waits = [_answer(workflow)] if _asks(workflow.transitions) else []
-    return "; ".join((f"at most {counted(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))
+    return "; ".join((f"at most {plural(workflow.attempts, 'attempt')}", *others, *waits, *_dates(workflow)))
 
 
 def _dates(workflow: Workflow | PlannedWorkflow) -> tuple[str, ...]:
     """The time when a delivery that is SCHEDULED is published."""
     if workflow.publish_at:
         return (f"published at {workflow.publish_at}",)
-    hours = counted(workflow.delay_hours, "hour")
+    hours = plural(workflow.delay_hours, "hour")
     return (f"published {hours} later",) if workflow.delay_hours else ()
 
 
 def _asks(transitions: Iterable[Transition | PlannedTransition]) -> bool:
-    return any(each.to == State.AWAITING for each in transitions)
+    return any(transition.to == State.AWAITING for transition in transitions)
 
 
 def _answer(workflow: Workflow | PlannedWorkflow) -> str:
@@ -252,4 +252,4 @@ def _answer(workflow: Workflow | PlannedWorkflow) -> str:
 
 
 def _days(number: int) -> str:
-    return counted(number, "day")
+    return plural(number, "day")

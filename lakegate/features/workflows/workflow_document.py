@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from lakegate.base.errors import ContractError, InputError, Problem
-from lakegate.base.text import listed, shown
+from lakegate.base.text import join_words, quote
 from lakegate.contract.contract_model import Contract, Dataset
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.contract.documents.document_tree import Notes, Place
 from lakegate.contract.documents.read_document import parse
 from lakegate.contract.documents.schema_validation import schema_problems
-from lakegate.gate.datasets.dataset_lines import LineStatus
+from lakegate.gate.datasets.dataset_states import DatasetStatus
 from lakegate.gate.delivery.protocol import (
     CALLBACK,
     DEFAULT_ATTEMPTS,
@@ -54,9 +54,9 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
     notes, rows = Notes(), document.top["transitions"]
     transitions = tuple(_transitions(rows, notes))
     if problems := schema_problems(document, "workflow"):
-        formless = {each.path for each in problems}
+        formless = {problem.path for problem in problems}
         errors = notes.errors if rows.path not in formless else ()
-        found = (each for each in errors if not any(path.startswith(each.path) for path in formless))
+        found = (error for error in errors if not any(path.startswith(error.path) for path in formless))
         raise ContractError((*problems, *found))
     planned = PlannedWorkflow(
         f"{document.top['workflow'].written}@{document.top['version'].written}",
@@ -68,7 +68,7 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
         document.top["waitsFor"].written or PUSH.waits_for,
     )
     _check_date(document.top, planned, notes)
-    if planned.waits_for == CALLBACK and all(each.to != State.AWAITING for each in planned.transitions):
+    if planned.waits_for == CALLBACK and all(transition.to != State.AWAITING for transition in planned.transitions):
         notes.error(WAIT, document.top["waitsFor"], "It has no effect: no transition leads to AWAITING.")
     if notes.errors:
         raise ContractError(tuple(notes.errors))
@@ -77,7 +77,7 @@ def read_workflow(text: bytes) -> PlannedWorkflow:
 
 def _check_date(top: Place, planned: PlannedWorkflow, notes: Notes) -> None:
     times = bool(planned.publish_at) + bool(planned.delay_hours)
-    is_scheduled = any(each.to == State.SCHEDULED for each in planned.transitions)
+    is_scheduled = any(transition.to == State.SCHEDULED for transition in planned.transitions)
     if is_scheduled and times != 1:
         notes.error(
             DATE, top["transitions"], "A transition leads to SCHEDULED: say when by publishAt or by delayHours, one."
@@ -92,11 +92,11 @@ def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:
     """Of the first transition for an observation."""
     for row in rows.items:
         source, when, to = (row[key].written for key in ("from", "when", "to"))
-        known = [str(each.to) for each in choices(source, when)]
+        known = [str(choice.to) for choice in choices(source, when)]
         if not known:
-            notes.error(UNKNOWN, row, f"{shown(source)} has no observation {shown(when)}.{_hint(source)}")
+            notes.error(UNKNOWN, row, f"{quote(source)} has no observation {quote(when)}.{_hint(source)}")
         elif to not in known:
-            notes.error(UNKNOWN, row, f"{source} leads to {listed(known)} when {when}, and not to {shown(to)}.")
+            notes.error(UNKNOWN, row, f"{source} leads to {join_words(known)} when {when}, and not to {quote(to)}.")
         elif (source, when) in lines:
             notes.error(
                 REPEATED, row, f"Line {lines[source, when]} has a transition from {source} when {when}: keep one."
@@ -108,7 +108,7 @@ def _transitions(rows: Place, notes: Notes) -> Iterator[PlannedTransition]:
 def _hint(source: str) -> str:
     by_state = {str(state): sorted(map(str, outcomes)) for state, outcomes in OUTCOMES.items()}
     known = by_state.get(source)
-    return f" It has {listed(known)}." if known else f" States are {listed(by_state)}."
+    return f" It has {join_words(known)}." if known else f" States are {join_words(by_state)}."
 
 
 # ---- Published workflows ----
@@ -128,7 +128,7 @@ def publish_workflow(dependencies: Dependencies, text: bytes) -> Steps[Publicati
     Raises ContractError with every problem of the document, and InputError for another content under a published number.
     """
     name, _, version = read_workflow(text).name.partition("@")
-    publication = Publication(f"{PREFIX}{name}", version, LineStatus.ACTIVE.value, document_key(text), ())
+    publication = Publication(f"{PREFIX}{name}", version, DatasetStatus.ACTIVE.value, document_key(text), ())
 
     def decide(seen: RegistrySnapshot) -> Publication:
         if any(each.version == version and each.document != publication.document for each in seen.versions):
@@ -176,11 +176,15 @@ def _with_workflow(_contract: Contract, dataset: Dataset, plan: Plan, workflows:
     """The plan with the workflow that its dataset names, as it is published."""
     name = dataset.policy.workflow
     found = None if name == PUSH.name else workflows(dataset.name, name)
-    waits = sorted({each.when for each in found.transitions if each.to in PASSIVE_STATES}) if found else []
+    waits = (
+        sorted({transition.when for transition in found.transitions if transition.to in PASSIVE_STATES})
+        if found
+        else []
+    )
     if found and waits and dataset.policy.publish_as is PublishAs.PARQUET:
         message = (
             f"With `publishAs: parquet` a delivery cannot wait, and {found.name} lets one wait after "
-            f"{listed(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
+            f"{join_words(waits)}: name a workflow that does not, or publish the files as they arrive (`publishAs: original`)."
         )
         raise ContractError((Problem("waiting-slices", dataset.origin.path, dataset.origin.line, message),))
     return replace(plan, workflow=found)

@@ -88,7 +88,7 @@ def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> 
         found = decode_document(of, "manifest", json.loads(body), strict=False)
     except (NotFound, InputError, ValueError, RecursionError):
         raise _NotUsable from None
-    if found.line != chain:
+    if found.dataset != chain:
         raise _NotUsable
     return found
 
@@ -96,16 +96,18 @@ def _document(dependencies: Dependencies, key: str, of: type[T], chain: str) -> 
 def _of_blocks(blocks: Iterable[AnyBlock], erasures: Erasures, below: int) -> Iterator[AcceptedBlock]:
     for block in reversed(deliveries(blocks)):
         if block.height < below and block.kind is BlockKind.PUBLISHED:
-            left = tuple(each for each in erasures.objects_of(block) if is_published(block, each.key))
+            left = tuple(stored for stored in erasures.objects_of(block) if is_published(block, stored.key))
             is_untouched = erasures.height < block.height
             yield AcceptedBlock(block.height, block.workload, block.plan, left, block.slices or (), is_untouched)
 
 
 def _of_document(document: ManifestHead | ManifestSegment, erased: int, below: int) -> Iterator[AcceptedBlock]:
-    for each in reversed(document.deliveries):
-        if each.height < below:
-            slices = each.slices or ()
-            yield AcceptedBlock(each.height, each.workload, each.plan, each.objects, slices, erased < each.height)
+    for delivery in reversed(document.deliveries):
+        if delivery.height < below:
+            slices = delivery.slices or ()
+            yield AcceptedBlock(
+                delivery.height, delivery.workload, delivery.plan, delivery.objects, slices, erased < delivery.height
+            )
 
 
 def standing_mark(dependencies: Dependencies, chain: str, height: int) -> Record | None:
@@ -120,8 +122,8 @@ def standing_mark(dependencies: Dependencies, chain: str, height: int) -> Record
     except _NotUsable:
         blocks = dependencies.ledger.blocks(chain)
     marking = names("manifest marks")
-    for each in reversed(blocks):
-        if isinstance(each, Record) and each.kind in marking and each.height <= height:
-            return each
+    for block in reversed(blocks):
+        if isinstance(block, Record) and block.kind in marking and block.height <= height:
+            return block
     found = dependencies.ledger.block(chain, marked) if marked >= 0 else None
     return found if isinstance(found, Record) else None

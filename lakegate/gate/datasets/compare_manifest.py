@@ -32,7 +32,7 @@ from lakegate.gate.datasets.readers_manifest import (
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.lake_layout import manifest_key, segment_folder, segment_key
-from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, Record, parse_block
 from lakegate.gate.ledger.record_contents import LifecycleState
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, erasures_of, is_recorded
 from lakegate.gate.ports import ObjectVersion
@@ -87,8 +87,8 @@ def is_segment(key: str, chain: str, top: int, heights: int, erased: Collection[
     if found is None:
         return False
     first = int(found[2])
-    is_of_line = found[1] is None or int(found[1]) in erased
-    return is_of_line and first % heights == 0 and first + heights <= top + 1
+    is_of_dataset = found[1] is None or int(found[1]) in erased
+    return is_of_dataset and first % heights == 0 and first + heights <= top + 1
 
 
 def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> Iterator[ManifestFault]:
@@ -98,14 +98,14 @@ def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> I
     heights, folder = dependencies.places.segment_heights, segment_folder(head.erased)
     texts = partial(dependencies.ledger.texts, chain)
     erasures = erasures_of(
-        filter(None, (stored_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
+        filter(None, (parse_block(text) for text in islice(texts(), head.height + 1) if is_recorded(text)))
     )
     listed: list[dict[str, Any]] = []
     unread: list[int] = []
     """Heights of blocks that are none, which the verification of the chain reports."""
     new_row: tuple[dict[str, Any] | None, dict[str, Any] | None] = None, None
     height = -1
-    for height, block in enumerate(map(stored_block, islice(texts(), head.height + 1))):
+    for height, block in enumerate(map(parse_block, islice(texts(), head.height + 1))):
         if block is None:
             unread.append(height)
         else:
@@ -119,9 +119,9 @@ def _compared(dependencies: Dependencies, chain: str, there: ObjectVersion) -> I
             listed = []
     said = (document["line"], head.height, head.segments, document["segments"]["heights"], head.erased)
     is_true = said == (chain, height, (height + 1) // heights, heights, erasures.height)
-    is_of_line = _agrees([head.lifecycle, head.stale], list(new_row))
+    is_of_dataset = _agrees([head.lifecycle, head.stale], list(new_row))
     is_whole = head.gapless or bool(unread)
-    if not is_true or not is_of_line or not is_whole or not _lists(head.deliveries, listed, unread):
+    if not is_true or not is_of_dataset or not is_whole or not _lists(head.deliveries, listed, unread):
         yield ManifestFault(UNTRUE, there.key, there.version)
     elif unknown := unknown_members(document, ManifestHead):
         yield ManifestFault(UNKNOWN, there.key, there.version, unknown)
@@ -160,7 +160,7 @@ def _is_unlisted(dependencies: Dependencies, chain: str, height: int, top: int) 
     missing = (
         block.height
         for text in islice(dependencies.ledger.texts(chain), height + 1, top + 1)
-        if (block := stored_block(text)) is not None and _should_be_listed(dependencies, block)
+        if (block := parse_block(text)) is not None and _should_be_listed(dependencies, block)
     )
     first = next(missing, None) if height < top else None
     if first is None:

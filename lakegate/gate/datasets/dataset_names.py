@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import did_you_mean, listed
+from lakegate.base.text import did_you_mean, join_words
 from lakegate.gate import lake_layout
 from lakegate.gate.registry.named_contract import numbered_version
 from lakegate.gate.registry.registry_rows import Publication
@@ -30,18 +30,20 @@ def chains(dependencies: Dependencies) -> tuple[str, ...]:
     """
     today = dependencies.now.date()
     days = ((today - timedelta(days=ago)).isoformat() for ago in range(DAYS))
-    return (*published_lines(dependencies), *(f"{lake_layout.UNROUTED}/{day}" for day in days))
+    return (*published_datasets(dependencies), *(f"{lake_layout.UNROUTED}/{day}" for day in days))
 
 
-def published_lines(dependencies: Dependencies) -> tuple[str, ...]:
+def published_datasets(dependencies: Dependencies) -> tuple[str, ...]:
     """Every dataset that has a published version, or a route, sorted."""
     found = dependencies.registry.snapshot()
-    return tuple(sorted(lines_of(found.versions) | {each.line for each in found.routes}))
+    return tuple(sorted(datasets_of_versions(found.versions) | {route.full_name for route in found.routes}))
 
 
-def lines_of(versions: Iterable[Publication]) -> set[str]:
+def datasets_of_versions(versions: Iterable[Publication]) -> set[str]:
     """The datasets of contract versions."""
-    return {f"{each.contract}/{dataset}_v{each.major}" for each in versions for dataset, _plan in each.plans}
+    return {
+        f"{version.contract}/{dataset}_v{version.major}" for version in versions for dataset, _plan in version.plans
+    }
 
 
 def dataset_named(dependencies: Dependencies, name: str) -> str:
@@ -57,10 +59,10 @@ def dataset_named(dependencies: Dependencies, name: str) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{name} is more than one dataset: {listed(found)}; give one of them")
+            raise InputError(f"{name} is more than one dataset: {join_words(found)}; give one of them")
     begun = [chain for chain in known if _begins(chain, name)]
     if len(begun) > 1:
-        raise InputError(f"{name} is the beginning of more than one dataset: {listed(begun)}; give one of them")
+        raise InputError(f"{name} is the beginning of more than one dataset: {join_words(begun)}; give one of them")
     return begun[0] if begun else _older(dependencies, known, name)
 
 
@@ -94,14 +96,14 @@ def _older(dependencies: Dependencies, known: tuple[str, ...], name: str) -> str
     """A chain that is on no list any more, by its whole name."""
     if _is_key(name) and dependencies.ledger.head(name).height >= 0:
         return name
-    raise InputError(f"{name} is not a line; known are {listed(known)}.{did_you_mean(name, _parts(known))}")
+    raise InputError(f"{name} is not a line; known are {join_words(known)}.{did_you_mean(name, _parts(known))}")
 
 
 def names_of(chain: str) -> tuple[str, ...]:
     """The names that a person may use for a dataset, the whole one first."""
-    contract, _, line = chain.rpartition("/")
-    dataset = line.rpartition("_v")[0] or line
-    return chain, line, f"{contract}/{dataset}", dataset, contract
+    contract, _, name = chain.rpartition("/")
+    dataset = name.rpartition("_v")[0] or name
+    return chain, name, f"{contract}/{dataset}", dataset, contract
 
 
 def _parts(known: tuple[str, ...]) -> list[str]:

@@ -70,12 +70,12 @@ def chosen(  # noqa: PLR0913 - likewise
     while True:
         size = min(page, PAGE)
         entries = dependencies.history.entries(chain, rule=rule, verdict=by_verdict, below=below, limit=size)
-        for each in entries:
-            at = datetime.fromisoformat(each.at)
+        for entry in entries:
+            at = datetime.fromisoformat(entry.at)
             if since is not None and at < since - SKEW:
                 return
-            if (since is None or at >= since) and verdict in {"", each.verdict}:
-                yield each
+            if (since is None or at >= since) and verdict in {"", entry.verdict}:
+                yield entry
         if len(entries) < size:
             return
         below = entries[-1].height
@@ -84,7 +84,7 @@ def chosen(  # noqa: PLR0913 - likewise
 # ---- The history for a report ----
 
 
-def line_report(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
+def report_dataset(dependencies: Dependencies, chain: str, since: datetime) -> DatasetHistory:
     """The deliveries of a dataset that were finished since a time. Two range queries, and one plan: that of the latest delivery.
 
     Raises Alarm where that plan is missing.
@@ -92,21 +92,22 @@ def line_report(dependencies: Dependencies, chain: str, since: datetime) -> Data
     entries = list(chosen(dependencies, chain, since=since))[::-1]
     blocks = _blocks(dependencies, chain, entries)
     plan = _latest_plan(dependencies, entries, blocks)
-    checks = [each for each in plan.checks if each.skip is None] if plan else []
-    limits = [each.accept.interval.high for each in checks if each.metric is Metric.YOUNGEST]
+    checks = [check for check in plan.checks if check.skip is None] if plan else []
+    limits = [check.accept.interval.high for check in checks if check.metric is Metric.YOUNGEST]
     now, current = dependencies.now, dependencies.deadlines.get(chain)
-    ended = {each.name: instant_of(current.end_of(each)) for each in current.deadlines}
+    ended = {deadline.name: instant_of(current.end_of(deadline)) for deadline in current.deadlines}
     found = history_of(
         chain,
         (since, now),
-        [_delivery(each, blocks) for each in entries],
-        dict.fromkeys(each.rule[:LONGEST_RULE] for each in checks),
-        min((Fraction(each) for each in limits if each is not None), default=None),
+        [_delivery(entry, blocks) for entry in entries],
+        dict.fromkeys(check.rule[:LONGEST_RULE] for check in checks),
+        min((Fraction(limit) for limit in limits if limit is not None), default=None),
     )
-    accepted = [each.at for each in found.deliveries if each.verdict is not Verdict.REJECTED]
+    accepted = [delivery.at for delivery in found.deliveries if delivery.verdict is not Verdict.REJECTED]
     found.last_accepted = max([*accepted, *([instant_of(current.last)] if current.last else [])], default=None)
     found.deadlines = tuple(
-        DeadlineStatus(each.name, each.seconds, ended[each.name], ended[each.name] < now) for each in current.deadlines
+        DeadlineStatus(deadline.name, deadline.seconds, ended[deadline.name], ended[deadline.name] < now)
+        for deadline in current.deadlines
     )
     return found
 
@@ -115,13 +116,16 @@ def _blocks(dependencies: Dependencies, chain: str, entries: list[FinishedDelive
     """The blocks of the deliveries, by height."""
     if not entries:
         return {}
-    lowest = min(each.height for each in entries)
-    return {each.height: each for each in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))}
+    lowest = min(entry.height for entry in entries)
+    return {
+        delivery.height: delivery
+        for delivery in deliveries(dependencies.ledger.blocks(chain, lowest - 1, strict=False))
+    }
 
 
 def _latest_plan(dependencies: Dependencies, entries: list[FinishedDelivery], blocks: dict[int, Block]) -> Plan | None:
     """None where no delivery had one: no route covered it."""
-    found = next((blocks[each.height] for each in reversed(entries) if blocks[each.height].plan), None)
+    found = next((blocks[entry.height] for entry in reversed(entries) if blocks[entry.height].plan), None)
     return Plan.from_bytes(dependencies.plan_at(found.plan, found.workload)) if found else None
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
 from lakegate.base.errors import AccessDenied, NotFound
 from lakegate.base.json_codec import Exact, NotEmpty, Permitted
 from lakegate.base.timestamps import Moment, instant_of, moment
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Deadline
+from lakegate.gate.datasets.dataset_states import DatasetDeadlines, Deadline
 from lakegate.gate.datasets.lifecycle import report
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Alarm, Steps
@@ -39,10 +40,10 @@ def accepted(
     began = {LATENCY: taken_in}
     start = instant_of(at)
     deadlines = (
-        Deadline(each.name, each.seconds_from(start), since=began.get(each.name, "")) for each in service_levels
+        Deadline(level.name, level.seconds_from(start), since=began.get(level.name, "")) for level in service_levels
     )
     after = replace(dataset, last=at, version=version)
-    kept = tuple(each for each in deadlines if each.name != LATENCY or after.end_of(each) < at)
+    kept = tuple(deadline for deadline in deadlines if deadline.name != LATENCY or after.end_of(deadline) < at)
     return replace(after, deadlines=kept)
 
 
@@ -50,7 +51,7 @@ def not_accepted(
     dataset: DatasetDeadlines, at: str, version: str, service_levels: tuple[ServiceLevel, ...], taken_in: str
 ) -> DatasetDeadlines:
     """The deadlines after a delivery that was not accepted; unchanged unless a deadline of latency begins with it."""
-    latency = next((each for each in service_levels if each.name == LATENCY), None)
+    latency = next((level for level in service_levels if level.name == LATENCY), None)
     if latency is None or at <= dataset.last or LATENCY in {each.name for each in dataset.deadlines}:
         return dataset
     deadline = Deadline(LATENCY, latency.seconds, since=taken_in)
@@ -60,12 +61,14 @@ def not_accepted(
 
 def missed(dataset: DatasetDeadlines, now: str) -> tuple[Deadline, ...]:
     """The deadlines that are missed by now and were not reported."""
-    return tuple(each for each in dataset.deadlines if not each.missed and dataset.end_of(each) <= now)
+    return tuple(deadline for deadline in dataset.deadlines if not deadline.missed and dataset.end_of(deadline) <= now)
 
 
 def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> DatasetDeadlines:
     """The deadlines after some were reported as missed."""
-    after = tuple(replace(each, missed=True) if each in deadlines else each for each in dataset.deadlines)
+    after = tuple(
+        replace(deadline, missed=True) if deadline in deadlines else deadline for deadline in dataset.deadlines
+    )
     return replace(dataset, deadlines=after)
 
 
@@ -75,7 +78,7 @@ def reported(dataset: DatasetDeadlines, deadlines: tuple[Deadline, ...]) -> Data
 
 ENDS: Final = {"published": accepted, "quarantined": not_accepted, "failed": not_accepted}
 """Effects of the end of a delivery on the service levels of its dataset, by the kind of the message."""
-ENOUGH: Final = 5.0
+SECONDS_OF_DEADLINE: Final = 5.0
 """Seconds: with less than this left no further row is begun. Two writes."""
 
 
@@ -98,7 +101,7 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
     yield from change_row(
         dependencies,
         TASK,
-        pin.chain,
+        pin.dataset,
         lambda dataset: end(dataset, moment(message.at), pin.version, service_levels, taken_in),
     )
 
@@ -106,20 +109,22 @@ def renew(dependencies: Dependencies, message: Message) -> Steps[None]:
 def _report(dependencies: Dependencies, dataset: DatasetDeadlines, now: str) -> Steps[DatasetDeadlines]:
     """Put a message into the outbox for each deadline that is missed, once."""
     found = missed(dataset, now)
-    if not is_retired(dependencies, dataset.line):
+    if not is_retired(dependencies, dataset.dataset):
         for each in found:
             yield from _report_missed(dependencies, dataset, each)
     return reported(dataset, found)
 
 
-TASK: Final = ScheduledTask(lambda dependencies: dependencies.deadlines, _report, enough=ENOUGH, most=1_000)
+TASK: Final = ScheduledTask(
+    lambda dependencies: dependencies.deadlines, _report, enough=SECONDS_OF_DEADLINE, most=1_000
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LateEvent:
     """The body of an event about a service level that a dataset misses."""
 
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     contract_version: NotEmpty
     promise: Annotated[str, Permitted(("frequency", "freshness", "latency"))]
     seconds: Exact
@@ -137,7 +142,7 @@ def _report_missed(dependencies: Dependencies, dataset: DatasetDeadlines, deadli
     return report(
         dependencies,
         "late",
-        dataset.line,
+        dataset.dataset,
         f"{deadline.name}:{since}",
         LateEvent,
         deadline,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from lakegate.base.json_codec import Bounds, Exact, NotEmpty, Pattern, Permitted, Sha256, omit_default
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.contract.file_formats import Compression, Csv, Format
 from lakegate.gate.delivery.delivery_row import Waiver
 from lakegate.gate.ledger.blocks import LedgerObject, LedgerSlice
@@ -87,7 +88,7 @@ class ManifestHead:
     """The head of the manifest of a dataset."""
 
     format: Literal["lakegate-manifest/3"]
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     height: Exact
     """Of the highest block read: never goes back."""
     segments: SegmentCount
@@ -106,7 +107,7 @@ class ManifestSegment:
     """A segment, which is written once."""
 
     format: Literal["lakegate-manifest-segment/3"]
-    line: NotEmpty
+    dataset: NotEmpty = field(metadata=DATASET_KEY)
     height: Exact
     """The last one of the segment."""
     deliveries: tuple[AcceptedDelivery, ...]

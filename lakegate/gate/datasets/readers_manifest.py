@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound, TransactionConflict
-from lakegate.base.extension_points import loaded, names
+from lakegate.base.extension_points import load_extension, names
 from lakegate.base.json_codec import decode, decode_document, encode, members_of, select_fields
 from lakegate.gate.datasets.manifest_documents import FORMAT, SEGMENT_FORMAT, AcceptedDelivery, Manifest, ManifestHead
 from lakegate.gate.dependencies import Dependencies
@@ -45,8 +45,8 @@ TAG: Final = "manifest"
 """Of heads: what a newer one replaced expires."""
 BEGINS: Final = b'{"deliveries": ['
 """Every head: its keys are sorted."""
-TRIES: Final = 5
-MEMBERS: Final = frozenset(each.key for each in members_of(AcceptedDelivery))
+TRIES_OF_MANIFEST: Final = 5
+MEMBERS: Final = frozenset(member.key for member in members_of(AcceptedDelivery))
 """Of a delivery, all that this release knows."""
 LIFECYCLE: Final = tuple(each.name for each in fields(LifecycleState))
 """The statement of a head about the dataset's lifecycle."""
@@ -77,7 +77,7 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
     writes the next head.
     """
     where, heights = dependencies.in_lake(manifest_key(chain)), dependencies.places.segment_heights
-    for attempt in range(TRIES):
+    for attempt in range(TRIES_OF_MANIFEST):
         head = stored_head(dependencies, where)
         head = head if head.gapless else StoredHead(head.etag)
         if attempt and height is not None and head.height >= height:
@@ -182,10 +182,10 @@ def stale_by(blocks: tuple[AnyBlock, ...], before: dict[str, Any] | None) -> dic
     Features register at the point `manifest marks`, by the kind of their records, what follows from a record.
     """
     marking = names("manifest marks")
-    record = next((each for each in reversed(blocks) if isinstance(each, Record) and each.kind in marking), None)
+    record = next((block for block in reversed(blocks) if isinstance(block, Record) and block.kind in marking), None)
     if record is None:
         return before
-    mark_of: Callable[[Record], dict[str, Any] | None] = loaded("manifest marks", record.kind)
+    mark_of: Callable[[Record], dict[str, Any] | None] = load_extension("manifest marks", record.kind)
     return mark_of(record)
 
 
@@ -200,8 +200,8 @@ def dialect_of(dependencies: Dependencies, block: Block) -> Mapping[str, Any]:
 
 def listed_delivery(block: Block, erasures: Erasures, dialect: Mapping[str, Any]) -> dict[str, Any]:
     """An accepted delivery: what was published and is left of it, under which version, and how it is to be read."""
-    accepted = [each for each in block.objects if each.key.startswith("accepted/")]
-    left = [each for each in erasures.objects_of(block) if is_published(block, each.key)]
+    accepted = [stored for stored in block.objects if stored.key.startswith("accepted/")]
+    left = [stored for stored in erasures.objects_of(block) if is_published(block, stored.key)]
     rejected = None if block.rows is None else (block.rejected_rows or 0) * (len(accepted) < len(block.objects))
     published = None if block.rows is None or rejected is None else block.rows - rejected
     if block.slices is not None:
@@ -231,16 +231,16 @@ MAX_SEGMENTS: Final = 20
 """Segments that are read for the newest deliveries: one may list few, where many deliveries were rejected."""
 
 
-def read_manifest(dependencies: Dependencies, key: str, line: str) -> dict[str, Any]:
+def read_manifest(dependencies: Dependencies, key: str, dataset: str) -> dict[str, Any]:
     """A head, or a segment, of a dataset. Raises NotFound; InputError for what is none of this dataset."""
     body = dependencies.read_lake(key)
     try:
         manifest: dict[str, Any] = json.loads(body)
     except (ValueError, RecursionError):
-        raise InputError(f"the manifest of {line} is not JSON") from None
+        raise InputError(f"the manifest of {dataset} is not JSON") from None
     decode_document(Manifest, "manifest", manifest, strict=False)
-    if manifest["line"] != line:
-        raise InputError(f"the manifest of {line} is that of another line")
+    if manifest["line"] != dataset:
+        raise InputError(f"the manifest of {dataset} is that of another line")
     return manifest
 
 
@@ -290,10 +290,10 @@ def _published(delivery: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(delivery["published_at"])
 
 
-def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, Any]]:
+def newest(dependencies: Dependencies, dataset: str, limit: int) -> list[dict[str, Any]]:
     """At most so many accepted deliveries of a dataset, the newest first; fewer where they are far apart. Raises InputError."""
     try:
-        head = read_manifest(dependencies, manifest_key(line), line)
+        head = read_manifest(dependencies, manifest_key(dataset), dataset)
     except NotFound:
         return []
     found: list[dict[str, Any]] = head["deliveries"]
@@ -302,16 +302,16 @@ def newest(dependencies: Dependencies, line: str, limit: int) -> list[dict[str, 
     for number in range(last, max(last - MAX_SEGMENTS, -1), -1):
         if len(found) >= limit:
             break
-        found = [*_segment(dependencies, line, folder, number * segments["heights"], segments["heights"]), *found]
+        found = [*_segment(dependencies, dataset, folder, number * segments["heights"], segments["heights"]), *found]
     return found[::-1][:limit]
 
 
-def _segment(dependencies: Dependencies, line: str, folder: str, first: int, heights: int) -> list[dict[str, Any]]:
+def _segment(dependencies: Dependencies, dataset: str, folder: str, first: int, heights: int) -> list[dict[str, Any]]:
     try:
-        segment = read_manifest(dependencies, segment_key(line, first, folder), line)
+        segment = read_manifest(dependencies, segment_key(dataset, first, folder), dataset)
     except NotFound:
-        raise InputError(f"the segment of the manifest of {line} from height {first} is missing") from None
+        raise InputError(f"the segment of the manifest of {dataset} from height {first} is missing") from None
     if segment["height"] != first + heights - 1:
-        raise InputError(f"the segment of the manifest of {line} from height {first} is another one")
+        raise InputError(f"the segment of the manifest of {dataset} from height {first} is another one")
     deliveries: list[dict[str, Any]] = segment["deliveries"]
     return deliveries

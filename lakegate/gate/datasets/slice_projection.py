@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 
 NOTHING: Final = -1
 """The height of a dataset in which nothing was accepted yet."""
@@ -52,18 +52,18 @@ def select(deliveries: Iterable[Mapping[str, Any]], wanted: Projection) -> Selec
     slices: list[Mapping[str, Any]] = []
     skipped = unsliced = 0
     height = NOTHING
-    for each in deliveries:
-        own = each.get("slices") or ()
+    for delivery in deliveries:
+        own = delivery.get("slices") or ()
         known_at = own[0].get("system_time") if own else None
-        if each["height"] <= wanted.since or _is_after(known_at or each["published_at"], wanted.as_at):
+        if delivery["height"] <= wanted.since or _is_after(known_at or delivery["published_at"], wanted.as_at):
             skipped += len(own)
             continue
-        height = max(height, each["height"])
+        height = max(height, delivery["height"])
         needed = [one for one in own if not _is_after(one["event_time"][0], wanted.as_of)]
         skipped += len(own) - len(needed)
-        unsliced += bool(each["objects"]) and "slices" not in each
+        unsliced += bool(delivery["objects"]) and "slices" not in delivery
         if needed:
-            found.append(each)
+            found.append(delivery)
             slices += needed
     slices.sort(key=lambda each: int(each["offset"]))
     return Selected(tuple(found), tuple(each["key"] for each in slices), skipped, unsliced, height)
@@ -83,4 +83,4 @@ def time_of(written: str) -> datetime:
             return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise InputError(f"{shown(written)} is no time: write 2026-11-24, or 2026-11-24T17:55:00Z with a zone")
+    raise InputError(f"{quote(written)} is no time: write 2026-11-24, or 2026-11-24T17:55:00Z with a zone")

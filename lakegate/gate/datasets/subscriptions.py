@@ -9,9 +9,9 @@ from typing import Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import names
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.gate.channel_ports import MOST_CHANNELS, channel_of, gets_lineage
-from lakegate.gate.datasets.dataset_lines import Line, LineStatus, Subscription
+from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, Subscription
 
 AUDIENCES: Final = ("consumer", "producer", "operator")
 ALWAYS: Final = frozenset({"breaking", "deprecated"})
@@ -27,14 +27,14 @@ ON_REQUEST: Final = frozenset(
 QUIET: Final = r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d"
 LONGEST_DIGEST: Final = 24 * 7
 """Hours."""
-MOST: Final = 500
-"""Subscriptions of a line: its item, and an event that names them, stay far below the limits of DynamoDB and EventBridge."""
+MAX_SUBSCRIPTIONS: Final = 500
+"""Subscriptions of a dataset: its item, and an event that names them, stay far below the limits of DynamoDB and EventBridge."""
 LONGEST_TEAM: Final = 64
 """Characters."""
 
 
-def subscribed(  # noqa: PLR0913 - a subscription has these parts
-    line: Line,
+def add_subscription(  # noqa: PLR0913 - a subscription has these parts
+    dataset: DatasetState,
     now: str,
     team: str,
     on: Iterable[str] = (),
@@ -43,44 +43,51 @@ def subscribed(  # noqa: PLR0913 - a subscription has these parts
     to: Iterable[str] = (),
     quiet: str = "",
     digest: int = 24,
-) -> Line:
+) -> DatasetState:
     """The dataset with a team's subscription; the same dataset if there is nothing to change.
 
     Raises InputError for a dataset in sunset or retired, for a name that is none, for an unknown kind of cause or audience,
     and for channels, quiet hours or a digest period that cannot be.
     """
-    status = line.status_at(now)
-    if status in {LineStatus.SUNSET, LineStatus.RETIRED}:
-        use = f": use {line.ending.replacement}" if line.ending.replacement else ""
-        raise InputError(f"{line.name} is {status} and takes no new subscribers{use}")
+    status = dataset.status_at(now)
+    if status in {DatasetStatus.SUNSET, DatasetStatus.RETIRED}:
+        use = f": use {dataset.ending.replacement}" if dataset.ending.replacement else ""
+        raise InputError(f"{dataset.name} is {status} and takes no new subscribers{use}")
     if not team or len(team) > LONGEST_TEAM or not team.isprintable() or team != team.strip():
         raise InputError(f"a team is a name of 1 to {LONGEST_TEAM} printable characters")
     channels = tuple(sorted(set(to)))
     _check(on, audience, channels, quiet, digest)
-    before = next((each for each in line.subscriptions if (each.team, each.audience) == (team, audience)), None)
+    before = next(
+        (
+            subscription
+            for subscription in dataset.subscriptions
+            if (subscription.team, subscription.audience) == (team, audience)
+        ),
+        None,
+    )
     since = before.since if before else now
     entry = Subscription(team, since, tuple(sorted(ALWAYS | set(on))), audience, channels, quiet, digest)
     if before == entry:
-        return line
-    others = [each for each in line.subscriptions if each is not before]
-    if before is None and len(others) == MOST:
-        raise InputError(f"{line.name} has {MOST} subscriptions, and no line has more")
-    return _with(line, [*others, entry])
+        return dataset
+    others = [subscription for subscription in dataset.subscriptions if subscription is not before]
+    if before is None and len(others) == MAX_SUBSCRIPTIONS:
+        raise InputError(f"{dataset.name} has {MAX_SUBSCRIPTIONS} subscriptions, and no line has more")
+    return _with(dataset, [*others, entry])
 
 
 def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: str, digest: int) -> None:
     if unknown := set(on) - ALWAYS - ON_REQUEST:
         raise InputError(
-            f"{listed(sorted(unknown))} cannot be subscribed to; known are {listed(sorted(ALWAYS | ON_REQUEST))}"
+            f"{join_words(sorted(unknown))} cannot be subscribed to; known are {join_words(sorted(ALWAYS | ON_REQUEST))}"
         )
     if audience not in AUDIENCES:
-        raise InputError(f"an audience is one of {listed(AUDIENCES)}")
+        raise InputError(f"an audience is one of {join_words(AUDIENCES)}")
     if len(channels) > MOST_CHANNELS:
         raise InputError(f"a subscription has at most {MOST_CHANNELS} channels")
-    for each in channels:
-        channel_of(each)
+    for channel in channels:
+        channel_of(channel)
     if any(map(gets_lineage, channels)) is not (LINEAGE in on):
-        kinds = " or ".join(f"{each}:…" for each in names("lineage"))
+        kinds = " or ".join(f"{name}:…" for name in names("lineage"))
         raise InputError(f"a channel {kinds} and the kind {LINEAGE} need each other")
     if quiet and (not re.fullmatch(QUIET, quiet, re.ASCII) or quiet[:5] == quiet[6:]):
         raise InputError("quiet hours are two times of the day, UTC, such as 22:00-06:00")
@@ -88,17 +95,21 @@ def _check(on: Iterable[str], audience: str, channels: tuple[str, ...], quiet: s
         raise InputError(f"a digest is sent every 1 to {LONGEST_DIGEST} hours")
 
 
-def unsubscribed(line: Line, team: str, audience: str = "consumer") -> Line:
+def remove_subscription(dataset: DatasetState, team: str, audience: str = "consumer") -> DatasetState:
     """The dataset without a team's subscription of an audience; the same dataset if it has none."""
-    kept = [each for each in line.subscriptions if (each.team, each.audience) != (team, audience)]
-    return line if len(kept) == len(line.subscriptions) else _with(line, kept)
+    kept = [
+        subscription
+        for subscription in dataset.subscriptions
+        if (subscription.team, subscription.audience) != (team, audience)
+    ]
+    return dataset if len(kept) == len(dataset.subscriptions) else _with(dataset, kept)
 
 
-def teams(line: Line, cause: str) -> tuple[str, ...]:
+def teams(dataset: DatasetState, cause: str) -> tuple[str, ...]:
     """The teams to notify of a cause, sorted."""
-    return tuple(sorted({each.team for each in line.subscriptions if cause in each.on}))
+    return tuple(sorted({subscription.team for subscription in dataset.subscriptions if cause in subscription.on}))
 
 
-def _with(line: Line, subscriptions: Iterable[Subscription]) -> Line:
+def _with(dataset: DatasetState, subscriptions: Iterable[Subscription]) -> DatasetState:
     ordered = tuple(sorted(subscriptions, key=lambda each: (each.team, each.audience)))
-    return replace(line, subscriptions=ordered)
+    return replace(dataset, subscriptions=ordered)

@@ -9,11 +9,11 @@ from lakegate.admission.multi_file_delivery import COMPLETED_BY
 from lakegate.admission.refusals import FIRST_BYTES, refusals, refused_rules
 from lakegate.base.errors import NotFound
 from lakegate.base.json_codec import sha256_of
-from lakegate.base.text import counted
+from lakegate.base.text import plural
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.dataset_lines import LineStatus
-from lakegate.gate.datasets.lifecycle import refusal, replacement, warned
+from lakegate.gate.datasets.dataset_states import DatasetStatus
+from lakegate.gate.datasets.lifecycle import refusal, replacement, warn_of_status
 from lakegate.gate.delivery import delivery_row
 from lakegate.gate.delivery.delivery_row import IDENTIFYING, Decision, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import Terms
@@ -75,20 +75,20 @@ def refused_by_pin(turn: DeliveryTurn) -> tuple[str, ...]:
     pin = turn.pin
     if not pin.plan:
         return ("unrouted",)
-    observed = pin.status == LineStatus.DRAFT and turn.terms.observed
+    observed = pin.status == DatasetStatus.DRAFT and turn.terms.observed
     refused = refusal(pin.status, known=pin.known, observed=observed)
-    return (refused, *replacement(turn.gate.lines.get(pin.chain), refused)) if refused else ()
+    return (refused, *replacement(turn.gate.datasets.get(pin.dataset), refused)) if refused else ()
 
 
 def _without_delivery(terms: Terms) -> str:
-    """The reason to reject a single object of a line whose deliveries have several."""
+    """The reason to reject a single object of a dataset whose deliveries have several."""
     last = COMPLETED_BY.get(terms.delivery)
     if last is None:
         words = "the object landed while its contract took single objects, and now takes parts: deliver it again"
     else:
         minutes = int(terms.parts_within.total_seconds() // 60)
         words = (
-            f"the object belongs to no delivery: within {counted(minutes, 'minute')} no `{last}` in its folder has completed one "
+            f"the object belongs to no delivery: within {plural(minutes, 'minute')} no `{last}` in its folder has completed one "
             f"with it. Deliver all parts again, then write `{last}`"
         )
     return f"file/parts: {words}"
@@ -97,7 +97,7 @@ def _without_delivery(terms: Terms) -> str:
 def _whole(terms: Terms, listed: delivery_row.PartList) -> list[str]:
     if terms.max_bytes is not None and listed.size > terms.max_bytes:
         return [
-            f"file/size: the parts have {counted(listed.size, 'byte')} together, the contract allows {terms.max_bytes:,}"
+            f"file/size: the parts have {plural(listed.size, 'byte')} together, the contract allows {terms.max_bytes:,}"
         ]
     if listed.parts and not listed.size and not terms.allow_empty:
         return ["file/rows: every part is empty"]
@@ -149,12 +149,12 @@ def _decision_on_waived(turn: DeliveryTurn) -> Decision:
     """Accepted with the reasons of the rejection, or rejected once more: the waiver was over at the judging time."""
     waiver, pin, rejected = turn.waiver, turn.pin, turn.measured
     rejection = rejected.decision
-    reasons = tuple(each for each in rejection.reasons if each != rejected.pin.warning)
+    reasons = tuple(reason for reason in rejection.reasons if reason != rejected.pin.warning)
     if waiver.has_expired(pin.judging_time):
         return Decision(Verdict.REJECTED, (WAIVER_EXPIRED, *reasons), staged=False, broken=rejection.broken)
     counts = rejection.counts
     return Decision(
-        *warned(Verdict.ACCEPTED_WITH_WARNINGS, (waiver.in_words, *reasons), pin.warning),
+        *warn_of_status(Verdict.ACCEPTED_WITH_WARNINGS, (waiver.in_words, *reasons), pin.warning),
         rejection.result,
         staged=False,
         counts=counts and replace(counts, published_rows=counts.rows, rejected_rows=0),
@@ -178,11 +178,11 @@ def content(workload: Workload, data: SourceObject) -> str:
     """The identity of content within a dataset; empty where no checksum identifies it."""
     if workload.pin is None or data.checksum.partition(":")[0] not in IDENTIFYING:
         return ""
-    return sha256_of(f"{workload.pin.chain}\0{data.size}\0{data.checksum}")
+    return sha256_of(f"{workload.pin.dataset}\0{data.size}\0{data.checksum}")
 
 
 def duplicate(turn: DeliveryTurn, data: SourceObject) -> tuple[str, ...]:
-    """The reason to refuse content that another delivery of the line brought before; none: it is new, or may be repeated."""
+    """The reason to refuse content that another delivery of the dataset brought before; none: it is new, or may be repeated."""
     claim = content(turn.row, data)
     if not claim or turn.terms.duplicates:
         return ()

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound, Unfinished, UnreadableItem
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.gate.delivery.admit_delivery import observe_pinned
 from lakegate.gate.delivery.clean_up import tidy
 from lakegate.gate.delivery.decide_verdict import (
@@ -31,7 +31,7 @@ from lakegate.gate.delivery.stage_data import stage
 from lakegate.gate.delivery.submit_run import fail, observe_submitting, prepare_run, start_run, uncounted
 from lakegate.gate.delivery.transition import Act, DeliveryTurn, Observation, Observer, OutcomeChanged
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guarded, perform
+from lakegate.gate.effects import ConcurrentUpdate, Effect, Steps, guard_steps, perform
 from lakegate.gate.ports import names_invocation
 
 # ---- The steps of a delivery ----
@@ -217,7 +217,7 @@ def _following(turn: DeliveryTurn, observed: Observation) -> State:
     return transition.to
 
 
-ENOUGH = 60.0
+SECONDS_OF_STEP = 60.0
 """Seconds: with less than this left nothing more is begun. As long as one step of one workload usually takes."""
 
 
@@ -252,9 +252,9 @@ def completion(dependencies: Dependencies, run: str) -> Steps[str | None]:
 def _of_features(dependencies: Dependencies, run: str, lost: int = 0) -> Steps[str | None]:
     """Carry on what a feature has started; nothing for a run of somebody else's in the same application."""
     metric = None
-    ends: Iterator[EndOfRun] = registered("run ends") if IDENTIFIER.fullmatch(run) else iter(())
-    for each in ends:
-        metric = (yield from each(dependencies, run, lost)) or metric
+    ends: Iterator[EndOfRun] = load_extensions("run ends") if IDENTIFIER.fullmatch(run) else iter(())
+    for end in ends:
+        metric = (yield from end(dependencies, run, lost)) or metric
     return metric
 
 
@@ -273,9 +273,9 @@ def _batch_ended(dependencies: Dependencies, batch: str) -> Steps[str | None]:
     failures: list[LakegateError] = []
     for step in (advance, complete):
         for member in members:
-            if dependencies.remaining() < ENOUGH:
+            if dependencies.remaining() < SECONDS_OF_STEP:
                 raise Unfinished(batch)
-            yield from guarded(failures, member.workload, _of_member(dependencies, member.workload, step))
+            yield from guard_steps(failures, member.workload, _of_member(dependencies, member.workload, step))
     if failures:
         raise failures[0]
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lakegate.base.extension_points import loaded
+from lakegate.base.extension_points import load_extension
 from lakegate.contract.delivery_policy import PublishAs
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.accepted_deliveries import AcceptedBlock, newest_accepted
@@ -48,7 +48,7 @@ class Publisher(Protocol):
         ...
 
     def listed(self, workload: Workload, result: Result) -> tuple[tuple[LedgerSlice, ...], str | None]:
-        """The slices that the block lists, and the watermark of the line from it on."""
+        """The slices that the block lists, and the watermark of the dataset from it on."""
         ...
 
 
@@ -56,7 +56,7 @@ def publisher_of(terms: Terms) -> Publisher | None:
     """None: accepted rows are published as they arrived."""
     if not terms.as_slices:
         return None
-    found: Publisher = loaded("publishers", PublishAs.PARQUET.value)
+    found: Publisher = load_extension("publishers", PublishAs.PARQUET.value)
     return found
 
 
@@ -82,10 +82,10 @@ def job_request(turn: DeliveryTurn, attempt: int, batch: str = "") -> Request:
         plan_uri=plan_uri(turn.gate, pin.plan),
         plan_digest=pin.plan,
         source_version=turn.row.source.version,
-        parts=tuple(StagedPart(f"s3://{lake}/{each.key}", each.size) for each in turn.copies),
+        parts=tuple(StagedPart(f"s3://{lake}/{copy.key}", copy.size) for copy in turn.copies),
         judged_at=pin.judging_time,
         output_uri=f"s3://{lake}/{lake_layout.attempt_prefix(turn.row.id, attempt, batch)}",
-        references=tuple(referred_data(turn.gate, each) for each in pin.references),
+        references=tuple(referred_data(turn.gate, reference) for reference in pin.references),
         slices=publisher.order(turn) if publisher else None,
     )
 
@@ -99,14 +99,14 @@ def referred_data(dependencies: Dependencies, referred: Referred) -> Reference:
     """Accepted data of a dataset up to the pinned height that is not erased: nothing else changes it."""
     parts = (
         AcceptedPart(
-            uri=f"s3://{dependencies.places.lake}/{each.object.key}",
-            size=each.object.size,
-            plan_uri=plan_uri(dependencies, each.plan),
-            plan_digest=each.plan,
+            uri=f"s3://{dependencies.places.lake}/{stored.object.key}",
+            size=stored.object.size,
+            plan_uri=plan_uri(dependencies, stored.plan),
+            plan_digest=stored.plan,
         )
-        for each in accepted_objects(dependencies, referred)
+        for stored in accepted_objects(dependencies, referred)
     )
-    return Reference(referred.line, referred.height, tuple(parts))
+    return Reference(referred.dataset, referred.height, tuple(parts))
 
 
 class AcceptedObject(NamedTuple):
@@ -120,31 +120,31 @@ class AcceptedObject(NamedTuple):
 
 
 def accepted_objects(dependencies: Dependencies, referred: Referred) -> tuple[AcceptedObject, ...]:
-    """The rows of a line up to a height, in the order of the ledger: of snapshots the newest that changed it, as it arrived."""
+    """The rows of a dataset up to a height, in the order of the ledger: of snapshots the newest change, as it arrived."""
     if referred.height < 0:
         return ()
     found: list[AcceptedBlock] = []
     is_newest = True
-    for each in newest_accepted(dependencies, referred.line, referred.height):
+    for each in newest_accepted(dependencies, referred.dataset, referred.height):
         if each.slices and is_newest:
             is_newest = False
             if dependencies.terms_at(each.plan, each.workload).snapshots:
-                return _originals(dependencies, referred.line, each)
+                return _originals(dependencies, referred.dataset, each)
         found.append(each)
     return tuple(
         AcceptedObject(each.height, each.workload, each.plan, one) for each in reversed(found) for one in each.objects
     )
 
 
-def _originals(dependencies: Dependencies, line: str, accepted: AcceptedBlock) -> tuple[AcceptedObject, ...]:
+def _originals(dependencies: Dependencies, dataset: str, accepted: AcceptedBlock) -> tuple[AcceptedObject, ...]:
     """The data of a snapshot that arrived, which the manifest does not list."""
-    block = dependencies.ledger.block(line, accepted.height)
+    block = dependencies.ledger.block(dataset, accepted.height)
     assert isinstance(block, Block)
     objects = block.objects
     if not accepted.as_committed:
-        objects = erasures_of(dependencies.ledger.blocks(line)).objects_of(block)
+        objects = erasures_of(dependencies.ledger.blocks(dataset)).objects_of(block)
     return tuple(
-        AcceptedObject(block.height, block.workload, block.plan, each)
-        for each in objects
-        if lake_layout.is_original(block, line, each.key)
+        AcceptedObject(block.height, block.workload, block.plan, stored)
+        for stored in objects
+        if lake_layout.is_original(block, dataset, stored.key)
     )

@@ -60,8 +60,8 @@ def _decided(turn: DeliveryTurn, given: ApprovalAnswer) -> Steps[Workload]:
     if turn.row.state in {State.RECEIVED, State.HELD, State.PINNED}:
         turn = yield from _movable(turn)
     content = {"workload": turn.row.id, "reason": given.reason}
-    event = event_id("cancellation", turn.row.id, turn.pin.chain, given.actor, given.reason)
-    yield from append(turn.gate, "cancellation", turn.pin.chain, content, event)
+    event = event_id("cancellation", turn.row.id, turn.pin.dataset, given.actor, given.reason)
+    yield from append(turn.gate, "cancellation", turn.pin.dataset, content, event)
     if turn.row.parts is not None:
         yield from claim_parts(turn)
     judged = turn.row.candidate or Decision(Verdict.REJECTED, staged=turn.row.staged is not None)

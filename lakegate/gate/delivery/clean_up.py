@@ -35,7 +35,7 @@ def tidy(turn: DeliveryTurn) -> Steps[Workload]:
     if turn.row.due_at is None:
         return turn.row
     if turn.row.state is State.PUBLISHED or _ends_segment(turn):
-        yield from readers_manifest.update(turn.gate, turn.pin.chain, turn.row.height)
+        yield from readers_manifest.update(turn.gate, turn.pin.dataset, turn.row.height)
     for effect, at in _unneeded(turn):
         yield from perform(effect, turn.gate.delete, at)
     closed, kept = turn.row._replace(due_at=None, request=""), turn.gate.timing.kept
@@ -115,7 +115,7 @@ def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
     assert delivery.row is not None
     turn = DeliveryTurn(dependencies, delivery.row)
     pin, row = turn.pin, turn.row
-    latest = dependencies.history.entries(pin.chain, limit=MAX_DELIVERIES) if pin.plan else ()
+    latest = dependencies.history.entries(pin.dataset, limit=MAX_DELIVERIES) if pin.plan else ()
     facts = list(_facts(turn, delivery, latest))
     past = [PastDelivery(entry.at, Verdict(entry.verdict), len(entry.rules)) for entry in reversed(latest)]
     report = report_of(turn, of_parts=True)

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError, NotFound
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import Mode
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import warned
+from lakegate.gate.datasets.lifecycle import warn_of_status
 from lakegate.gate.delivery.admit_delivery import content
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.delivery_row import CAUSES, Decision, EnforcedVerdict, FailureCause, Workload
@@ -117,7 +117,7 @@ def _end(turn: DeliveryTurn) -> datetime:
     """The end of the time to decide: by the workflow, but so that what is approved is published before staged copies expire."""
     copies = turn.copies
     folder = copies[0].key.rpartition("/")[0]
-    written = [each.modified for each in versions_of(turn.gate, f"{folder}/") if each.current]
+    written = [version.modified for version in versions_of(turn.gate, f"{folder}/") if version.current]
     workflow = turn.terms.workflow
     wanted, kept = turn.now + timedelta(days=workflow.wait_days), STAGED_FOR - BEFORE_IT_EXPIRES
     return min(wanted, *(each + kept - workflow.longest_delay for each in written)) if written else wanted
@@ -209,7 +209,7 @@ def companion_of(turn: DeliveryTurn) -> Companion | None:
     """The companion of a run, by its plan; None: nobody. Raises Lost where the feature of the plan is absent."""
     if not turn.terms.has_companion:
         return None
-    found: Companion | None = next(registered("attempt companions"), None)
+    found: Companion | None = next(load_extensions("attempt companions"), None)
     if found is None:
         raise Lost(FailureCause.NO_VALIDATOR)
     return found
@@ -282,16 +282,16 @@ def judged(plan: bytes, result: bytes, workload: Workload) -> DecisionAndCost:
         return DecisionAndCost(None, measured.cost)
     judgement = judge(compiled, measured)
     decision = Decision(
-        *warned(judgement.verdict, _reasons(judgement, measured, workload), workload.pinned.warning),
+        *warn_of_status(judgement.verdict, _reasons(judgement, measured, workload), workload.pinned.warning),
         sha256_of(result),
         counts=counts_of(compiled, judgement),
         broken=broken_rules(judgement.outcomes),
         enforced=_enforced(compiled, measured),
     )
     if judgement.verdict in ACCEPTING:
-        publishers: Iterator[Publisher] = registered("publishers")
-        for each in publishers:
-            decision = each.decided(compiled, measured, workload, decision)
+        publishers: Iterator[Publisher] = load_extensions("publishers")
+        for publisher in publishers:
+            decision = publisher.decided(compiled, measured, workload, decision)
     return DecisionAndCost(decision, measured.cost)
 
 
@@ -301,7 +301,7 @@ def _reasons(judgement: Judgement, result: Result, workload: Workload) -> tuple[
     outcomes = judgement.reasons
     if part is not None:
         place = f"object {part + 1:,} of the delivery, by the order of keys"
-        outcomes = tuple(replace(each, message=f"{place}: {each.message}") for each in outcomes)
+        outcomes = tuple(replace(outcome, message=f"{place}: {outcome.message}") for outcome in outcomes)
     return reason_texts(outcomes)
 
 

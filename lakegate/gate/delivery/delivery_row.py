@@ -11,9 +11,9 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
-from lakegate.base.json_codec import EXTENSIONS, NotEmpty, decoder, encode, sha256_of
+from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, NotEmpty, decoder, encode, sha256_of
 from lakegate.base.timestamps import instant_of
-from lakegate.contract.semantic_versions import ChosenVersion
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm
 from lakegate.gate.ports import Address, JobState, ObjectVersion
@@ -56,7 +56,7 @@ class FailureCause(StrEnum):
     BATCH_FAILED = "batch-failed"
     """The run of its batch ended without a result for it. A smaller batch follows, and it costs no attempt."""
     OVERTAKEN = "overtaken"
-    """Slices of another delivery of the line were decided first. Judged again from the next offset, and it costs no attempt."""
+    """Slices of another delivery of the dataset were decided first. Judged again from the next offset, at no attempt."""
     NO_FUNCTION = "no-function"
     """The judge function does not exist any more. Spark follows, as above."""
     VALIDATOR_UNREACHABLE = "validator-unreachable"
@@ -154,18 +154,29 @@ class SourceObject:
 
 @dataclass(frozen=True, slots=True)
 class Referred:
-    """A line that the rules of a plan refer to, as high as it was at intake: what is accepted later changes no verdict."""
+    """A dataset that the rules of a plan refer to, as high as it was at intake: what is accepted later changes no verdict."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     height: int
     """Of its topmost block; -1 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenVersion:
+    """A contract version by which a delivery is to be judged, whichever one is valid."""
+
+    dataset: str = field(metadata=DATASET_KEY)
+    """Full name: the folder of accepted or quarantined data."""
+    version: str
+    plan: str
+    """Digest of the dataset's plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     """Values fixed at intake, which never change while this round of attempts lasts."""
 
-    chain: str
+    dataset: str = field(metadata={DOCUMENT_NAME: "chain"})
     """`<contract>/<dataset>_v<major>`, or `_unrouted/<date>`; names the folder and the ledger's chain."""
     contract: str = ""
     version: str = ""
@@ -173,7 +184,7 @@ class Pin:
     plan: str = ""
     """Digest of the plan."""
     status: str = ""
-    """Of version and line at the judging time, the stricter one (`lakegate.gate.datasets.dataset_lines.LineStatus`)."""
+    """Of version and dataset at the judging time, the stricter one (`lakegate.gate.datasets.dataset_states.DatasetStatus`)."""
     ingest_date: str = ""
     """UTC date of the version's LastModified."""
     judging_time: str = ""
@@ -182,7 +193,7 @@ class Pin:
     prefix: str = ""
     """Of the route, by which its producer is known; empty where no route covers the key."""
     known: bool = True
-    """Whether the line had accepted a delivery of this producer; asked only if the line was in sunset."""
+    """Whether the dataset had accepted a delivery of this producer; asked only if the dataset was in sunset."""
     warning: str = ""
     """The warning of the delivery because of the status; empty if there is none."""
     modified: str = ""
@@ -314,7 +325,7 @@ class Workload(NamedTuple):
     joined: str = ""
     """Of a part: the delivery that it belongs to. Of an announcement: the workload of what landed at its key."""
     held: str = ""
-    """The line that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
+    """The dataset that was paused when it was taken in; in the state HELD `due_at` is when it arrived."""
     batch: str = ""
     """Id of the batch that the current attempt belongs to; empty: it has a run of its own."""
     landed: SourceObject | None = None
@@ -381,9 +392,9 @@ def replay_id(workload: str) -> str:
     return sha256_of(f"{workload}:replay:1")
 
 
-def producer_id(line: str, prefix: str) -> str:
-    """The id of the producer who delivers to a line below the route of a prefix."""
-    return sha256_of(f"{line}\0{prefix}")
+def producer_id(dataset: str, prefix: str) -> str:
+    """The id of the producer who delivers to a dataset below the route of a prefix."""
+    return sha256_of(f"{dataset}\0{prefix}")
 
 
 def job_token(workload: str, attempt: int) -> str:
@@ -405,19 +416,19 @@ class PartList(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """The stored form."""
-        document = {"parts": [asdict(each) for each in self.parts], "problems": list(self.problems)}
+        document = {"parts": [asdict(part) for part in self.parts], "problems": list(self.problems)}
         return json.dumps(document, sort_keys=True).encode()
 
     @property
     def size(self) -> int:
         """Bytes of all parts."""
-        return sum(each.size for each in self.parts)
+        return sum(part.size for part in self.parts)
 
     @property
     def checksum(self) -> str:
         """The identity of the content, whatever the parts are called; empty where a part has no checksum that identifies it."""
-        known = sorted(f"{each.size}:{each.checksum}" for each in self.parts)
-        if not all(each.checksum.partition(":")[0] in IDENTIFYING for each in self.parts):
+        known = sorted(f"{part.size}:{part.checksum}" for part in self.parts)
+        if not all(part.checksum.partition(":")[0] in IDENTIFYING for part in self.parts):
             return ""
         return "sha256:" + sha256_of("\n".join(known))
 
@@ -438,13 +449,13 @@ def workload_key(workload: str) -> RowKey:
     return workloads_key("workload", workload)
 
 
-def held_shard(line: str) -> str:
-    """The partition of the index with what is held of a line."""
-    return f"held#{line}"
+def held_shard(dataset: str) -> str:
+    """The partition of the index with what is held of a dataset."""
+    return f"held#{dataset}"
 
 
 def workload_row(workload: Workload) -> Row:
-    """The row as it is stored; in the index, a HELD one stands beside its line."""
+    """The row as it is stored; in the index, a HELD one stands beside its dataset."""
     due = instant(workload.due_at) if workload.due_at else ""
     index = due_at("due", workload.id, due)
     if index and workload.state is State.HELD:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import AccessDenied, InputError, UnreadableItem
-from lakegate.base.text import counted, did_you_mean, listed
+from lakegate.base.text import did_you_mean, join_words, plural
 from lakegate.gate import lake_layout
 from lakegate.gate.datasets.dataset_names import chains
 from lakegate.gate.delivery.admit_delivery import content
@@ -43,7 +43,7 @@ class AnnouncedWorkload(Protocol):
         """The version of the contract."""
 
     @property
-    def line(self) -> str:
+    def full_name(self) -> str:
         """The dataset."""
 
     @property
@@ -152,7 +152,7 @@ def places_of(dependencies: Dependencies, delivery: Delivery) -> tuple[str, ...]
     """The place of the data now: the objects of its block, else their folder; landing for what is not finished."""
     row, lake = delivery.row, dependencies.places.lake
     if delivery.block is not None:
-        return tuple(f"s3://{lake}/{each.key}" for each in delivery.block.objects)
+        return tuple(f"s3://{lake}/{stored.key}" for stored in delivery.block.objects)
     if row is None:
         return (f"s3://{dependencies.places.landing}/{delivery.key}",)
     if row.state is State.GONE:
@@ -189,11 +189,11 @@ def _latest(row: Workload, block: Block | None) -> datetime | None:
 PAGES: Final = 20
 """Pages of the landing bucket that are listed: 20,000 versions. What is open longer raises an alarm of its own."""
 SEARCHED_BLOCKS: Final = 5_000
-"""Of each line, where only some deliveries are wanted."""
+"""Of each dataset, where only some deliveries are wanted."""
 SEARCHED_ROWS: Final = 1_000
 """The same for unfinished deliveries."""
 SEARCHED_OPEN: Final = 200
-"""Unfinished deliveries, of the stack and below each route, among which a page looks for those of some lines: a request has
+"""Unfinished deliveries, of the stack and below each route, among which a page looks for those of some datasets: a request has
 seconds."""
 NO_VERDICT: Final = "none"
 WHOLE_ID: Final = 64
@@ -216,8 +216,8 @@ class Wanted:
         """Whether it is one of those."""
         row, block = delivery.row, delivery.block
         decided = block.verdict if block else row.decision.verdict if row and row.decision else NO_VERDICT
-        pinned = row.pin.chain if row and row.pin else ""
-        chain = block.chain if block else delivery.announced.line if delivery.announced else pinned
+        pinned = row.pin.dataset if row and row.pin else ""
+        chain = block.chain if block else delivery.announced.full_name if delivery.announced else pinned
         day = delivery.at.date() if delivery.at else None
         return (
             decided in (self.verdicts or {decided}) and chain in (self.chains or {chain}) and day == (self.day or day)
@@ -230,7 +230,7 @@ EVERY: Final = Wanted()
 def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tuple[Delivery, ...]:
     """The latest of the deliveries that are wanted, newest first."""
     known: dict[str, Delivery] = {}
-    of = sorted({each.partition("/")[0] for each in wanted.chains}) if wanted.announced else ()
+    of = sorted({chain.partition("/")[0] for chain in wanted.chains}) if wanted.announced else ()
     announced = [each for contract in of for each in _announced(dependencies, contract, "", limit)[0]]
     rows = limit if wanted == EVERY else max(limit, SEARCHED_ROWS)
     for delivery in (*_at_rest(dependencies, limit, wanted), *_landed(dependencies, rows), *_open(dependencies, rows)):
@@ -245,49 +245,49 @@ def recent(dependencies: Dependencies, limit: int, wanted: Wanted = EVERY) -> tu
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """A place in the list of the deliveries to some lines: below a height of a line, or at its top."""
+    """A place in the list of the deliveries to some datasets: below a height of a dataset, or at its top."""
 
-    line: str = ""
-    """Empty: before all lines."""
+    dataset: str = ""
+    """Empty: before all datasets."""
     below: int | None = None
     announced: str = ""
-    """Before all lines: the place among announcements; empty: the beginning of the list."""
+    """Before all datasets: the place among announcements; empty: the beginning of the list."""
 
 
 def page_of(
-    dependencies: Dependencies, lines: Iterable[str], routes: Iterable[Route], place: ListPosition, limit: int
+    dependencies: Dependencies, datasets: Iterable[str], routes: Iterable[Route], place: ListPosition, limit: int
 ) -> tuple[tuple[Delivery, ...], ListPosition | None]:
-    """A page of the deliveries to some lines of a contract: first those that are not finished, then those that were announced
+    """A page of the deliveries to some datasets of a contract: first those that are not finished, then those that were announced
     and that nothing has landed for, then line by line, the newest first.
 
     And where the next page begins; None after the last one. `routes`: below them unfinished ones have landed.
     """
-    ordered = sorted(lines, reverse=True)
+    ordered = sorted(datasets, reverse=True)
     found: list[Delivery] = []
     if not ordered:  # the contract has no dataset
         return (), None
-    if not place.line:
+    if not place.dataset:
         wanted, contract = Wanted(chains=frozenset(ordered)), ordered[0].partition("/")[0]
         announced, others = _announced(dependencies, contract, place.announced, limit)
         if not place.announced:
-            landed = (_landed(dependencies, SEARCHED_OPEN, each.prefix) for each in routes)
+            landed = (_landed(dependencies, SEARCHED_OPEN, route.prefix) for route in routes)
             staged = failed_and_staged(dependencies, most=SEARCHED_OPEN)
             unfinished = _open(dependencies, SEARCHED_OPEN), staged, *landed
             found += filter(wanted.admits, {each.id: each for some in unfinished for each in some}.values())
-        shown = [each for each in _not_among(announced, found) if each.line in wanted.chains]
+        shown = [each for each in _not_among(announced, found) if each.full_name in wanted.chains]
         room = max(limit - len(found), 0)
         found += map(delivery_of_announcement, shown[:room])
         if rest := shown[room].place if len(shown) > room else others:
             return tuple(found), ListPosition(announced=rest)
-    for line in ordered:
-        if place.line and line > place.line:
+    for dataset in ordered:
+        if place.dataset and dataset > place.dataset:
             continue
-        below = place.below if line == place.line else None
-        for block in dependencies.ledger.newest(line, limit, below):
+        below = place.below if dataset == place.dataset else None
+        for block in dependencies.ledger.newest(dataset, limit, below):
             if not isinstance(block, Block):
                 continue
             if len(found) >= limit:
-                return tuple(found), ListPosition(line, block.height + 1)
+                return tuple(found), ListPosition(dataset, block.height + 1)
             found.append(at_rest(dependencies, block))
     return tuple(found), None
 
@@ -309,7 +309,7 @@ def _not_among(announced: Iterable[AnnouncedWorkload], found: Iterable[Delivery]
     return (each for each in announced if not any(map(each.takes, keys)))
 
 
-def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
+def find_delivery(dependencies: Dependencies, name: str, among: int) -> Delivery:
     """The delivery of a workload id, of its beginning (6 characters at least), or of a landing key.
 
     A key selects the newest upload under it, never a replay: a replay keeps the name of its source. The beginning of an
@@ -328,14 +328,14 @@ def named(dependencies: Dependencies, name: str, among: int) -> Delivery:
         return same[0]
     if same:
         raise InputError(
-            f"{len(same)} of the latest {among} deliveries have an id that begins so: {listed(e.id for e in same)}"
+            f"{len(same)} of the latest {among} deliveries have an id that begins so: {join_words(e.id for e in same)}"
         )
     if dependencies.left_out and key.isprintable():  # it may not be among them because its row cannot be read
         for version in every_version(dependencies.objects, landing, key, PAGES):
             dependencies.workloads.find(workload_id(landing, version.key, version.version))
     hint = did_you_mean(name, (each.key for each in latest))
     raise InputError(
-        f"none of the latest {counted(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
+        f"none of the latest {plural(among, 'delivery', 'deliveries')} is called so: give the whole workload id.{hint}"
     )
 
 
@@ -445,7 +445,7 @@ def _by_id(dependencies: Dependencies, identity: str) -> Delivery:
         return _by_id(dependencies, row.joined)
     if row.state not in TERMINAL or row.pin is None:
         return delivery_of(row)
-    return delivery_of(row, _block_of(DeliveryTurn(dependencies, row), row.pin.chain))
+    return delivery_of(row, _block_of(DeliveryTurn(dependencies, row), row.pin.dataset))
 
 
 def _block_of(turn: DeliveryTurn, chain: str) -> Block | None:

@@ -106,7 +106,7 @@ def collected(turn: DeliveryTurn, terms: Terms) -> PartList | None:
             return None
         at = {(each.key, each.version): each for each in listed}
         folder = folder_of(source.key)
-        wanted = [at[folder + each.name, each.version] for each in chosen.parts]
+        wanted = [at[folder + part.name, part.version] for part in chosen.parts]
         try:
             sources = tuple(_described(turn.gate, each) for each in wanted)
         except NotFound:
@@ -123,9 +123,9 @@ def versions(dependencies: Dependencies, bucket: str, folder: str) -> Iterator[O
 def is_unfinished(dependencies: Dependencies, bucket: str, folder: str, delivery: DeliveryUnit) -> bool:
     """Whether a delivery of the folder is under way, or FAILED: it may still take what lies there."""
     key = folder + COMPLETED_BY[delivery]
-    for each in versions(dependencies, bucket, folder):
-        if each.key == key:
-            row = dependencies.workloads.claimed(workload_id(bucket, key, each.version))
+    for version in versions(dependencies, bucket, folder):
+        if version.key == key:
+            row = dependencies.workloads.claimed(workload_id(bucket, key, version.version))
             if row is None or row.state not in {State.PUBLISHED, State.QUARANTINED, State.GONE}:
                 return True
     return False

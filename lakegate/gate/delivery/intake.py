@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.admission.multi_file_delivery import COMPLETED_BY, folder_of, name_of
 from lakegate.base.errors import ConditionFailed, InputError
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import sha256_of
 from lakegate.contract.delivery_policy import DeliveryUnit
 from lakegate.gate.delivery.advance import advance
@@ -65,7 +65,7 @@ def admit(dependencies: Dependencies, version: ObjectVersion, *, is_deleted: boo
         workload = workload._replace(completed_by=terms.delivery.value)
     elif terms and (yield from _is_left(dependencies, version, terms, is_deleted=is_deleted)):
         return
-    for before_claim in registered("claims"):
+    for before_claim in load_extensions("claims"):
         yield from before_claim(dependencies, workload)
     try:
         yield from perform(Effect.CLAIM, dependencies.workloads.create, workload)
@@ -146,7 +146,7 @@ def _versions(dependencies: Dependencies, key: str) -> Iterator[ObjectVersion]:
 
 
 def _terms(dependencies: Dependencies, version: ObjectVersion, identity: str) -> Terms | None:
-    """The terms of the line that the key belongs to now; None where no route covers it."""
+    """The terms of the dataset that the key belongs to now; None where no route covers it."""
     route = covering(version.key, dependencies.registry.routes(version.bucket, candidates(version.key)))
     return dependencies.terms_at(route.plan, identity) if route else None
 

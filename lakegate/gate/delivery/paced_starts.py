@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed
-from lakegate.gate.delivery.advance import ENOUGH, resume
+from lakegate.gate.delivery.advance import SECONDS_OF_STEP, resume
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.delivery.protocol import State
@@ -14,7 +14,7 @@ from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.scheduled_tasks import Turn
 
-MOST: Final = 1_000
+MAX_DUE_STARTS: Final = 1_000
 """Due rows that are looked for at once."""
 LAG: Final = timedelta(seconds=5)
 """The time after the last reserved start in which the index certainly lists the delivery that has reserved it."""
@@ -34,7 +34,7 @@ def start_waiting(dependencies: Dependencies) -> Steps[Turn]:
 def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
     agenda, clock, timing = dependencies.agenda, dependencies.clock, dependencies.timing
     interval, burst = timing.start_interval, timing.start_burst
-    seconds = min(dependencies.remaining() - ENOUGH, timing.lease.total_seconds())
+    seconds = min(dependencies.remaining() - SECONDS_OF_STEP, timing.lease.total_seconds())
     until = clock.now() + timedelta(seconds=seconds)
     seen: set[str] = set()
 
@@ -52,7 +52,7 @@ def _started(dependencies: Dependencies, turn: Turn) -> Steps[None]:
     free, is_behind = clock.now() - saved, True
     while clock.now() < until and (is_behind or waits()):
         soon = clock.now() + interval
-        fresh = [each for each in agenda.due(soon, MOST) if each not in seen]
+        fresh = [each for each in agenda.due(soon, MAX_DUE_STARTS) if each not in seen]
         rows = [row for each in fresh if (row := readable_row(dependencies, each)) is not None]
         waiting = [row for row in rows if row.state is State.SUBMITTING and _due(row) <= soon]
         seen.update(fresh)

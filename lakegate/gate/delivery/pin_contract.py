@@ -10,7 +10,7 @@ from lakegate.base.errors import ConditionFailed, NotFound
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import parts_of
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
+from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
 from lakegate.gate.datasets.lifecycle import warning
 from lakegate.gate.delivery.delivery_row import Pin, Referred, SourceObject, Workload
 from lakegate.gate.delivery.delivery_terms import UNROUTED
@@ -32,9 +32,9 @@ def route_of(turn: DeliveryTurn) -> Route | None:
     covered = covering(landed.key, turn.gate.registry.routes(landed.bucket, candidates(landed.key)))
     if chosen is None:
         return covered
-    contract, dataset, major = parts_of(chosen.line)
+    contract, dataset, major = parts_of(chosen.dataset)
     versions = turn.gate.registry.contract(contract).standing
-    status = next((each.status for each in versions if each.version == chosen.version), LineStatus.RETIRED)
+    status = next((version.status for version in versions if version.version == chosen.version), DatasetStatus.RETIRED)
     prefix = covered.prefix if covered else ""
     return Route(landed.bucket, prefix, contract, dataset, major, chosen.version, status, chosen.plan)
 
@@ -45,11 +45,11 @@ def pin_of(dependencies: Dependencies, route: Route | None, ingest_date: str, mo
     if route is None:
         unrouted, judging_time = f"{lake_layout.UNROUTED}/{ingest_date}", now.isoformat()
         return Pin(unrouted, ingest_date=ingest_date, judging_time=judging_time, modified=modified)
-    line = dependencies.lines.get(route.line)
-    status = strictest(route.status, line.status_at(moment(now)))
-    known = status is not LineStatus.SUNSET or dependencies.workloads.knows(route.line, route.prefix)
-    pinned = (route.line, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
-    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(line, status), modified=modified)
+    dataset = dependencies.datasets.get(route.full_name)
+    status = strictest(route.status, dataset.status_at(moment(now)))
+    known = status is not DatasetStatus.SUNSET or dependencies.workloads.knows(route.full_name, route.prefix)
+    pinned = (route.full_name, route.contract, route.version, route.plan, status, ingest_date, now.isoformat())
+    return Pin(*pinned, prefix=route.prefix, known=known, warning=warning(dataset, status), modified=modified)
 
 
 def modified_at(turn: DeliveryTurn, at: datetime) -> str:
@@ -64,21 +64,23 @@ def modified_at(turn: DeliveryTurn, at: datetime) -> str:
 def with_references(turn: DeliveryTurn) -> Pin:
     """The pin with the heights of the datasets that its plan refers to: read once, and the same for every attempt."""
     pin = turn.pin
-    lines = turn.terms.references
-    return replace(pin, references=referred_datasets(turn.gate, pin.contract, pin.version, lines))
+    datasets = turn.terms.references
+    return replace(pin, references=referred_datasets(turn.gate, pin.contract, pin.version, datasets))
 
 
 def referred_datasets(
-    dependencies: Dependencies, contract: str, version: str, lines: Iterable[str]
+    dependencies: Dependencies, contract: str, version: str, datasets: Iterable[str]
 ) -> tuple[Referred, ...]:
     """Datasets that the rules of a contract version refer to, as high as they are now.
 
     A dataset of another owner that is not shared with the contract (any more) is as one that nothing was accepted of.
     """
-    own = _own(dependencies, contract, version) if lines else ()
+    own = _own(dependencies, contract, version) if datasets else ()
     return tuple(
-        Referred(line, dependencies.ledger.head(line).height if _is_open(dependencies, contract, own, line) else -1)
-        for line in lines
+        Referred(
+            dataset, dependencies.ledger.head(dataset).height if _is_open(dependencies, contract, own, dataset) else -1
+        )
+        for dataset in datasets
     )
 
 
@@ -88,9 +90,9 @@ def _own(dependencies: Dependencies, contract: str, version: str) -> tuple[str, 
     return next((each.own for each in versions if each.version == version), ())
 
 
-def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], line: str) -> bool:
+def _is_open(dependencies: Dependencies, contract: str, own: tuple[str, ...], dataset: str) -> bool:
     """Whether a dataset is of the contract, of another one of its publisher, or shared with it by its current version."""
-    other, _, number = parts_of(line)
+    other, _, number = parts_of(dataset)
     if other == contract or are_named(own, other):
         return True
     found = leading(dependencies.registry.contract(other), other, number)
@@ -159,7 +161,7 @@ def pinned_row(turn: DeliveryTurn, observed: Observation) -> Steps[Workload]:
 
 def hold(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[Workload]:
     """Keep the delivery of a paused dataset where it landed; look again where the pause has ended meanwhile."""
-    after = turn.row._replace(state=to, held=turn.required(observed.pin).chain, due_at=observed.arrived)
+    after = turn.row._replace(state=to, held=turn.required(observed.pin).dataset, due_at=observed.arrived)
     try:
         return (yield from move(turn, Effect.HOLD, after))
     except ConditionFailed:

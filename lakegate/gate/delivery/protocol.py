@@ -153,9 +153,9 @@ class Workflow:
         """The transitions from states that a delivery can come to."""
         states, more = {State.RECEIVED}, True
         while more:
-            found = {each.to for each in self.transitions if each.source in states} - states
+            found = {transition.to for transition in self.transitions if transition.source in states} - states
             states, more = states | found, bool(found)
-        return tuple(each for each in self.transitions if each.source in states)
+        return tuple(transition for transition in self.transitions if transition.source in states)
 
 
 DEFAULT_ATTEMPTS: Final = 3
@@ -230,7 +230,10 @@ def workflow_of(pinned: PlannedWorkflow | None) -> Workflow:
     """
     if pinned is None:
         return PUSH
-    chosen = [next(row for row in choices(each.source, each.when) if row.to == each.to) for each in pinned.transitions]
+    chosen = [
+        next(row for row in choices(transition.source, transition.when) if row.to == transition.to)
+        for transition in pinned.transitions
+    ]
     table = {(each.source, each.on): each for each in (*PUSH.transitions, *chosen)}
     given = (pinned.wait_days, pinned.publish_at, pinned.delay_hours, pinned.waits_for)
     return Workflow(pinned.name, pinned.attempts, tuple(table.values()), *given)

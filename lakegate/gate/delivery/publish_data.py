@@ -8,11 +8,11 @@ from typing import Final
 
 from lakegate.admission.multi_file_delivery import name_of
 from lakegate.base.errors import ConditionFailed, NotFound, TransactionConflict
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import select_fields
 from lakegate.base.timestamps import moment
 from lakegate.gate import lake_layout
-from lakegate.gate.datasets.lifecycle import addressed
+from lakegate.gate.datasets.lifecycle import list_subscribers
 from lakegate.gate.delivery.attempt_request import Publisher, publisher_of
 from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import TERMINAL, Decision, Pin, SourceObject, Workload
@@ -178,9 +178,9 @@ def settle(turn: DeliveryTurn) -> Steps[Workload]:
         height=place.height,
         due_at=turn.lease_end,
     )
-    publishers: Iterator[Publisher] = registered("publishers")
-    for each in publishers:
-        yield from each.settled(turn)
+    publishers: Iterator[Publisher] = load_extensions("publishers")
+    for publisher in publishers:
+        yield from publisher.settled(turn)
     news = message(turn.gate, after, block.height)
     return (yield from move(turn, Effect.SETTLE, after, message=news))
 
@@ -188,7 +188,7 @@ def settle(turn: DeliveryTurn) -> Steps[Workload]:
 def _pin_of(block: Block, pin: Pin | None) -> Pin:
     """The pin of the block."""
     pinned = (block.chain, block.contract_version, block.plan)
-    if pin is not None and (pin.chain, pin.version, pin.plan) == pinned:
+    if pin is not None and (pin.dataset, pin.version, pin.plan) == pinned:
         return pin
     day = INGESTED.search(block.objects[0].key)
     contract = block.chain.rpartition("/")[0] if block.plan else ""
@@ -223,8 +223,8 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
     is_rejection = to is State.QUARANTINED or turn.row.waiver is not None
     subscribers = _subscribers(turn.gate, turn.pin) if is_rejection else ()
     for _ in range(COMMIT_TRIES):
-        head = turn.gate.ledger.head(turn.pin.chain)
-        if (yield from names_key(turn.gate, turn.pin.chain, head, turn.row.id)):
+        head = turn.gate.ledger.head(turn.pin.dataset)
+        if (yield from names_key(turn.gate, turn.pin.dataset, head, turn.row.id)):
             continue
         now = turn.now
         after = turn.row._replace(state=to, height=head.height + 1, due_at=now + turn.gate.timing.lease)
@@ -249,7 +249,7 @@ def _commit(turn: DeliveryTurn, to: State, result: Result | None, objects: tuple
 
 def _subscribers(dependencies: Dependencies, pin: Pin) -> tuple[EventSubscriber, ...]:
     """Subscribers of the dataset to rejected deliveries, also if they are let through."""
-    return addressed(dependencies.lines.get(pin.chain), "rejected") if pin.plan else ()
+    return list_subscribers(dependencies.datasets.get(pin.dataset), "rejected") if pin.plan else ()
 
 
 def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple[LedgerObject, ...]) -> Block:
@@ -262,7 +262,7 @@ def _block(turn: DeliveryTurn, head: Head, result: Result | None, objects: tuple
         height=turn.row.height,
         previous=head.digest,
         system_time=max(times),  # clocks differ: no row is newer than its block
-        chain=pin.chain,
+        chain=pin.dataset,
         workload=turn.row.id,
         contract_version=pin.version,
         plan=pin.plan,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
-from lakegate.base.text import counted, listed, shown
+from lakegate.base.text import join_words, plural, quote
 from lakegate.contract.contract_model import full_dataset_name, parts_of
-from lakegate.contract.semantic_versions import ChosenVersion, major
+from lakegate.contract.semantic_versions import major
 from lakegate.gate import lake_layout
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery import delivery_row
 from lakegate.gate.delivery.advance import take
-from lakegate.gate.delivery.delivery_row import SourceObject, Workload, replay_id
+from lakegate.gate.delivery.delivery_row import ChosenVersion, SourceObject, Workload, replay_id
 from lakegate.gate.delivery.find_landed_data import write_parts
 from lakegate.gate.delivery.protocol import END_STATES, Outcome, State
 from lakegate.gate.delivery.transition import DeliveryTurn, Observation
@@ -34,14 +34,14 @@ def chosen_version(turn: DeliveryTurn, written: str) -> ChosenVersion:
     contract, _, version = written.rpartition("@")
     versions = {each.version: each for each in turn.gate.registry.contract(contract).standing} if contract else {}
     if version not in versions:
-        there = f"; published: {listed(sorted(versions))}" if versions else ""
-        raise InputError(f"{shown(written)} is no published version: write CONTRACT@VERSION{there}")
+        there = f"; published: {join_words(sorted(versions))}" if versions else ""
+        raise InputError(f"{quote(written)} is no published version: write CONTRACT@VERSION{there}")
     plans = dict(versions[version].plans)
     dataset = _dataset(turn, contract)
     if dataset is None and len(plans) == 1:
         (dataset,) = plans
     if dataset is None or dataset not in plans:
-        raise InputError(f"{shown(written)} has no dataset {shown(dataset or '')}: it has {listed(sorted(plans))}")
+        raise InputError(f"{quote(written)} has no dataset {quote(dataset or '')}: it has {join_words(sorted(plans))}")
     return ChosenVersion(full_dataset_name(contract, dataset, major(version)), version, plans[dataset])
 
 
@@ -49,12 +49,12 @@ def _dataset(turn: DeliveryTurn, contract: str) -> str | None:
     """The dataset by what was pinned, else by the route; None if no contract covers the delivery."""
     landed, pin = turn.row.landed or turn.row.source, turn.row.pin
     route = covering(landed.key, turn.gate.registry.routes(landed.bucket, candidates(landed.key)))
-    lines = [*([pin.chain] if pin and pin.plan else []), *([route.line] if route else [])]
-    if not lines:
+    names = [*([pin.dataset] if pin and pin.plan else []), *([route.full_name] if route else [])]
+    if not names:
         return None
-    owner, dataset, _ = parts_of(lines[0])
-    if all(parts_of(each)[0] != contract for each in lines):
-        raise InputError(f"the delivery belongs to {shown(owner)}, not to {shown(contract)}")
+    owner, dataset, _ = parts_of(names[0])
+    if all(parts_of(name)[0] != contract for name in names):
+        raise InputError(f"the delivery belongs to {quote(owner)}, not to {quote(contract)}")
     return dataset
 
 
@@ -149,13 +149,13 @@ def _copy(turn: DeliveryTurn, number: int) -> SourceObject:
         return SourceObject.of(turn.gate.objects.head(where))
     except NotFound:
         days = turn.terms.quarantine_days
-        until = f": its contract keeps it for {counted(days, 'day')}" if days else ""
+        until = f": its contract keeps it for {plural(days, 'day')}" if days else ""
         raise InputError(f"the quarantined copy is not there any more{until}") from None
 
 
 def _record(turn: DeliveryTurn, replayed_by: str, chosen: ChosenVersion | None) -> Steps[None]:
     """On the chain of the delivery; on that of the day's unrouted deliveries if it failed before it had one."""
-    chain = turn.pin.chain if turn.row.pin else f"{lake_layout.UNROUTED}/{turn.now.date()}"
+    chain = turn.pin.dataset if turn.row.pin else f"{lake_layout.UNROUTED}/{turn.now.date()}"
     content = {
         "workload": turn.row.id,
         "state": turn.row.state.value,
@@ -165,7 +165,7 @@ def _record(turn: DeliveryTurn, replayed_by: str, chosen: ChosenVersion | None) 
     if chosen is None:
         yield from append(turn.gate, "replay", chain, content, event_id("replay", turn.row.id, turn.row.attempt))
         return
-    under = {"line": chosen.line, "contract_version": chosen.version, "plan": chosen.plan}
+    under = {"line": chosen.dataset, "contract_version": chosen.version, "plan": chosen.plan}
     event = event_id("replay-version", turn.row.id, turn.row.attempt, *under.values())
     yield from append(turn.gate, "replay-version", chain, content | under, event)
 

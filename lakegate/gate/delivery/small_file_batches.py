@@ -48,7 +48,7 @@ def group_of(turn: DeliveryTurn) -> str:
     invoked = bool(job.judge) and size < job.small
     if limits.files == 1 or size >= (limits.bytes or 0) or invoked:
         return ""
-    return sha256_of(f"{pin.chain}\0{pin.plan}")[:32]
+    return sha256_of(f"{pin.dataset}\0{pin.plan}")[:32]
 
 
 def limits_of(turn: DeliveryTurn) -> BatchLimits:
@@ -112,15 +112,15 @@ def _successor(before: Batch, workload: str, cause: FailureCause | None) -> tupl
     if cause is FailureCause.NOT_STARTED:
         return _derived(before.id, "again"), before.members
     middle = (len(before.members) + 1) // 2
-    if workload in {each.workload for each in before.members[:middle]}:
+    if workload in {member.workload for member in before.members[:middle]}:
         return _derived(before.id, "first half"), before.members[:middle]
     return _derived(before.id, "second half"), before.members[middle:]
 
 
 def _smaller(dependencies: Dependencies, before: Batch, identity: str, members: Iterable[Member]) -> Batch:
     """A batch for those members of another that have no result. It is full with the last of them, whatever their size."""
-    files = sum(not _has_result(dependencies, before.id, each) for each in members)
-    total = sum(each.size for each in before.members)
+    files = sum(not _has_result(dependencies, before.id, member) for member in members)
+    total = sum(member.size for member in before.members)
     return Batch(identity, max(files, 1), total + 1, dependencies.now + dependencies.timing.lease)
 
 
@@ -191,6 +191,6 @@ def share_of(turn: DeliveryTurn) -> float | None:
     if batch is None:
         return None
     members = batch.members
-    total = sum(each.size for each in members)
-    own = sum(each.size for each in members if each.workload == turn.row.id)
+    total = sum(member.size for member in members)
+    own = sum(member.size for member in members if member.workload == turn.row.id)
     return own / total if total else 1 / len(members)

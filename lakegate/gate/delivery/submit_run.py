@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 COMFORTABLE: Final = 1500
 """Characters up to which a policy names exactly what is read: STS packs session policies, to an unknown length."""
-LONGEST: Final = 2048
+LONGEST_POLICY: Final = 2048
 """Characters, of Latin-1 (https://docs.aws.amazon.com/emr-serverless/latest/APIReference/API_JobRunExecutionIamPolicy.html)."""
 VERSIONS: Final = ["s3:GetObject", "s3:GetObjectVersion"]
 _ADDRESS: Final = re.compile(r"s3://([^\s,#]+)/[^\s,#/]+")
@@ -49,7 +49,7 @@ class BatchScope(NamedTuple):
     """Objects that the run of a batch reads and writes."""
 
     plan_uri: str
-    lines: tuple[str, ...]
+    datasets: tuple[str, ...]
     """Whose accepted data it is compared with."""
     staged: str
     """The folder of the staged copies of its group, below the lake bucket."""
@@ -58,12 +58,12 @@ class BatchScope(NamedTuple):
 
 
 def run_policy(job: JobSettings, lake: str, request: Request) -> str:
-    """The policy as JSON. References to more lines or plans than fit are all accepted data and plans, which the role may read."""
-    plans = {request.plan_uri, *(each.plan_uri for line in request.references for each in line.parts)}
-    parts = sorted({_part(each.uri, len(request.parts)) for each in request.parts})
+    """The policy as JSON. References to more datasets or plans than fit are all accepted data and all plans."""
+    plans = {request.plan_uri, *(part.plan_uri for dataset in request.references for part in dataset.parts)}
+    parts = sorted({_part(part.uri, len(request.parts)) for part in request.parts})
     own = [*parts, f"{_place(request.output_uri)}/*"]
-    merged = [request.slices.merge.line] if request.slices and request.slices.merge else []
-    referred = [each.line for each in request.references if each.parts]
+    merged = [request.slices.merge.dataset] if request.slices and request.slices.merge else []
+    referred = [reference.dataset for reference in request.references if reference.parts]
     exact = [*map(_place, sorted(plans)), *_accepted(lake, [*merged, *referred])]
     return _within_limit(job, lake, own, exact)
 
@@ -75,20 +75,20 @@ def batch_policy(job: JobSettings, lake: str, batch: BatchScope) -> str:
     are compared with was accepted by several plans.
     """
     own = [f"{lake}/{batch.staged}*", f"{lake}/{batch.output}*"]
-    plans = [f"{lake}/plans/*"] if batch.lines else [_place(batch.plan_uri)]
-    return _within_limit(job, lake, own, [*plans, *_accepted(lake, batch.lines)])
+    plans = [f"{lake}/plans/*"] if batch.datasets else [_place(batch.plan_uri)]
+    return _within_limit(job, lake, own, [*plans, *_accepted(lake, batch.datasets)])
 
 
-def line_policy(job: JobSettings, lake: str, request: Request, line: str) -> str:
-    """The policy of a run that measures what was accepted of a line; it reads versions of objects."""
-    lines = dict.fromkeys((line, *(each.line for each in request.references if each.parts)))
-    plans = {request.plan_uri, *(each.plan_uri for found in request.references for each in found.parts)}
-    exact = [*map(_place, sorted(plans)), *_accepted(lake, lines)]
+def dataset_policy(job: JobSettings, lake: str, request: Request, dataset: str) -> str:
+    """The policy of a run that measures what was accepted of a dataset; it reads versions of objects."""
+    datasets = dict.fromkeys((dataset, *(reference.dataset for reference in request.references if reference.parts)))
+    plans = {request.plan_uri, *(part.plan_uri for found in request.references for part in found.parts)}
+    exact = [*map(_place, sorted(plans)), *_accepted(lake, datasets)]
     return _within_limit(job, lake, [f"{_place(request.output_uri)}/*"], exact, VERSIONS)
 
 
-def _accepted(lake: str, lines: Iterable[str]) -> list[str]:
-    return [f"{_plain(f'{lake}/accepted/{each}/')}*" for each in lines]
+def _accepted(lake: str, datasets: Iterable[str]) -> list[str]:
+    return [f"{_plain(f'{lake}/accepted/{dataset}/')}*" for dataset in datasets]
 
 
 def _within_limit(
@@ -108,7 +108,7 @@ def _policy(job: JobSettings, lake: str, own: list[str], read: list[str], readin
     code = sorted({f"{_plain(each)}/*" for each in _ADDRESS.findall(f"{job.entry_point} {job.parameters}")})
     places = [*code, *read, *own]
     statements = [
-        _allow(reading, [f"arn:{partition}:s3:::{each}" for each in places]),
+        _allow(reading, [f"arn:{partition}:s3:::{place}" for place in places]),
         _allow(
             ["s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"],
             f"arn:{partition}:s3:::{output}",
@@ -159,7 +159,7 @@ def start_request(turn: DeliveryTurn, request: Request) -> dict[str, object]:
         run = RunParameters(
             turn.row.id, job_token(turn.row.id, request.attempt), arguments, policy, executors(job, request)
         )
-        return start_job_run(job, turn.pin.contract, turn.pin.chain, run)
+        return start_job_run(job, turn.pin.contract, turn.pin.dataset, run)
     return invoke_judge(job, request)
 
 
@@ -185,7 +185,7 @@ class RunParameters(NamedTuple):
     executors: int = 1
 
 
-def start_job_run(job: JobSettings, contract: str, line: str, run: RunParameters) -> dict[str, object]:
+def start_job_run(job: JobSettings, contract: str, dataset: str, run: RunParameters) -> dict[str, object]:
     """StartJobRun. EMR's own retry is off: attempts are counted here, where their token is stored."""
     submit = {
         "entryPoint": job.entry_point,
@@ -201,13 +201,13 @@ def start_job_run(job: JobSettings, contract: str, line: str, run: RunParameters
         "jobDriver": {"sparkSubmit": submit},
         "executionTimeoutMinutes": job.timeout_minutes,
         "retryPolicy": {"maxAttempts": 1},
-        "tags": {"lakegate:contract": _tag(contract), "lakegate:line": _tag(line)},
+        "tags": {"lakegate:contract": _tag(contract), "lakegate:line": _tag(dataset)},
     }
 
 
 def executors(job: JobSettings, request: Request) -> int:
     """The number of executors of a run, by the bytes that it reads: delivered ones, and accepted ones to compare with."""
-    accepted = (part.size for each in request.references for part in each.parts)
+    accepted = (part.size for reference in request.references for part in reference.parts)
     size = sum(part.size for part in request.parts) + sum(accepted)
     return max(1, min(job.executors, -(-size // BYTES_OF_AN_EXECUTOR)))
 
@@ -223,7 +223,7 @@ def start_batch(turn: DeliveryTurn) -> Steps[tuple[str, str]]:
     if batch.run:
         return batch.request, batch.run
     lake = turn.gate.places.lake
-    prefixes = (lake_layout.attempt_prefix(each.workload, each.attempt, batch.id) for each in batch.members)
+    prefixes = (lake_layout.attempt_prefix(member.workload, member.attempt, batch.id) for member in batch.members)
     document = BatchRequest(batch.id, tuple(f"s3://{lake}/{prefix}/request.json" for prefix in prefixes))
     where = Address(lake, f"{lake_layout.batch_prefix(batch.id)}batch.json")
     yield from perform(Effect.WRITE_BATCH, turn.gate.objects.put, where, document.to_bytes())
@@ -253,7 +253,7 @@ def _start_request(turn: DeliveryTurn, batch: str) -> dict[str, object]:
     )
     arguments = ["--batch", f"s3://{lake}/{output}batch.json"]
     run = RunParameters(batch, batch, arguments, batch_policy(job, lake, scope))
-    return start_job_run(job, turn.pin.contract, turn.pin.chain, run)
+    return start_job_run(job, turn.pin.contract, turn.pin.dataset, run)
 
 
 def observe_submitting(turn: DeliveryTurn) -> Observation | None:
@@ -333,7 +333,7 @@ def uncounted(turn: DeliveryTurn, cause: FailureCause | None) -> int:
     """Attempts of a round beyond its limit: 1 if the current one only waited or its batch failed, within the bound
     on each, was an invocation that could not judge the delivery, which is followed by none in its round, or was overtaken.
 
-    That has no bound: each time another delivery of the line was published.
+    That has no bound: each time another delivery of the dataset was published.
     """
     if cause is None:
         return 0

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from lakegate.base.errors import ConditionFailed, LakegateError, NotFound
 from lakegate.base.json_codec import sha256_of
-from lakegate.contract.semantic_versions import ChosenVersion
 from lakegate.gate import lake_layout
 from lakegate.gate.delivery.delivery_row import (
     UNANSWERED,
     ApprovalAnswer,
+    ChosenVersion,
     Decision,
     FailureCause,
     PartList,
@@ -177,7 +177,7 @@ def move(  # noqa: PLR0913 - the write has these parts
 
     1. The condition holds: done.
     2. It does not, but the row is what we wanted to write: an earlier try of ours arrived, done.
-    3. The content belongs to another delivery, the line is paused or is not, or it is another delivery's turn: ConditionFailed
+    3. The content belongs to another delivery, the dataset is paused or is not, or it is another delivery's turn: ConditionFailed
        with reason `content`, `pause` or `turn`, for the caller to handle.
     4. Another worker has moved the row: ConcurrentUpdate.
 

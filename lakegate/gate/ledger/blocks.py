@@ -235,7 +235,7 @@ def _are_among_objects(block: Block, slices: tuple[LedgerSlice, ...]) -> bool:
     return (
         block.kind is BlockKind.PUBLISHED
         and len(unique) == len(keys)
-        and unique <= {each.key for each in block.objects}
+        and unique <= {stored.key for stored in block.objects}
     )
 
 
@@ -268,7 +268,7 @@ def from_json(text: str) -> AnyBlock:
     return block
 
 
-def stored_block(text: bytes) -> AnyBlock | None:
+def parse_block(text: bytes) -> AnyBlock | None:
     """The block of a stored text; None if it cannot be read, which `verify_signed` reports."""
     try:
         return from_json(text.decode())

@@ -40,7 +40,7 @@ def record_at_head(  # noqa: PLR0913 - a record has these parts
 # is done without a record, and who repeats a command after a crash completes what is recorded, without a second record.
 
 
-TRIES: Final = 20
+TRIES_OF_COMMIT: Final = 20
 """Others may extend a busy chain first."""
 LONGEST_REASON: Final = 500
 """Characters of a text of a person: it is part of records and events, and of the reasons of deliveries."""
@@ -48,7 +48,7 @@ LONGEST_REASON: Final = 500
 
 def append(dependencies: Dependencies, kind: str, chain: str, content: Mapping[str, Any], event: str) -> Steps[None]:
     """Append a record unless its event is recorded already: idempotent. Raises TransactionConflict after `TRIES`."""
-    for _ in range(TRIES):
+    for _ in range(TRIES_OF_COMMIT):
         record = record_at_head(dependencies, kind, chain, content, event)
         try:
             yield from perform(Effect.RECORD, dependencies.ledger.append, record)

@@ -26,13 +26,13 @@ from lakegate.gate.delivery.find_deliveries import readable_row
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.ledger import stored_objects
-from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, LedgerObject, deliveries, stored_block
+from lakegate.gate.ledger.blocks import AnyBlock, Block, BlockKind, LedgerObject, deliveries, parse_block
 from lakegate.gate.ledger.stored_objects import DONE, RESTORED, Erasures, erasures_of, is_recorded, versions_of
 from lakegate.gate.ports import ObjectVersion, agree
 from lakegate.verdict.verdict import ACCEPTING
 
 # ---- Objects compared with the ledger ----
-# Every object that a block names costs one HeadObject, and the accepted folder of the line one listing. What is kept in memory
+# Every object that a block names costs one HeadObject, and the accepted folder of the dataset one listing. What is kept in memory
 # meanwhile is one batch of objects, and a digest of 16 bytes for each accepted key.
 
 
@@ -109,19 +109,19 @@ def damages(
             compared(count)
     replaced = {each.height for each in recorded if each.kind in {DONE, RESTORED}}
     yield from _extra(dependencies, chain, height, known, replaced)
-    for each in compare_manifest.manifest_faults(dependencies, chain, height):
-        yield DamagedObject(Damage(each.what), each.key, "", each.version, None, "", ", ".join(each.members))
+    for fault in compare_manifest.manifest_faults(dependencies, chain, height):
+        yield DamagedObject(Damage(fault.what), fault.key, "", fault.version, None, "", ", ".join(fault.members))
 
 
 def _named(dependencies: Dependencies, chain: str, height: int) -> Iterator[tuple[Block, LedgerObject]]:
     for text in islice(dependencies.ledger.texts(chain), height + 1):
-        if isinstance(block := stored_block(text), Block):
+        if isinstance(block := parse_block(text), Block):
             yield from zip(repeat(block), block.objects, strict=False)
 
 
 def _recorded(dependencies: Dependencies, chain: str) -> tuple[AnyBlock, ...]:
     """Erasures and restorations of the whole chain: one that was recorded meanwhile is no damage."""
-    recorded = (stored_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
+    recorded = (parse_block(text) for text in dependencies.ledger.texts(chain) if is_recorded(text))
     return tuple(each for each in recorded if each is not None)
 
 
@@ -148,7 +148,7 @@ def _unerased(dependencies: Dependencies, erasures: Erasures, key: str) -> Calla
     """Whether a current version is explained by an erasure that is not finished; None if all of them are finished."""
     planned, left = erasures.planned(key), erasures.left.get(key)
     before = left.before if left else frozenset()
-    remaining = before and any(each.version in before for each in versions_of(dependencies, key))
+    remaining = before and any(version.version in before for version in versions_of(dependencies, key))
     if not planned and not remaining:
         return None
     return lambda current: (
@@ -203,9 +203,9 @@ def _beside(dependencies: Dependencies, chain: str) -> Iterator[ObjectVersion]:
     """Versions in the folder of the contract that are of no dataset: of one there is a first block."""
     contract = f"accepted/{chain.rpartition('/')[0]}/"
     entries = dependencies.objects.entries(dependencies.places.lake, contract)
-    places = [(each.removeprefix("accepted/").removesuffix("/"), 0) for each in entries]
-    for each, (line, _), digest in zip(entries, places, dependencies.ledger.digests(places), strict=True):
-        if not (each.endswith("/") and (digest or line == chain)):
+    places = [(entry.removeprefix("accepted/").removesuffix("/"), 0) for entry in entries]
+    for each, (dataset, _), digest in zip(entries, places, dependencies.ledger.digests(places), strict=True):
+        if not (each.endswith("/") and (digest or dataset == chain)):
             yield from (one for one in versions_of(dependencies, each) if each.endswith("/") or one.key == each)
 
 
@@ -215,8 +215,8 @@ def _is_arriving(dependencies: Dependencies, row: Workload, key: str, height: in
         return False
     if row.state is State.DECIDED:
         return row.decision is not None and row.decision.verdict in ACCEPTING
-    later = deliveries(dependencies.ledger.blocks(row.pin.chain, height, strict=False))
-    return any(key == each.key for block in later for each in block.objects)
+    later = deliveries(dependencies.ledger.blocks(row.pin.dataset, height, strict=False))
+    return any(key == stored.key for block in later for stored in block.objects)
 
 
 def _was_replayed(dependencies: Dependencies, block: Block) -> bool:
@@ -265,13 +265,13 @@ def compared_objects(dependencies: Dependencies, chain: str, height: int, progre
     damaged: list[DamagedObject] = []
     notes: list[str] = []
     expired = 0
-    for each in damages(dependencies, chain, height, compared):
-        if each.damage is Damage.EXPIRED:
+    for damage in damages(dependencies, chain, height, compared):
+        if damage.damage is Damage.EXPIRED:
             expired += 1
-        elif each.damage is Damage.UNKNOWN:
+        elif damage.damage is Damage.UNKNOWN:
             notes.append(
-                f"{each.key} has members that this release does not know, and that no reader of it uses: {each.file}"
+                f"{damage.key} has members that this release does not know, and that no reader of it uses: {damage.file}"
             )
         else:
-            damaged.append(each)
+            damaged.append(damage)
     return Compared(count, expired, tuple(damaged), tuple(notes))

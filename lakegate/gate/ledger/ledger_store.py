@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from lakegate.admission.refusals import is_code
 from lakegate.base.errors import ConditionFailed, UnreadableItem
-from lakegate.base.extension_points import registered
+from lakegate.base.extension_points import load_extensions
 from lakegate.base.json_codec import MAX_INTEGER, UNWRITTEN, decode, encode, select_fields, sha256_of
 from lakegate.gate.delivery.delivery_row import Decision, EnforcedVerdict, Workload, workload_row
 from lakegate.gate.delivery_store import Expected, RowConditions, fenced, message_row
@@ -34,7 +34,7 @@ from lakegate.gate.table import (
     Tables,
     Write,
     all_readable,
-    found,
+    read_row,
 )
 from lakegate.verdict.verdict import LONGEST_RULE, MAX_RULES, BrokenRule
 
@@ -99,21 +99,21 @@ def _of_block(block: Block) -> FinishedDelivery:
 
 def broken_rules(decision: Decision) -> tuple[BrokenRule, ...]:
     """The broken rules, and the codes of refusals that are no rule of the contract, such as `duplicate-content`."""
-    codes = dict.fromkeys(each for each in decision.reasons if is_code(each))
+    codes = dict.fromkeys(reason for reason in decision.reasons if is_code(reason))
     refused = (BrokenRule(code[:LONGEST_RULE], "fail") for code in codes)
     return (*decision.broken, *refused)[:MAX_RULES]
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The finished deliveries of each line, written in the transaction that commits them."""
+    """The finished deliveries of each dataset, written in the transaction that commits them."""
 
     table: Tables
 
     def entries(
         self, chain: str, *, rule: str = "", verdict: str = "", below: int | None = None, limit: int = 100
     ) -> tuple[FinishedDelivery, ...]:
-        """At most `limit` deliveries of a line below a height, the newest first; strongly consistent.
+        """At most `limit` deliveries of a dataset below a height, the newest first; strongly consistent.
 
         With a rule or a verdict only those that break it, or have it: a query of its own key, not a filter. At most one of both.
         """
@@ -145,7 +145,7 @@ def index_rows(block: Block, workload: Workload) -> tuple[str, list[Row]]:
     document["rules"] = [list(each.values()) for each in document["rules"]]
     del document["file"], document["contract_version"], document["indexed"]
     written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    names = (_of_verdict(block.chain, entry.verdict), *(_of_rule(block.chain, each.rule) for each in entry.rules))
+    names = (_of_verdict(block.chain, entry.verdict), *(_of_rule(block.chain, rule.rule) for rule in entry.rules))
     return written, [Row(RowKey(TableName.LEDGER, name, block.height), {ENTRY: written}) for name in names]
 
 
@@ -188,7 +188,7 @@ class Ledger:
 
     def head(self, chain: str) -> Head:
         """The top of the chain; strongly consistent."""
-        return found(self.table, head_key(chain), _top) or Head(HEAD, GENESIS)
+        return read_row(self.table, head_key(chain), _top) or Head(HEAD, GENESIS)
 
     def heads(self, chains: Sequence[str]) -> tuple[Head, ...]:
         """The tops of these chains, in their order; each strongly consistent, but not of one moment. Raises Throttled."""
@@ -214,7 +214,7 @@ class Ledger:
 
     def block(self, chain: str, height: int) -> AnyBlock | None:
         """The block at a height; None where there is none. Strongly consistent. Raises UnreadableItem."""
-        return found(self.table, RowKey(TableName.LEDGER, chain, height), block_of)
+        return read_row(self.table, RowKey(TableName.LEDGER, chain, height), block_of)
 
     def newest(self, chain: str, page: int | None = None, below: int | None = None) -> Iterator[AnyBlock]:
         """The blocks from the top, or below a height, down, page by page as far as they are taken; readable ones alone."""
@@ -230,11 +230,13 @@ class Ledger:
 
     def key(self, chain: str) -> str:
         """The fingerprint of the key that signs the chain, empty before its first record of one; strongly consistent."""
-        return found(self.table, _key_of_key(chain), lambda row: row.text("key")) or ""
+        return read_row(self.table, _key_of_key(chain), lambda row: row.text("key")) or ""
 
     def committed(self, workload: str) -> CommittedBlock | None:
         """The place of the block of a delivery; None before it is committed. Strongly consistent."""
-        return found(self.table, _once_key(workload), lambda row: CommittedBlock(row.text("at"), row.number("block")))
+        return read_row(
+            self.table, _once_key(workload), lambda row: CommittedBlock(row.text("at"), row.number("block"))
+        )
 
     def commit(self, block: Block, workload: Workload, expected: Expected, message: Message) -> None:
         """**The commit**: the writes of one transaction.
@@ -244,11 +246,11 @@ class Ledger:
         3. the block, if its height is free: no block is ever overwritten;
         4. the row of the delivery, if there is none: a row that was set back is not committed again;
         5. the message;
-        6. the delivery in the index of its line, by its verdict and by each rule that it breaks;
+        6. the delivery in the index of its dataset, by its verdict and by each rule that it breaks;
         7. of slices, the end of the delivery's turn.
 
         ConditionFailed.reasons: one entry each for row and head, `""` where it held, else `state` or `head`; where the delivery
-        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its line, and ends it; without it
+        is committed, a third entry, `repeated`. A delivery with slices also needs the turn of its dataset and ends it; without it
         there is a further entry, `turn`. Raises TransactionConflict, IdempotencyMismatch. The token is of the content.
 
         In a stack that signs, the block is written with its signature. Raises SigningDenied.
@@ -257,8 +259,8 @@ class Ledger:
         entry, listed = index_rows(block, workload)
         own, head, stored = block_writes(block, self.signing.current, {ENTRY: entry})
         decided = AllOf(fenced(expected), Equals("result", row.text("result")))
-        conditions: Iterator[RowConditions] = registered("row conditions")
-        turns = [write for each in conditions for write in each.committed(workload)]
+        conditions: Iterator[RowConditions] = load_extensions("row conditions")
+        turns = [write for condition in conditions for write in condition.committed(workload)]
         writes: list[Write] = [
             Put(row, decided, "state"),
             head,

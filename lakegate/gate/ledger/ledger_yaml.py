@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lakegate.base.errors import ContractError, InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.documents import yaml_writer
 from lakegate.contract.documents.read_document import LARGEST_BYTES, parse
 from lakegate.contract.documents.yaml_writer import Items, Node, YamlEntry, written
 from lakegate.gate.dependencies import Dependencies
-from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Head, canonical_json, from_json, stored_block
+from lakegate.gate.ledger.blocks import GENESIS, AnyBlock, Head, canonical_json, from_json, parse_block
 from lakegate.gate.ledger.signatures import Signature, Signatures, SignedText, signature_document, signature_from
 from lakegate.gate.ledger.verification import ChainFault, Wrong, verify_signed
 
@@ -59,7 +59,7 @@ class Passed:
             self.height, self.digest = self.height + 1, hashlib.sha3_256(each.text).hexdigest()
             if self.height in self.wanted:
                 self.digests[self.height] = self.digest
-            if self.blocks is not None and (block := stored_block(each.text)) is not None:
+            if self.blocks is not None and (block := parse_block(each.text)) is not None:
                 self.blocks.append(block)
             yield each
 
@@ -95,7 +95,7 @@ def stored_faults(  # noqa: PLR0913 - what a chain is verified by
 
 
 def verified(
-    path: Path, line: str, signatures: Signatures, anchors: Mapping[int, str], passed: Passed
+    path: Path, dataset: str, signatures: Signatures, anchors: Mapping[int, str], passed: Passed
 ) -> tuple[ChainFault, ...]:
     """The faults of the chain in a file, whose blocks pass; InputError if the file cannot be read, or is of another line."""
     try:
@@ -103,11 +103,11 @@ def verified(
             texts = _texts(path, iter(lambda: file.readline(LONGEST_LINE), b""))
             lowest = next(texts, None)
             if lowest is None:
-                raise InputError(f"{path} has no block: `lakegate log {line} --yaml` writes them")
-            block = stored_block(lowest.text)
-            if block is not None and block.chain != line:
-                raise InputError(f"{path} has blocks of {shown(block.chain)}, not of {shown(line)}")
-            faults = verify_signed(passed.through(joined([lowest], texts)), line, signatures, None, anchors)
+                raise InputError(f"{path} has no block: `lakegate log {dataset} --yaml` writes them")
+            block = parse_block(lowest.text)
+            if block is not None and block.chain != dataset:
+                raise InputError(f"{path} has blocks of {quote(block.chain)}, not of {quote(dataset)}")
+            faults = verify_signed(passed.through(joined([lowest], texts)), dataset, signatures, None, anchors)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     return faults

@@ -58,7 +58,7 @@ class StricterParent:
     inherited_from: Moment
     """From when it is inherited."""
     owner: str
-    """Of the contract of the line."""
+    """Of the contract of the dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class BreakingNotice:
 
     version: NotEmpty
     follows: NotEmpty
-    """The line before."""
+    """The dataset of the major number before."""
     teams: tuple[NotEmpty, ...]
     acknowledged: tuple[NotEmpty, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleState:
-    """The status of a dataset line, and what follows."""
+    """The status of a dataset, and what follows."""
 
     status: Annotated[str, Permitted(("draft", *PLANNED))]
     since: Moment | None
@@ -88,7 +88,7 @@ class LifecycleState:
 
 @dataclass(frozen=True, slots=True)
 class LifecycleContent(LifecycleState):
-    """The content of a record: the lifecycle of a dataset line changed. It has the status after the act."""
+    """The content of a record: the lifecycle of a dataset changed. It has the status after the act."""
 
     act: Annotated[str, Permitted(ACTS)]
     """The command. `date`: a planned change began; `draft`, `notice`: how the line began; `parent`: a stricter one came."""
@@ -234,7 +234,7 @@ class StaleRule:
 class RevalidationContent:
     """The content of a record: accepted data was measured by schedule.
 
-    It is a run over everything that is accepted of the line up to a height. With no rules: no rule has a schedule any more.
+    It is a run over everything that is accepted of the dataset up to a height. With no rules: no rule has a schedule any more.
     """
 
     contract_version: NotEmpty
@@ -256,7 +256,7 @@ class RevalidationContent:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkContent:
-    """The content of a record: a person set the watermark of a dataset line."""
+    """The content of a record: a person set the watermark of a dataset."""
 
     watermark: Moment
     """No event before this time is expected any more."""

@@ -22,7 +22,7 @@ from lakegate.gate.ledger.stored_objects import RESTORED, erasures_of
 from lakegate.gate.ports import ObjectVersion
 
 FOLDERS: Final = 3
-"""Of a key: `accepted`, the contract and the line."""
+"""Of a key: `accepted`, the contract and the dataset."""
 
 
 class LostObject(NamedTuple):
@@ -44,10 +44,10 @@ def lost_object(dependencies: Dependencies, key: str) -> LostObject:
     chain = "/".join(folders[1:FOLDERS])
     blocks = dependencies.ledger.blocks(chain)
     erasures = erasures_of(blocks)
-    found = next((block for block in deliveries(blocks) if any(each.key == key for each in block.objects)), None)
+    found = next((block for block in deliveries(blocks) if any(stored.key == key for stored in block.objects)), None)
     if found is None:
         raise InputError(f"no delivery of {chain} has the object {key} (lakegate log {chain})")
-    stated = next((each for each in erasures.objects_of(found) if each.key == key), None)
+    stated = next((stored for stored in erasures.objects_of(found) if stored.key == key), None)
     if stated is None:
         raise InputError(f"an erasure left nothing of {key}: it is not put back")
     if erasures.planned(key):

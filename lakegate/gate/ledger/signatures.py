@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import sha256_of
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.gate.ledger.blocks import AnyBlock, Record
 
 KEY: Final = "key"
@@ -170,4 +170,4 @@ class Signatures:
 
 
 def _short(key: str) -> str:
-    return f"the key {shown(key[:SHORT])}" if key else "none"
+    return f"the key {quote(key[:SHORT])}" if key else "none"

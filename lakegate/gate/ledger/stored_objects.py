@@ -47,7 +47,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Erasures:
-    """All erasures of a line."""
+    """All erasures of a dataset."""
 
     left: Mapping[str, Left]
     """By key of the object: what the last completed erasure left."""
@@ -59,18 +59,18 @@ class Erasures:
     def planned(self, key: str) -> tuple[Mapping[str, Any] | None, ...]:
         """The rest of an object after unfinished erasures: size and checksum, or nothing."""
         objects = (each for record in self.unfinished for each in record.content["objects"])
-        return tuple(each["left"] for each in objects if each["key"] == key)
+        return tuple(stored["left"] for stored in objects if stored["key"] == key)
 
     def objects_of(self, block: Block) -> tuple[LedgerObject, ...]:
         """The objects of a delivery as they are now; those of which nothing is left are missing."""
-        found = (self.left[each.key].current if each.key in self.left else each for each in block.objects)
+        found = (self.left[stored.key].current if stored.key in self.left else stored for stored in block.objects)
         return tuple(each for each in found if each is not None)
 
     def rows_of(self, objects: Iterable[LedgerObject]) -> int | None:
         """The number of rows erased from objects of blocks; None where that is not known."""
         total = 0
-        for each in objects:
-            rows = self.left[each.key].rows if each.key in self.left else 0
+        for stored in objects:
+            rows = self.left[stored.key].rows if stored.key in self.left else 0
             if rows is None:
                 return None
             total += rows

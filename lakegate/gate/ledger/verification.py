@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.gate.ledger.blocks import (
     FORMAT,
     GENESIS,
@@ -118,7 +118,7 @@ def _refused(text: bytes, reason: str) -> _Refused:
         return _Refused(Wrong.UNREADABLE, str(error))
     form = str(document.get("format") if isinstance(document, dict) else None)
     if form != FORMAT:
-        return _Refused(Wrong.SCHEMA, f"the format {shown(form)} is not known; a later release may know it")
+        return _Refused(Wrong.SCHEMA, f"the format {quote(form)} is not known; a later release may know it")
     return _Refused(Wrong.SCHEMA, reason)
 
 

@@ -10,12 +10,12 @@ from lakegate.plan.plan import Plan
 from lakegate.plan.result import Result
 
 NONE: Final = ""
-"""Of a line that has no watermark yet: earlier than every text of a time."""
+"""Of a dataset that has no watermark yet: earlier than every text of a time."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def watermark_after(plan: Plan, result: Result, judged_at: str) -> str:
-    """The watermark of the line after the slices of a delivery: their latest event time minus the delay, or as before.
+    """The watermark of the dataset after the slices of a delivery: their latest event time minus the delay, or as before.
 
     Events after the judging time count as of that time: one wrong year would make every later event late, for ever.
     """

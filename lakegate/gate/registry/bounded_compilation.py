@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
-SECONDS: Final = 20
+SECONDS_OF_COMPILATION: Final = 20
 """Below the 29 seconds of a request to the API."""
 MEMORY: Final = 768 << 20
 """Bytes beside what the function has already."""
@@ -41,7 +41,7 @@ def compile_bounded(body: bytes, referred: ReferredDocuments, *, allow_unmeasure
     process.start()
     there.close()
     lookups = [referred.parents, *referred.lookups.values()]
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + SECONDS_OF_COMPILATION
     try:
         while here.poll(max(0.0, until - time.monotonic())):
             kind, content = here.recv()
@@ -81,9 +81,8 @@ def _end(kind: str, content: Any) -> CompiledContract:  # noqa: ANN401 - as the 
 
 
 def _too_much(why: str) -> DocumentRefused:
-    message = (
-        f"The document cannot be compiled within {SECONDS} seconds and {MEMORY >> 20} MiB: {why}. Make it smaller."
-    )
+    limits = f"{SECONDS_OF_COMPILATION} seconds and {MEMORY >> 20} MiB"
+    message = f"The document cannot be compiled within {limits}: {why}. Make it smaller."
     return DocumentRefused(Examined((Problem("document-too-large", "$", 1, message),), ()))
 
 
@@ -135,7 +134,7 @@ def compile_there(
     connection.send(answer)
 
 
-def limit(memory: int = MEMORY, seconds: int = SECONDS) -> None:
+def limit(memory: int = MEMORY, seconds: int = SECONDS_OF_COMPILATION) -> None:
     """Limit this process: beyond, it gets MemoryError, or is ended."""
     with suppress(OSError, ValueError):  # where the system has no such limits, the other process ends this one
         pages = int(Path("/proc/self/statm").read_text().split()[0])

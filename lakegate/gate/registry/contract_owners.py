@@ -13,4 +13,6 @@ EVERY_CONTRACT: Final = ("*",)
 
 def are_named(patterns: Iterable[str], contract: str) -> bool:
     """Whether patterns name a contract: by its id, or by a beginning of it with a star."""
-    return any(contract.startswith(each[:-1]) if each.endswith("*") else contract == each for each in patterns)
+    return any(
+        contract.startswith(pattern[:-1]) if pattern.endswith("*") else contract == pattern for pattern in patterns
+    )

@@ -10,7 +10,7 @@ from lakegate.base.errors import ConditionFailed, ContractError, InputError, Pro
 from lakegate.base.json_codec import encode, select_fields, sha256_of
 from lakegate.contract.contract_model import refuse_unusable
 from lakegate.contract.semantic_versions import is_release
-from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.dataset_states import Ending
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ledger.blocks import contract_chain
@@ -33,9 +33,9 @@ def document_key(text: bytes) -> str:
     return f"contracts/{sha256_of(text)}"
 
 
-def newest_release(snapshot: RegistrySnapshot, line: int) -> Publication | None:
+def newest_release(snapshot: RegistrySnapshot, number: int) -> Publication | None:
     """The highest published release of a major number that was not withdrawn; None if there is none."""
-    found = (each for each in snapshot.standing if is_release(each.version) and each.major == line)
+    found = (each for each in snapshot.standing if is_release(each.version) and each.major == number)
     return max(found, key=lambda each: each.precedence, default=None)
 
 
@@ -157,13 +157,15 @@ def _mended(dependencies: Dependencies, contract: str) -> Steps[RegistrySnapshot
     """
     seen = dependencies.registry.contract(contract)
     lost = dependencies.registry.missing(seen)
-    wanted = [replace(each, routes=()) for each in lost.versions]
+    wanted = [replace(version, routes=()) for version in lost.versions]
     for at in range(0, len(lost.routes), MAX_ROUTES):
         some = lost.routes[at : at + MAX_ROUTES]
         standing = dependencies.registry.routes(dependencies.places.landing, tuple(each.prefix for each in some))
         taken = {each.prefix for each in standing if each.contract != contract}
-        seen = replace(seen, routes=tuple(each for each in seen.routes if each.prefix not in taken))
-        wanted += [replace(each, routes=tuple(r for r in some if r.prefix not in taken)) for each in seen.versions[:1]]
+        seen = replace(seen, routes=tuple(route for route in seen.routes if route.prefix not in taken))
+        wanted += [
+            replace(version, routes=tuple(r for r in some if r.prefix not in taken)) for version in seen.versions[:1]
+        ]
     if seen.revision == 0 and not wanted:
         wanted = list(seen.versions[:1])
     for each in wanted:
@@ -214,7 +216,7 @@ def publication_of(compiled: CompiledContract) -> Publication:
         compiled,
         document=document_key(compiled.document),
         plans=tuple(sorted((dataset, sha256_of(plan)) for dataset, plan in compiled.plans.items())),
-        needs=tuple((each.name, document_key(each.text)) for each in compiled.needs),
+        needs=tuple((need.name, document_key(need.text)) for need in compiled.needs),
     )
 
 
@@ -236,7 +238,7 @@ def published_by(proposal: Proposal | None = None) -> Act:
     """The act of publishing; the record names the approver as its actor, and who proposed."""
 
     def content(publication: Publication) -> Mapping[str, Any]:
-        plans = tuple(PlanOfDataset(*each) for each in publication.plans)
+        plans = tuple(PlanOfDataset(*plan) for plan in publication.plans)
         proposer = proposal and proposal.proposer
         written: Mapping[str, Any] = encode(
             select_fields(PublicationContent, publication, plans=plans, proposed_by=proposer)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakegate.base.errors import InputError
 from lakegate.base.text import did_you_mean
-from lakegate.contract.contract_model import is_usable, numbered
+from lakegate.contract.contract_model import is_usable, split_release
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Publication, RegistrySnapshot
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ def snapshot_of(registry: Registry, contract: str) -> RegistrySnapshot:
 
 def numbered_version(registry: Registry, name: str) -> Publication | None:
     """The version whose document has this id, which ends in its number; None where there is none."""
-    found = numbered(name)
+    found = split_release(name)
     versions = registry.contract(found[0]).versions if found and is_usable(found[0]) else ()
-    return next((each for each in versions if each.document_id == name), None)
+    return next((version for version in versions if version.document_id == name), None)
 
 
 def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None) -> Publication:
@@ -35,7 +35,9 @@ def chosen(snapshot: RegistrySnapshot, contract: str, version: str | None = None
     if whole is not None and version in {None, whole.version}:
         return whole
     ids = sorted({each.contract for each in snapshot.versions})
-    found = [contract] if contract in ids else [each for each in ids if contract and each.startswith(contract)]
+    found = (
+        [contract] if contract in ids else [identity for identity in ids if contract and identity.startswith(contract)]
+    )
     if len(found) != 1:
         many = (
             f"{len(found)} contracts begin so"

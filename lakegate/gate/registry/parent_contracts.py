@@ -12,8 +12,8 @@ from lakegate.base.errors import AccessDenied, ContractError, InputError, Proble
 from lakegate.base.text import printable
 from lakegate.contract.contract_model import full_dataset_name, is_usable, parts_of
 from lakegate.contract.semantic_versions import is_release, major, precedence
-from lakegate.gate.datasets.dataset_lines import Line, ParentNotice
-from lakegate.gate.datasets.lifecycle import PARENT, change, parent_announced
+from lakegate.gate.datasets.dataset_states import DatasetState, ParentNotice
+from lakegate.gate.datasets.lifecycle import PARENT, announce_parent, change
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.commit import LONGEST_REASON
@@ -35,10 +35,10 @@ from lakegate.inheritance.inherited_documents import (
 # (`lakegate.gate.registry.parent_contracts`); they never keep it from being published.
 
 
-def parent_in_force(snapshot: RegistrySnapshot, line: int, at: str) -> Publication | None:
+def parent_in_force(snapshot: RegistrySnapshot, number: int, at: str) -> Publication | None:
     """The highest release of a major number that is inherited at a time (as `moment` writes it); None if there is none."""
-    versions = tuple(each for each in snapshot.versions if each.inherited_from <= at)
-    return newest_release(replace(snapshot, versions=versions), line)
+    versions = tuple(version for version in snapshot.versions if version.inherited_from <= at)
+    return newest_release(replace(snapshot, versions=versions), number)
 
 
 def document_of(dependencies: Dependencies, publication: Publication) -> ParentDocument:
@@ -74,9 +74,9 @@ def parents_of(
         return pinned_parents(dependencies, before)
     contract, _ = identity(text)
 
-    def find(parent: str, line: int) -> ParentDocument | None:
+    def find(parent: str, number: int) -> ParentDocument | None:
         now = dependencies.moment
-        found = parent_in_force(dependencies.registry.contract(parent), line, now) if is_usable(parent) else None
+        found = parent_in_force(dependencies.registry.contract(parent), number, now) if is_usable(parent) else None
         return None if found is None or not found.is_open_to(contract, own) else document_of(dependencies, found)
 
     return find
@@ -103,17 +103,17 @@ def broken_children(
 
     `seen` is the parent, with or without this version.
     """
-    version, line = compiled.version, compiled.major
+    version, number = compiled.version, compiled.major
     others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
-    current = parent_in_force(others, line, at)
+    current = parent_in_force(others, number, at)
     if not is_release(version) or (current is not None and current.precedence > precedence(version)):
         return
     parent = ParentDocument(
-        compiled.document, pinned({each.name: each.text for each in compiled.needs}), is_published=True
+        compiled.document, pinned({need.name: need.text for need in compiled.needs}), is_published=True
     )
     before = document_of(dependencies, current) if current else None
     for child in children:
-        yield from _broken(dependencies, child, inherits=(compiled.contract, line), parent=parent, before=before)
+        yield from _broken(dependencies, child, inherits=(compiled.contract, number), parent=parent, before=before)
 
 
 def _broken(
@@ -124,29 +124,29 @@ def _broken(
     parent: ParentDocument,
     before: ParentDocument | None,
 ) -> Iterator[WeakerChild]:
-    """The newest version of each line of a child that inherits from this line, if it would be weaker than the new parent.
+    """The newest version for each major number of a child that inherits from this one, if it would be weaker than the new parent.
 
     Errors that it has with its own parents are not new, and, once its owner has notice, those that it has with the parent before.
     """
     snapshot = dependencies.registry.contract(child)
-    for line in sorted({each.major for each in snapshot.versions}):
-        publication = newest_release(snapshot, line)
-        if publication is None or _parent_line(publication) != inherits:
+    for number in sorted({version.major for version in snapshot.versions}):
+        publication = newest_release(snapshot, number)
+        if publication is None or _parent_major(publication) != inherits:
             continue
         document = document_of(dependencies, publication)
 
         def errors(above: Parents, text: bytes = document.text) -> tuple[Problem, ...]:
             return resolve(text, above).examined.errors
 
-        lines = tuple(full_dataset_name(child, each, line) for each in publication.datasets)
-        notices = (each.version for name in lines for each in dependencies.lines.get(name).parents)
-        has_notice = inherits[0] in {each.rpartition("@")[0] for each in notices}
+        datasets = tuple(full_dataset_name(child, dataset, number) for dataset in publication.datasets)
+        notices = (each.version for name in datasets for each in dependencies.datasets.get(name).parents)
+        has_notice = inherits[0] in {notice.rpartition("@")[0] for notice in notices}
         own = (*errors(document.parents), *(errors(only(inherits, before)) if before and has_notice else ()))
         known = {(each.code, each.path) for each in own}
         after = errors(only(inherits, parent))
         problems = tuple(each for each in after if (each.code, each.path) not in known)
         if problems:
-            yield WeakerChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, lines)
+            yield WeakerChild(child, publication.version, dict(publication.labels).get("owner", ""), problems, datasets)
 
 
 def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
@@ -154,7 +154,7 @@ def only(inherits: tuple[str, int], parent: ParentDocument) -> Parents:
     return lambda *wanted: parent if wanted == inherits else None
 
 
-def _parent_line(publication: Publication) -> tuple[str, int] | None:
+def _parent_major(publication: Publication) -> tuple[str, int] | None:
     if not publication.needs:
         return None
     contract, _, version = publication.needs[0][0].rpartition("@")
@@ -163,7 +163,7 @@ def _parent_line(publication: Publication) -> tuple[str, int] | None:
 
 # ---- Parents that children are weaker than ----
 # `lakegate publish --from DAY` stores the version at once. Until the day, contracts are published with the version before.
-# Children never block a parent: the version is written first, whatever they are and however many. Then each line of a contract
+# Children never block a parent: the version is written first, whatever they are and however many. Then each dataset of a contract
 # that is weaker gets the notice in its item; the same transaction has the record and the message of the outbox
 # (`lakegate.gate.datasets.lifecycle`). Who publishes a contract before the day is warned at each place that is weaker.
 
@@ -185,25 +185,25 @@ def weaker_later(dependencies: Dependencies, seen: RegistrySnapshot, compiled: C
 
 
 def _weaker_later(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
-    line = major(compiled.needs[0].name.rpartition("@")[2])
-    own = resolve(compiled.document, pinned({each.name: each.text for each in compiled.needs})).examined.errors
+    number = major(compiled.needs[0].name.rpartition("@")[2])
+    own = resolve(compiled.document, pinned({need.name: need.text for need in compiled.needs})).examined.errors
     known = {(each.code, each.path) for each in own}
-    for parent in _announced(dependencies, compiled.parent, line):
+    for parent in _announced(dependencies, compiled.parent, number):
         if not parent.is_open_to(compiled.contract, compiled.own):
             continue
-        above = only((compiled.parent, line), document_of(dependencies, parent))
+        above = only((compiled.parent, number), document_of(dependencies, parent))
         errors = resolve(compiled.document, above).examined.errors
         start = f"From {parent.inherited_from[:10]} on, when `{parent.contract}@{parent.version}` is inherited: "
         yield from (
-            replace(each, message=start + each.message) for each in errors if (each.code, each.path) not in known
+            replace(error, message=start + error.message) for error in errors if (error.code, error.path) not in known
         )
 
 
-def _announced(dependencies: Dependencies, contract: str, line: int) -> Iterator[Publication]:
+def _announced(dependencies: Dependencies, contract: str, number: int) -> Iterator[Publication]:
     """The releases of a major number that are inherited from a day to come, and are the highest on that day."""
     above, now = dependencies.registry.contract(contract), dependencies.moment
-    for day in sorted({each.inherited_from for each in above.versions if each.inherited_from > now}):
-        found = parent_in_force(above, line, day)
+    for day in sorted({version.inherited_from for version in above.versions if version.inherited_from > now}):
+        found = parent_in_force(above, number, day)
         if found is not None and found.inherited_from == day:
             yield found
 
@@ -234,19 +234,19 @@ def announce(dependencies: Dependencies, compiled: CompiledContract, published: 
     at = published.inherited_from or dependencies.moment
     for child in broken_children(dependencies, seen, compiled, at, children):
         notice = ParentNotice(f"{published.contract}@{published.version}", at, printable(child.owner)[:LONGEST_REASON])
-        for line in child.lines:
+        for dataset in child.datasets:
             try:
-                yield from change(dependencies, line, PARENT, partial(parent_announced, notice=notice))
+                yield from change(dependencies, dataset, PARENT, partial(announce_parent, notice=notice))
             except AccessDenied:
                 if published.inherited_from:
                     raise
                 return
 
 
-def still_weaker(dependencies: Dependencies, line: Line) -> tuple[ParentNotice, ...]:
+def still_weaker(dependencies: Dependencies, dataset: DatasetState) -> tuple[ParentNotice, ...]:
     """The notices of a dataset that hold: what its contract inherited from before is older than the version of the notice."""
-    contract, _, number = parts_of(line.name)
+    contract, _, number = parts_of(dataset.name)
     newest = newest_release(dependencies.registry.contract(contract), number)
     parent, _, version = newest.needs[0][0].rpartition("@") if newest and newest.needs else ("", "", "")
-    named = ((each, *each.version.rpartition("@")) for each in line.parents)
+    named = ((each, *each.version.rpartition("@")) for each in dataset.parents)
     return tuple(notice for notice, of, _, new in named if of == parent and precedence(version) < precedence(new))

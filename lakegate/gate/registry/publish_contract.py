@@ -9,8 +9,8 @@ from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from lakegate.base.errors import ContractError, InputError, LakegateError, Problem
-from lakegate.base.extension_points import loaded, names
-from lakegate.base.text import counted, limited_hints, listed, shown
+from lakegate.base.extension_points import load_extension, names
+from lakegate.base.text import join_words, limit_hints, plural, quote
 from lakegate.contract.contract_model import (
     NOTICE_DAYS,
     Contract,
@@ -18,9 +18,9 @@ from lakegate.contract.contract_model import (
     full_dataset_name,
     is_usable,
     labels_of,
-    numbered,
     parts_of,
     refuse_unusable,
+    split_release,
 )
 from lakegate.contract.delivery_policy import FieldTreatment
 from lakegate.contract.documents.unknown_keys import is_misspelt
@@ -28,8 +28,16 @@ from lakegate.contract.semantic_versions import is_release, major, precedence
 from lakegate.diff.change_kinds import VersionComparison
 from lakegate.diff.compared_versions import read_version
 from lakegate.diff.diff_contracts import compare
-from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice
-from lakegate.gate.datasets.lifecycle import activated, announced, change, drafted, noticed, reactivate, stated
+from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, Ending, Notice
+from lakegate.gate.datasets.lifecycle import (
+    activate,
+    announce_end,
+    begin_draft,
+    begin_with_notice,
+    change,
+    reactivate,
+    state_end,
+)
 from lakegate.gate.delivery.protocol import PUSH
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps
@@ -94,7 +102,7 @@ class DocumentRefused(PublicationRefused):
     def unmeasured(self) -> int:
         """The number of rules that can never be measured, where these are the only problems."""
         errors = self.examined.errors
-        return len(errors) if all(each.code in NEVER_MEASURED for each in errors) else 0
+        return len(errors) if all(error.code in NEVER_MEASURED for error in errors) else 0
 
 
 def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasured: bool = False) -> CompiledContract:
@@ -102,7 +110,7 @@ def compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasur
 
     Raises DocumentRefused, and InputError for a name that cannot be a folder of the lake.
     """
-    with limited_hints():
+    with limit_hints():
         return _compile_document(body, referred, allow_unmeasured=allow_unmeasured)
 
 
@@ -113,9 +121,9 @@ def _compile_document(body: bytes, referred: ReferredDocuments, *, allow_unmeasu
         raise DocumentRefused(examined)
     unmeasured = _unmeasured(examined, examined.contract, referred)
     if unmeasured and not allow_unmeasured:
-        others = tuple(each for each in examined.warnings if each not in unmeasured)
+        others = tuple(warning for warning in examined.warnings if warning not in unmeasured)
         raise DocumentRefused(replace(examined, errors=unmeasured, warnings=others))
-    for name in (examined.contract.id, *(each.name for each in examined.contract.datasets)):
+    for name in (examined.contract.id, *(dataset.name for dataset in examined.contract.datasets)):
         refuse_unusable(name)
     try:
         compiled = _compiled(examined.contract, body, referred)
@@ -134,7 +142,7 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
     """Effects that the person who publishes or approves may not expect."""
     name = f"{compiled.contract} {compiled.version}"
     if change.is_new and not change.drafted and _folded(compiled.written_status) not in {ACTIVE, *KEPT}:
-        yield f"the document's status is {shown(compiled.written_status)}: publishing makes {name} active"
+        yield f"the document's status is {quote(compiled.written_status)}: publishing makes {name} active"
     for warning in filter(is_misspelt, compiled.warnings if change.is_new else ()):
         yield f"line {warning.line} ({warning.path}): {warning.message} What it holds is not checked"
     if change.is_new:
@@ -142,17 +150,17 @@ def effects_of(compiled: CompiledContract, change: PlannedChange) -> Iterator[st
             external = Plan.from_bytes(plan).external
             for validator in sorted({each.validator for each in external}):
                 count = sum(each.validator == validator for each in external)
-                rules = "a rule" if count == 1 else counted(count, "rule")
-                yield f"the validator {validator} gets each delivery of {shown(dataset)}, to measure {rules} of it"
+                rules = "a rule" if count == 1 else plural(count, "rule")
+                yield f"the validator {validator} gets each delivery of {quote(dataset)}, to measure {rules} of it"
     for each in change.announced:
-        owner = f" (owner: {shown(each.owner)})" if each.owner else ""
+        owner = f" (owner: {quote(each.owner)})" if each.owner else ""
         since = f"from {compiled.inherited_from[:10]} on" if compiled.inherited_from else "at once"
         yield (
             f"{each.contract} {each.version}{owner} is weaker than {name}, from which new versions of it inherit {since}: its"
-            " lines get notice"
+            " datasets get notice"
         )
     if change.closed:
-        yield f"{name} is retired: every delivery below {listed(change.closed)} would be refused"
+        yield f"{name} is retired: every delivery below {join_words(change.closed)} would be refused"
 
 
 def _unmeasured(examined: Examined, contract: Contract, referred: ReferredDocuments) -> tuple[Problem, ...]:
@@ -160,8 +168,8 @@ def _unmeasured(examined: Examined, contract: Contract, referred: ReferredDocume
     bound = {
         path
         for name in names(PUBLISHED_PLANS)
-        for each in contract.datasets
-        for path in _published_plans(name).measured(contract, each, referred.lookups[name])
+        for dataset in contract.datasets
+        for path in _published_plans(name).measured(contract, dataset, referred.lookups[name])
     }
     return tuple(each for each in examined.unmeasured if each.path not in bound)
 
@@ -174,20 +182,20 @@ def _plan(contract: Contract, dataset: Dataset, referred: ReferredDocuments) -> 
         plan = _published_plans(name).add(contract, dataset, plan, referred.lookups[name])
     if dataset.policy.workflow != PUSH.name and plan.workflow is None:
         message = (
-            f"No workflow {shown(dataset.policy.workflow)} is published: publish it (`lakegate workflow publish FILE`), or use"
+            f"No workflow {quote(dataset.policy.workflow)} is published: publish it (`lakegate workflow publish FILE`), or use"
             " `push`."
         )
         raise ContractError((Problem("unknown-workflow", dataset.origin.path, dataset.origin.line, message),))
     body = plan.to_bytes()
     if len(body) > MOST_PLAN_BYTES:
-        size = counted(len(body), "byte")
+        size = plural(len(body), "byte")
         message = f"What it is compiled to has {size}, more than {MOST_PLAN_BYTES:,}: use fewer or shorter rules."
         raise ContractError((Problem("document-too-large", dataset.origin.path, dataset.origin.line, message),))
     return body
 
 
 def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> CompiledContract:
-    plans = {each.name: _plan(contract, each, referred) for each in contract.datasets}
+    plans = {dataset.name: _plan(contract, dataset, referred) for dataset in contract.datasets}
     return CompiledContract(
         contract.id,
         contract.version,
@@ -200,7 +208,9 @@ def _compiled(contract: Contract, body: bytes, referred: ReferredDocuments) -> C
         end=_end(contract),
         shared_with=contract.shared_with,
         own=referred.own,
-        document_id=contract.document_id if numbered(contract.document_id) == (contract.id, contract.version) else "",
+        document_id=contract.document_id
+        if split_release(contract.document_id) == (contract.id, contract.version)
+        else "",
     )
 
 
@@ -210,7 +220,7 @@ def _end(contract: Contract) -> tuple[Ending, str] | None:
     if said is None or status_of(contract.status) == ACTIVE:
         return None
     texts = (" ".join((each or "").split()) for each in (said.reason, said.replacement, said.migration_guide))
-    ending = Ending(*("".join(filter(str.isprintable, each))[:LONGEST_REASON] for each in texts))
+    ending = Ending(*("".join(filter(str.isprintable, text))[:LONGEST_REASON] for text in texts))
     return ending, f"{said.sunset_date}T00:00:00.000000Z" if said.sunset_date else ""
 
 
@@ -221,7 +231,7 @@ def _folded(status: str | None) -> str:
 # ---- The beginning of a dataset ----
 
 
-def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
+def begin_datasets(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
     """Before the first version of a dataset is published: it is a draft, or waits for the subscribers of the dataset before.
 
     Nothing can be delivered to a dataset without a version, so that nobody finds it active before.
@@ -231,7 +241,7 @@ def begin_lines(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Co
         if not versions_of(seen, dataset, number):
             name = compiled.full_name(dataset)
             if compiled.draft:
-                yield from change(dependencies, name, "draft", drafted)
+                yield from change(dependencies, name, "draft", begin_draft)
             else:
                 yield from put_in_force(dependencies, seen, name, compiled.version)
     yield from _announce_end(dependencies, seen, compiled)
@@ -242,7 +252,9 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
 
     Of a version in sunset, or retired, only what replaces it is kept: its status counts as it is.
     """
-    is_known = any((each.version, each.status) == (compiled.version, compiled.status) for each in seen.versions)
+    is_known = any(
+        (version.version, version.status) == (compiled.version, compiled.status) for version in seen.versions
+    )
     if compiled.end is None or is_known:
         return
     ending, sunset_day = compiled.end
@@ -250,42 +262,42 @@ def _announce_end(dependencies: Dependencies, seen: RegistrySnapshot, compiled: 
         known = versions_of(seen, dataset, compiled.major)
         if not known or known[-1].precedence <= compiled.precedence:
             name = compiled.full_name(dataset)
-            if compiled.status == LineStatus.DEPRECATED:
-                decide = partial(announced, ending=ending, sunset_day=sunset_day)
+            if compiled.status == DatasetStatus.DEPRECATED:
+                decide = partial(announce_end, ending=ending, sunset_day=sunset_day)
                 yield from change(dependencies, name, "deprecate", decide)
             else:
-                yield from change(dependencies, name, "", partial(stated, ending=ending))
+                yield from change(dependencies, name, "", partial(state_end, ending=ending))
 
 
 def end_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> Steps[None]:
     """After a version was published that is no draft: drafts of its datasets are put in force."""
     now = dependencies.moment
     for dataset in () if compiled.draft else compiled.plans:
-        line = dependencies.lines.get(compiled.full_name(dataset))
-        if line.notice is None and line.status_at(now) is LineStatus.DRAFT:
-            yield from put_in_force(dependencies, seen, line.name, compiled.version)
+        state = dependencies.datasets.get(compiled.full_name(dataset))
+        if state.notice is None and state.status_at(now) is DatasetStatus.DRAFT:
+            yield from put_in_force(dependencies, seen, state.name, compiled.version)
 
 
 def are_drafts(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> bool:
     """Whether all datasets of a draft are new, or drafts themselves."""
     number, now = compiled.major, dependencies.moment
-    begun = (each for each in compiled.plans if versions_of(seen, each, number))
-    lines = (dependencies.lines.get(compiled.full_name(each)) for each in begun)
-    return all(line.status_at(now) is LineStatus.DRAFT for line in lines)
+    begun = (plan for plan in compiled.plans if versions_of(seen, plan, number))
+    datasets = (dependencies.datasets.get(compiled.full_name(each)) for each in begun)
+    return all(dataset.status_at(now) is DatasetStatus.DRAFT for dataset in datasets)
 
 
-def drafts_of(dependencies: Dependencies, published: Publication) -> list[Line]:
+def drafts_of(dependencies: Dependencies, published: Publication) -> list[DatasetState]:
     """The datasets of a version that are drafts now."""
     now = dependencies.moment
     names = (published.full_name(dataset) for dataset, _plan in published.plans)
-    return [line for line in map(dependencies.lines.get, names) if line.status_at(now) is LineStatus.DRAFT]
+    return [state for state in map(dependencies.datasets.get, names) if state.status_at(now) is DatasetStatus.DRAFT]
 
 
-def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
+def reactivate_dataset(dependencies: Dependencies, name: str) -> Steps[DatasetState]:
     """The command `reactivate`: of a draft, the subscribers of the dataset before have their notice period."""
     now = dependencies.moment
-    line = dependencies.lines.get(name)
-    if line.notice is not None or line.status_at(now) is not LineStatus.DRAFT:
+    state = dependencies.datasets.get(name)
+    if state.notice is not None or state.status_at(now) is not DatasetStatus.DRAFT:
         return (yield from change(dependencies, name, "reactivate", reactivate))
     contract, dataset, number = parts_of(name)
     seen = dependencies.registry.contract(contract)
@@ -295,14 +307,14 @@ def reactivate_line(dependencies: Dependencies, name: str) -> Steps[Line]:
     return (yield from put_in_force(dependencies, seen, name, versions[-1].version))
 
 
-def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, version: str) -> Steps[Line]:
+def put_in_force(dependencies: Dependencies, seen: RegistrySnapshot, name: str, version: str) -> Steps[DatasetState]:
     """Make a new dataset or a draft active: at once, or after the notice period of the dataset before if it has subscribers."""
-    before = _line_before(dependencies, seen, name)
+    before = _dataset_before(dependencies, seen, name)
     if before is None:
-        return (yield from change(dependencies, name, "reactivate", activated))
+        return (yield from change(dependencies, name, "reactivate", activate))
     notice = Notice(version, before.name, before.consumers)
     period = _notice_period(dependencies, seen, before.name)
-    return (yield from change(dependencies, name, "notice", partial(noticed, notice=notice, period=period)))
+    return (yield from change(dependencies, name, "notice", partial(begin_with_notice, notice=notice, period=period)))
 
 
 def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publication]:
@@ -311,13 +323,17 @@ def versions_of(seen: RegistrySnapshot, dataset: str, number: int) -> list[Publi
     return sorted(found, key=lambda each: each.precedence)
 
 
-def _line_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> Line | None:
+def _dataset_before(dependencies: Dependencies, seen: RegistrySnapshot, name: str) -> DatasetState | None:
     """The dataset of the highest lower major number that has subscribers and is not retired."""
     now = dependencies.moment
     contract, dataset, number = parts_of(name)
-    lower = {each.major for each in seen.versions if each.major < number and dataset in dict(each.plans)}
-    lines = (dependencies.lines.get(full_dataset_name(contract, dataset, each)) for each in sorted(lower, reverse=True))
-    return next((each for each in lines if each.consumers and each.status_at(now) is not LineStatus.RETIRED), None)
+    lower = {version.major for version in seen.versions if version.major < number and dataset in dict(version.plans)}
+    states = (
+        dependencies.datasets.get(full_dataset_name(contract, dataset, each)) for each in sorted(lower, reverse=True)
+    )
+    return next(
+        (state for state in states if state.consumers and state.status_at(now) is not DatasetStatus.RETIRED), None
+    )
 
 
 def _notice_period(dependencies: Dependencies, seen: RegistrySnapshot, before: str) -> timedelta:
@@ -337,12 +353,12 @@ class IncompatibleVersion(PublicationRefused, InputError):  # noqa: N818 - the n
         changes = [f"{each.kind} at {each.path}" for each in comparison.responsible]
         super().__init__(
             f"{comparison.new} follows {comparison.old}, and its changes need {comparison.bump.value.upper()}:"
-            f" use {comparison.sufficient} or higher. Responsible: {listed(changes)}"
+            f" use {comparison.sufficient} or higher. Responsible: {join_words(changes)}"
         )
         self.comparison = comparison
 
 
-def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
+def find_followed(seen: RegistrySnapshot, version: str) -> Publication | None:
     """The version that a new one follows: the highest lower release of the same major number that was not withdrawn.
 
     None for the first version of a major number, which is a line of its own, and if only pre-releases precede it: they promise
@@ -356,14 +372,14 @@ def followed(seen: RegistrySnapshot, version: str) -> Publication | None:
     return max(lower, key=lambda each: each.precedence, default=None)
 
 
-def compared_with_followed(
+def compare_with_followed(
     dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
 ) -> VersionComparison | None:
     """The changes since the version that this one follows, with what both inherit; None if it follows none.
 
     Raises ContractError for a document that cannot be read, and InputError if the published one cannot be.
     """
-    before = followed(seen, version)
+    before = find_followed(seen, version)
     if before is None:
         return None
     old = read_published(dependencies, before)
@@ -374,7 +390,7 @@ def refuse_incompatible(
     dependencies: Dependencies, seen: RegistrySnapshot, version: str, document: bytes, parents: Parents
 ) -> VersionComparison | None:
     """The changes of a new version; None if it follows none. Raises IncompatibleVersion."""
-    comparison = compared_with_followed(dependencies, seen, version, document, parents)
+    comparison = compare_with_followed(dependencies, seen, version, document, parents)
     if comparison is not None and not comparison.ok:
         raise IncompatibleVersion(comparison)
     return comparison
@@ -411,13 +427,13 @@ class PlannedChange:
     """Places where it is weaker than a version of its parent that is inherited later; datasets that it may not refer to."""
 
 
-def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
+def plan_publication(dependencies: Dependencies, compiled: CompiledContract) -> PlannedChange:
     """Read only. Raises InputError as `publish`."""
     snapshot = dependencies.registry.contract(compiled.contract)
     comparison = refuse(dependencies, snapshot, compiled)
     publication = leading_its_routes(snapshot, publication_of(compiled))
-    open_now = {(each.bucket, each.prefix) for each in snapshot.routes if each.status != RETIRED}
-    closing = (each for each in publication.routes if each.status == RETIRED)
+    open_now = {(route.bucket, route.prefix) for route in snapshot.routes if route.status != RETIRED}
+    closing = (route for route in publication.routes if route.status == RETIRED)
     return PlannedChange(
         is_new=compiled.version not in snapshot.by_number,
         closed=tuple(sorted(each.prefix for each in closing if (each.bucket, each.prefix) in open_now)),
@@ -428,21 +444,21 @@ def planned(dependencies: Dependencies, compiled: CompiledContract) -> PlannedCh
         warnings=(
             *compiled.warnings,
             *weaker_later(dependencies, snapshot, compiled),
-            *_unknown_lines(dependencies, compiled),
+            *_unknown_datasets(dependencies, compiled),
         ),
     )
 
 
-def _unknown_lines(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
+def _unknown_datasets(dependencies: Dependencies, compiled: CompiledContract) -> Iterator[Problem]:
     """Datasets that no rule is compared with, because nothing is published there, or it is another owner's: both look alike."""
-    for line in sorted(
-        {line for plan in compiled.plans.values() for line in referred_datasets(Plan.from_bytes(plan).checks)}
+    for dataset in sorted(
+        {dataset for plan in compiled.plans.values() for dataset in referred_datasets(Plan.from_bytes(plan).checks)}
     ):
-        contract, _, number = parts_of(line)
+        contract, _, number = parts_of(dataset)
         found = leading(dependencies.registry.contract(contract), contract, number) if is_usable(contract) else None
         if contract != compiled.contract and not (found and found.is_open_to(compiled.contract, compiled.own)):
             message = (
-                f"{shown(line)} is not published here, or not shared with this contract (`sharedWith`): what refers to it is"
+                f"{quote(dataset)} is not published here, or not shared with this contract (`sharedWith`): what refers to it is"
                 " not measured."
             )
             yield Problem("dangling-relationship", "$", None, message)
@@ -461,14 +477,14 @@ def publish(dependencies: Dependencies, compiled: CompiledContract) -> Steps[Pub
 
     decide(dependencies.registry.contract(compiled.contract))
     yield from store(dependencies, compiled)
-    return (yield from write_with_lines(dependencies, compiled, decide, published_by()))
+    return (yield from write_with_datasets(dependencies, compiled, decide, published_by()))
 
 
-def write_with_lines(
+def write_with_datasets(
     dependencies: Dependencies, compiled: CompiledContract, decide: Callable[[RegistrySnapshot], Publication], act: Act
 ) -> Steps[Publication]:
     """Let datasets begin, `write`, put drafts in force that the version ends, and give notice of a stricter parent."""
-    yield from begin_lines(dependencies, dependencies.registry.contract(compiled.contract), compiled)
+    yield from begin_datasets(dependencies, dependencies.registry.contract(compiled.contract), compiled)
     publication = yield from write(dependencies, compiled.contract, decide, act, compiled.parent)
     yield from end_drafts(dependencies, dependencies.registry.contract(compiled.contract), compiled)
     yield from announce(dependencies, compiled, publication)
@@ -489,16 +505,16 @@ def refuse(dependencies: Dependencies, seen: RegistrySnapshot, compiled: Compile
         raise InputError(f"{compiled.inherited_from[:10]} is not in the future: contracts inherit from a later day on")
     if compiled.needs:
         refuse_other_parent(compiled.needs[0], dependencies.registry.contract(compiled.parent), now)
-    parents = pinned({each.name: each.text for each in compiled.needs})
+    parents = pinned({need.name: need.text for need in compiled.needs})
     return refuse_incompatible(dependencies, seen, compiled.version, compiled.document, parents)
 
 
 def _refuse_lost(dependencies: Dependencies, seen: RegistrySnapshot, compiled: CompiledContract) -> None:
-    """Raise InputError where the registry has lost a lower version of the line: the new one could not be compared with it."""
-    line, place = compiled.major, compiled.precedence
-    for each in dependencies.ledger.blocks(contract_chain(compiled.contract)):
-        version = str(each.content["version"]) if isinstance(each, Record) and each.kind == "publication" else ""
-        if version and version not in seen.by_number and major(version) == line and precedence(version) < place:
+    """Raise InputError where the registry has lost a lower version of the major number: the new one could not be compared."""
+    number, place = compiled.major, compiled.precedence
+    for block in dependencies.ledger.blocks(contract_chain(compiled.contract)):
+        version = str(block.content["version"]) if isinstance(block, Record) and block.kind == "publication" else ""
+        if version and version not in seen.by_number and major(version) == number and precedence(version) < place:
             text = f"the registry has lost {compiled.contract} {version}, which was published before {compiled.version}"
             raise InputError(f"{text}: publish that document again first")
 
@@ -521,7 +537,7 @@ class PublishedPlans(NamedTuple):
 
 
 def _published_plans(name: str) -> PublishedPlans:
-    found: PublishedPlans = loaded(PUBLISHED_PLANS, name)
+    found: PublishedPlans = load_extension(PUBLISHED_PLANS, name)
     return found
 
 
@@ -557,6 +573,6 @@ def referred_in(opened: Callable[[], Dependencies], text: bytes) -> ReferredDocu
         return referred().lookups[name](*arguments)
 
     return ReferredDocuments(
-        lambda contract, line: referred().parents(contract, line),
+        lambda contract, number: referred().parents(contract, number),
         {name: partial(lookup, name) for name in names(PUBLISHED_PLANS)},
     )

@@ -30,7 +30,7 @@ class Route:
     """Digest of the compiled plan."""
 
     @property
-    def line(self) -> str:
+    def full_name(self) -> str:
         """Folder and chain of the dataset."""
         return full_dataset_name(self.contract, self.dataset, self.major)
 
@@ -162,17 +162,17 @@ class RegistrySnapshot:
     @property
     def standing(self) -> tuple[Publication, ...]:
         """The versions that were not withdrawn."""
-        return tuple(each for each in self.versions if each.status != WITHDRAWN)
+        return tuple(version for version in self.versions if version.status != WITHDRAWN)
 
     @property
     def by_number(self) -> dict[str, Publication]:
         """The versions of one contract, by their numbers."""
-        return {each.version: each for each in self.versions}
+        return {version.version: version for version in self.versions}
 
     def has(self, publication: Publication) -> bool:
         """Whether writing the publication would change nothing."""
         version = replace(publication, routes=(), retired=())
-        is_gone = not {each.prefix for each in self.routes} & set(publication.retired)
+        is_gone = not {route.prefix for route in self.routes} & set(publication.retired)
         return version in self.versions and set(publication.routes) <= set(self.routes) and is_gone
 
     def with_child(self, child: str) -> RegistrySnapshot:
@@ -182,13 +182,13 @@ class RegistrySnapshot:
 
     def after(self, publication: Publication) -> RegistrySnapshot:
         """The contract once the publication is written."""
-        written = {each.prefix for each in publication.routes} | set(publication.retired)
+        written = {route.prefix for route in publication.routes} | set(publication.retired)
         return RegistrySnapshot(
             (
-                *(each for each in self.versions if each.version != publication.version),
+                *(version for version in self.versions if version.version != publication.version),
                 replace(publication, routes=(), retired=()),
             ),
-            (*(each for each in self.routes if each.prefix not in written), *publication.routes),
+            (*(route for route in self.routes if route.prefix not in written), *publication.routes),
             self.revision + 1,
             self.children,
             self.extensions,
@@ -221,7 +221,7 @@ class WeakerChild:
     owner: str
     errors: tuple[Problem, ...]
     """In the document of the child."""
-    lines: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
+    datasets: tuple[str, ...] = field(default=(), metadata=UNWRITTEN)
     """Its datasets; of a contract without schema objects one that stands for it."""
 
 

@@ -39,7 +39,7 @@ from lakegate.gate.table import (
     Write,
     all_readable,
     at_revision,
-    found,
+    read_row,
 )
 
 PAGE_ITEMS: Final = 500
@@ -74,7 +74,7 @@ class Registry:
         Where its list is lost, what the rows of its versions and routes have, with the revision 0. The records of the ledger
         tell a lost list from a contract that was never published.
         """
-        there = found(self.table, _contract_key(contract), _contract)
+        there = read_row(self.table, _contract_key(contract), _contract)
         if there is not None:
             return there
         return self._found(contract) if self._was_published(contract) else RegistrySnapshot()
@@ -87,8 +87,8 @@ class Registry:
         for start in range(0, len(keys), MOST_WRITES):
             there |= {row.key: row for row in self.table.batch(keys[start : start + MOST_WRITES])}
         return RegistrySnapshot(
-            tuple(each for each in seen.versions if _is_other(there, wanted[_version_key(each)])),
-            tuple(each for each in seen.routes if _is_other(there, wanted[_route_key(each.bucket, each.prefix)])),
+            tuple(version for version in seen.versions if _is_other(there, wanted[_version_key(version)])),
+            tuple(route for route in seen.routes if _is_other(there, wanted[_route_key(route.bucket, route.prefix)])),
         )
 
     def damaged(self) -> Mapping[str, tuple[str, ...]]:
@@ -134,8 +134,8 @@ class Registry:
         writes: list[Write] = [
             Put(_version_row(publication), AnyOf(RowAbsent(), Equals("document", publication.document)), "version"),
             *(
-                Put(_route_row(each), AnyOf(RowAbsent(), AllOf(own, Equals("dataset", each.dataset))), "prefix")
-                for each in publication.routes
+                Put(_route_row(route), AnyOf(RowAbsent(), AllOf(own, Equals("dataset", route.dataset))), "prefix")
+                for route in publication.routes
             ),
             *(
                 Delete(_route_key(self.landing, prefix), AnyOf(RowAbsent(), own), "prefix")
@@ -165,10 +165,10 @@ class Registry:
         own = all_readable(self.table, _of_kind(everything, "version"), _publication)
         versions = {_version_key(each): each for each in own}
         for contract in all_readable(self.table, _of_kind(everything, "contract"), _contract):
-            for each in contract.versions:
-                versions.setdefault(_version_key(each), each)
+            for version in contract.versions:
+                versions.setdefault(_version_key(version), version)
         return RegistrySnapshot(
-            tuple(each for each in versions.values() if is_among(each.contract, prefix)),
+            tuple(version for version in versions.values() if is_among(version.contract, prefix)),
             tuple(all_readable(self.table, _of_kind(everything, "route"), _route)),
         )
 
@@ -203,7 +203,7 @@ class Registry:
 
     def proposal(self, contract: str, version: str) -> Proposal | None:
         """The proposal of a version; strongly consistent."""
-        return found(self.table, _proposal_key(contract, version), _proposal)
+        return read_row(self.table, _proposal_key(contract, version), _proposal)
 
     def proposals(self) -> tuple[Proposal, ...]:
         """All proposals, for people, as `snapshot` reads."""
@@ -223,9 +223,9 @@ class Registry:
         versions = [row.decoded(_publication) for row in _of_kind(everything, "version")]
         routes = [row.decoded(_route) for row in _of_kind(everything, "route")]
         return RegistrySnapshot(
-            tuple(each for each in versions if each.contract == contract),
-            tuple(each for each in routes if each.contract == contract),
-            children=tuple(sorted({each.contract for each in versions if each.parent == contract})),
+            tuple(version for version in versions if version.contract == contract),
+            tuple(route for route in routes if route.contract == contract),
+            children=tuple(sorted({version.contract for version in versions if version.parent == contract})),
         )
 
 

@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 
 from lakegate.admission.ignored_keys import is_ignored
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.semantic_versions import precedence
-from lakegate.gate.datasets.dataset_lines import LineStatus, strictest
+from lakegate.gate.datasets.dataset_states import DatasetStatus, strictest
 from lakegate.gate.dependencies import Dependencies, Places
 from lakegate.gate.effects import Steps
 from lakegate.gate.registry.contract_owners import EVERY_CONTRACT, are_named
@@ -24,28 +24,28 @@ from lakegate.gate.registry.registry_rows import RETIRED, WITHDRAWN, Publication
 # ---- Statuses of versions ----
 
 
-Statuses: TypeAlias = dict[str, LineStatus]
+Statuses: TypeAlias = dict[str, DatasetStatus]
 """Of datasets, by their names."""
 READERS: Final = 10
 """Datasets that are read at once: boto3 keeps as many connections."""
 
 
 def statuses_of(dependencies: Dependencies, versions: Iterable[Publication]) -> Statuses:
-    """The status that each line of some versions has now."""
-    return _read(dependencies, {each.full_name(dataset) for each in versions for dataset in each.datasets})
+    """The status that each dataset of some versions has now."""
+    return _read(dependencies, {version.full_name(dataset) for version in versions for dataset in version.datasets})
 
 
 def as_judged(dependencies: Dependencies, routes: Iterable[Route]) -> list[Route]:
-    """Routes with the status by which what lands below them is judged now, that of their line included."""
+    """Routes with the status by which what lands below them is judged now, that of their dataset included."""
     known = list(routes)
-    statuses = _read(dependencies, {each.line for each in known})
-    return [replace(each, status=strictest(each.status, statuses[each.line])) for each in known]
+    statuses = _read(dependencies, {each.full_name for each in known})
+    return [replace(each, status=strictest(each.status, statuses[each.full_name])) for each in known]
 
 
-def _read(dependencies: Dependencies, lines: set[str]) -> Statuses:
-    names, now = sorted(lines), dependencies.moment
+def _read(dependencies: Dependencies, datasets: set[str]) -> Statuses:
+    names, now = sorted(datasets), dependencies.moment
     with ThreadPoolExecutor(READERS) as readers:
-        return {line.name: line.status_at(now) for line in readers.map(dependencies.lines.get, names)}
+        return {dataset.name: dataset.status_at(now) for dataset in readers.map(dependencies.datasets.get, names)}
 
 
 def status_of(statuses: Statuses, version: Publication, dataset: str) -> str:
@@ -64,14 +64,14 @@ def effects(dependencies: Dependencies, plan: PlannedRoute, written: str) -> Ite
         return
     (route,), around = as_judged(dependencies, [plan.wanted]), plan.around
     if written != route.contract:
-        text = f"{shown(written)} is the beginning of one contract id"
-        yield f"{text}: {route.prefix} would deliver to {route.line} {route.version}"
-    if around is not None and around.line != route.line:
-        now = f"what lands below {route.prefix} is delivered to {around.line} by the route {around.prefix} now"
-        yield f"{now}: it would go to {route.line} {route.version}"
+        text = f"{quote(written)} is the beginning of one contract id"
+        yield f"{text}: {route.prefix} would deliver to {route.full_name} {route.version}"
+    if around is not None and around.full_name != route.full_name:
+        now = f"what lands below {route.prefix} is delivered to {around.full_name} by the route {around.prefix} now"
+        yield f"{now}: it would go to {route.full_name} {route.version}"
     if route.status == RETIRED:
-        retired = f"{route.line} {route.version} is retired"
-        yield f"{retired}: every delivery below {shown(route.prefix)} would be refused"
+        retired = f"{route.full_name} {route.version} is retired"
+        yield f"{retired}: every delivery below {quote(route.prefix)} would be refused"
 
 
 # ---- From a landing key to contract and dataset ----
@@ -96,13 +96,13 @@ def covering(key: str, routes: tuple[Route, ...]) -> Route | None:
 # ---- The current version and its routes ----
 
 
-def leading(snapshot: RegistrySnapshot, contract: str, line: int) -> Publication | None:
-    """The current version of a line: of those published, and not withdrawn, the one with the highest number."""
-    of_the_line = (each for each in snapshot.standing if (each.contract, each.major) == (contract, line))
-    return max(of_the_line, key=lambda each: each.precedence, default=None)
+def leading(snapshot: RegistrySnapshot, contract: str, number: int) -> Publication | None:
+    """The current version of a major number: of those published, and not withdrawn, the one with the highest number."""
+    of_the_major = (each for each in snapshot.standing if (each.contract, each.major) == (contract, number))
+    return max(of_the_major, key=lambda each: each.precedence, default=None)
 
 
-def routed(route: Route, publication: Publication) -> Route:
+def bind_route(route: Route, publication: Publication) -> Route:
     """The route as a publication wants it. Raises InputError where the dataset is not the publication's."""
     plan = dict(publication.plans).get(route.dataset)
     if plan is None:
@@ -118,14 +118,14 @@ def leading_its_routes(snapshot: RegistrySnapshot, publication: Publication) -> 
     From when a version is inherited is decided once: raises InputError where it is published with another time.
     """
     publication = _as_scheduled(snapshot, publication)
-    line = (publication.contract, publication.major)
-    first = leading(snapshot, *line)
-    routes = [each for each in snapshot.routes if (each.contract, each.major) == line]
+    of_major = (publication.contract, publication.major)
+    first = leading(snapshot, *of_major)
+    routes = [route for route in snapshot.routes if (route.contract, route.major) == of_major]
     known = snapshot.by_number
-    current = [*([first.version] if first else []), *(each.version for each in routes if each.version not in known)]
+    current = [*([first.version] if first else []), *(route.version for route in routes if route.version not in known)]
     if any(precedence(each) > publication.precedence for each in current):
         return publication
-    return replace(publication, routes=tuple(routed(each, publication) for each in routes))
+    return replace(publication, routes=tuple(bind_route(route, publication) for route in routes))
 
 
 def _as_scheduled(snapshot: RegistrySnapshot, publication: Publication) -> Publication:
@@ -158,12 +158,12 @@ class PlannedRoute:
     """The route that covers the prefix now: the longest above it."""
 
 
-def planned_route(  # noqa: PLR0913 - a route has these parts
+def plan_route(  # noqa: PLR0913 - a route has these parts
     dependencies: Dependencies,
     prefix: str,
     contract: str,
     dataset: str,
-    line: int,
+    number: int,
     *,
     seen: RegistrySnapshot | None = None,
 ) -> PlannedRoute:
@@ -176,26 +176,26 @@ def planned_route(  # noqa: PLR0913 - a route has these parts
         raise InputError(_outside(prefix, dependencies.places))
     seen = seen or dependencies.registry.contract(contract)
     landing, folder = dependencies.places.landing, prefix.removesuffix("/")
-    publication = leading(seen, contract, line)
+    publication = leading(seen, contract, number)
     if publication is None:
-        raise InputError(f"no version {line}.x of the contract {contract} is published")
-    lost = {each.version for each in seen.routes if each.major == line} - seen.by_number.keys()
+        raise InputError(f"no version {number}.x of the contract {contract} is published")
+    lost = {route.version for route in seen.routes if route.major == number} - seen.by_number.keys()
     if lost:
         raise InputError(_lost(contract, min(lost)))
-    wanted = routed(Route(landing, prefix, contract, dataset, line, "", "", ""), publication)
+    wanted = bind_route(Route(landing, prefix, contract, dataset, number, "", "", ""), publication)
     there = _at(dependencies, prefix)
-    if there is not None and there.line != wanted.line:
-        raise InputError(f"{prefix} delivers to {there.line}: remove that route first")
+    if there is not None and there.full_name != wanted.full_name:
+        raise InputError(f"{prefix} delivers to {there.full_name}: remove that route first")
     around = covering(folder, dependencies.registry.routes(landing, candidates(folder)))
     return PlannedRoute(wanted, publication, there, around)
 
 
-def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, line: int) -> Steps[Route]:
+def add_route(dependencies: Dependencies, prefix: str, contract: str, dataset: str, number: int) -> Steps[Route]:
     """Deliver what lands below a prefix to a dataset, under its current version. Raises as `planned_route`."""
     usable(prefix)
 
     def decide(seen: RegistrySnapshot) -> Publication:
-        plan = planned_route(dependencies, prefix, contract, dataset, line, seen=seen)
+        plan = plan_route(dependencies, prefix, contract, dataset, number, seen=seen)
         return replace(plan.publication, routes=(plan.wanted,))
 
     return (yield from write(dependencies, contract, decide)).routes[0]
@@ -243,13 +243,13 @@ def refuse_foreign(dependencies: Dependencies, prefix: str, contract: str, owner
     if owner == ANYBODY:
         return
     landing, own_folder = dependencies.places.landing, f"{dependencies.places.landing_prefix}{contract}/"
-    routes = [each for each in dependencies.registry.snapshot().routes if each.bucket == landing]
-    around = [each for each in routes if prefix.startswith(each.prefix)]
-    nested = [each for each in routes if each.prefix.startswith(prefix)]
+    routes = [route for route in dependencies.registry.snapshot().routes if route.bucket == landing]
+    around = [route for route in routes if prefix.startswith(route.prefix)]
+    nested = [route for route in routes if route.prefix.startswith(prefix)]
     is_below = any(map(prefix.startswith, (own_folder, *owner.prefixes)))
     if not is_below and not any(are_named(owner.contracts, each.contract) for each in around):
         raise InputError(
-            f"{prefix!r} is not among your prefixes: take one below {shown(own_folder)}, or ask for the claim of a token"
+            f"{prefix!r} is not among your prefixes: take one below {quote(own_folder)}, or ask for the claim of a token"
         )
     if not all(are_named(owner.contracts, each.contract) for each in (*around, *nested)):
         raise InputError(f"{prefix!r} is not free: it overlaps the prefix of another owner")
@@ -319,13 +319,15 @@ def lint_routes(routes: Iterable[Route], places: Places) -> tuple[RouteFinding, 
 
 
 def _alone(routes: list[Route], places: Places) -> Iterator[RouteFinding]:
-    for each in routes:
-        reason = _unreachable(each, places)
+    for route in routes:
+        reason = _unreachable(route, places)
         if reason:
-            yield RouteFinding(RouteFault.UNREACHABLE, each, f"{reason}: remove the route")
-        if each.status == RETIRED:
-            message = f"{each.line} {each.version} is retired, so that every delivery is refused: remove the route"
-            yield RouteFinding(RouteFault.RETIRED, each, message)
+            yield RouteFinding(RouteFault.UNREACHABLE, route, f"{reason}: remove the route")
+        if route.status == RETIRED:
+            message = (
+                f"{route.full_name} {route.version} is retired, so that every delivery is refused: remove the route"
+            )
+            yield RouteFinding(RouteFault.RETIRED, route, message)
 
 
 def _unreachable(route: Route, places: Places) -> str:
@@ -343,30 +345,30 @@ def _unreachable(route: Route, places: Places) -> str:
 
 
 def _outside(prefix: str, places: Places) -> str:
-    return f"{shown(prefix)} is not below {places.landing_prefix}, the only prefix of the landing bucket that the stack reads"
+    return f"{quote(prefix)} is not below {places.landing_prefix}, the only prefix of the landing bucket that the stack reads"
 
 
 def _nested(routes: list[Route]) -> Iterator[RouteFinding]:
     """Routes inside another one: the nearest around each counts."""
-    at = {(each.bucket, each.prefix): each for each in routes}
-    for each in routes:
-        above = (at.get((each.bucket, prefix)) for prefix in candidates(each.prefix.removesuffix("/")))
+    at = {(route.bucket, route.prefix): route for route in routes}
+    for route in routes:
+        above = (at.get((route.bucket, prefix)) for prefix in candidates(route.prefix.removesuffix("/")))
         around = next((other for other in above if other is not None), None)
         if around is None:
             continue
-        if around.line == each.line:
-            message = f"{around.prefix} delivers to {each.line} already: remove one of the two"
-            yield RouteFinding(RouteFault.REDUNDANT, each, message, around)
+        if around.full_name == route.full_name:
+            message = f"{around.prefix} delivers to {route.full_name} already: remove one of the two"
+            yield RouteFinding(RouteFault.REDUNDANT, route, message, around)
         else:
-            message = f"it takes its keys out of {around.prefix}, which delivers to {around.line}"
-            yield RouteFinding(RouteFault.OVERLAP, each, message, around)
+            message = f"it takes its keys out of {around.prefix}, which delivers to {around.full_name}"
+            yield RouteFinding(RouteFault.OVERLAP, route, message, around)
 
 
 def _similar(routes: list[Route]) -> Iterator[RouteFinding]:
     groups: dict[tuple[str, str], list[Route]] = defaultdict(list)
-    for each in routes:
-        groups[each.bucket, unicodedata.normalize("NFKC", each.prefix).casefold()].append(each)
+    for route in routes:
+        groups[route.bucket, unicodedata.normalize("NFKC", route.prefix).casefold()].append(route)
     for first, *others in groups.values():
-        for each in others:
+        for other in others:
             message = f"it differs from {first.prefix} only in case or in the encoding of letters; keys are compared byte by byte"
-            yield RouteFinding(RouteFault.SIMILAR, each, message, first)
+            yield RouteFinding(RouteFault.SIMILAR, other, message, first)

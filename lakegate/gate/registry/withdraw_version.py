@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import listed
+from lakegate.base.text import join_words
 from lakegate.contract.semantic_versions import major, precedence
 from lakegate.diff.change_kinds import Change
 from lakegate.diff.diff_contracts import compare
@@ -22,7 +22,7 @@ from lakegate.gate.effects import Steps
 from lakegate.gate.ledger.blocks import Block, BlockKind
 from lakegate.gate.registry.contract_versions import published_by, read_published, write
 from lakegate.gate.registry.registry_rows import WITHDRAWN, Proposal, Publication, RegistrySnapshot
-from lakegate.gate.registry.routes import leading, routed
+from lakegate.gate.registry.routes import bind_route, leading
 
 ADDED: Final = frozenset({"dataset-added", "optional-field-added", "required-field-added"})
 """Kinds of change that give consumers something to read, whether or not they allow more."""
@@ -45,12 +45,12 @@ def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contr
     found = seen.by_number.get(version)
     if found is None:
         raise InputError(f"{contract} has no version {version}: `lakegate contracts` lists those that are published")
-    line = major(version)
+    number = major(version)
     others = replace(seen, versions=tuple(each for each in seen.versions if each.version != version))
-    current = leading(others, contract, line)
+    current = leading(others, contract, number)
     if current is None:
         raise InputError(
-            f"{version} is the only version {line}.x of {contract}: end its lines instead (lakegate retire)"
+            f"{version} is the only version {number}.x of {contract}: end its datasets instead (lakegate retire)"
         )
     if found.status == WITHDRAWN:
         return Withdrawal(found, current, is_done=True)
@@ -59,8 +59,8 @@ def planned_withdrawal(dependencies: Dependencies, seen: RegistrySnapshot, contr
             f"{current.version} follows {version}: withdraw {current.version} first, or publish a newer one"
         )
     _refuse_relied_on(dependencies, found, current)
-    routes = [each for each in seen.routes if (each.contract, each.major) == (contract, line)]
-    moved = tuple(routed(each, current) for each in routes)
+    routes = [route for route in seen.routes if (route.contract, route.major) == (contract, number)]
+    moved = tuple(bind_route(route, current) for route in routes)
     return Withdrawal(replace(found, status=WITHDRAWN, routes=moved), current)
 
 
@@ -86,23 +86,23 @@ def withdraw(
 def _refuse_relied_on(dependencies: Dependencies, found: Publication, before: Publication) -> None:
     """Raise InputError where deliveries were accepted under a version that allows more, or has more fields, than before."""
     compared = compare(read_published(dependencies, before), read_published(dependencies, found))
-    more = [each for each in compared.changes if each.effect.consumer or each.kind in ADDED]
+    more = [change for change in compared.changes if change.effect.consumer or change.kind in ADDED]
     accepted = [each for dataset, _ in found.plans for each in _accepted(dependencies, found, dataset)] if more else []
     if accepted:
         raise InputError(
-            f"{found.version} allows what {before.version} does not ({listed(map(_in_words, more))}), and deliveries were"
-            f" accepted under it: {listed(accepted)}. Consumers may rely on that: publish {found.major + 1}.0.0"
+            f"{found.version} allows what {before.version} does not ({join_words(map(_in_words, more))}), and deliveries were"
+            f" accepted under it: {join_words(accepted)}. Consumers may rely on that: publish {found.major + 1}.0.0"
         )
 
 
 def _accepted(dependencies: Dependencies, found: Publication, dataset: str) -> list[str]:
     """The deliveries to a dataset that were accepted under a version, by no waiver."""
-    line = found.full_name(dataset)
+    name = found.full_name(dataset)
     return [
-        f"{line} {each.height}"
-        for each in dependencies.ledger.blocks(line)
-        if isinstance(each, Block)
-        and (each.kind, each.contract_version, each.waiver) == (BlockKind.PUBLISHED, found.version, None)
+        f"{name} {block.height}"
+        for block in dependencies.ledger.blocks(name)
+        if isinstance(block, Block)
+        and (block.kind, block.contract_version, block.waiver) == (BlockKind.PUBLISHED, found.version, None)
     ]
 
 

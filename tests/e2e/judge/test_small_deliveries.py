@@ -19,7 +19,7 @@ from lakegate.aws.open_stack import ACCOUNT
 from lakegate.base.extension_points import ROOT
 from lakegate.features.pull.named_objects import NamedObject, named_objects
 from lakegate.features.pull.pull_task import run_now
-from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.datasets.dataset_names import published_datasets
 from lakegate.gate.delivery.delivery_row import FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
@@ -162,7 +162,7 @@ def test_drift_is_found_by_the_function_and_by_the_command(stack: Deployed) -> N
     found = json.loads(command.stdout)
     client("s3").delete_object(**place, VersionId=replaced["VersionId"])
 
-    lines = len(published_lines(stack.dependencies))
+    lines = len(published_datasets(stack.dependencies))
     assert before == {"compared": lines, "drifted": 0, "failures": 0}
     assert after == {"compared": lines, "drifted": 1, "failures": 0}
     assert command.exit_code == 1
@@ -197,7 +197,7 @@ def test_heads_are_anchored_where_nobody_can_delete_them(stack: Deployed) -> Non
     assert answers[1] == {"documents": 0, "heads": 0, "contradicted": 0, "complete": 1}
     assert retention["Mode"] == "COMPLIANCE"
     assert (command.exit_code, found["faults"], found["anchors"]["proven_by"]) == (0, [], "kms")
-    assert found["chains"] > len(published_lines(stack.dependencies))
+    assert found["chains"] > len(published_datasets(stack.dependencies))
 
 
 PULLED = """

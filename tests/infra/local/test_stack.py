@@ -176,7 +176,7 @@ def test_an_interrupted_command_stops_the_stack(stack: Stack, monkeypatch: pytes
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("infra.local.demo_command.opened", interrupted)
+    monkeypatch.setattr("infra.local.demo_command.open_deployed", interrupted)
     CliRunner().invoke(app, ["demo"])
 
     assert pids(stack) == [None, None]

@@ -21,7 +21,7 @@ from botocore.exceptions import (
 )
 from botocore.stub import Stubber
 
-from lakegate.aws.clients import BY_CODE, port_errors, session, translated
+from lakegate.aws.clients import BY_CODE, port_errors, session, translate_error
 from lakegate.aws.wiring import EventBridgeNotifier, SystemClock
 from lakegate.base.errors import ConditionFailed, PortError, Throttled, Unanswered
 from lakegate.gate.ports import Message
@@ -62,7 +62,7 @@ def error(code: str, status: int = 400) -> ClientError:
 @pytest.mark.parametrize(("code", "kind"), BY_CODE.items())
 def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError]) -> None:
     """Each known code becomes its port error, without AWS's own text, which may repeat keys and values."""
-    port_error = translated(error(code), ("state",))
+    port_error = translate_error(error(code), ("state",))
 
     assert kind is type(port_error)
     assert "canary" not in str(port_error)
@@ -79,7 +79,7 @@ def test_every_code_of_the_table_has_its_error(code: str, kind: type[PortError])
 )
 def test_an_unknown_code_is_judged_by_its_status(code: str, status: int, kind: type[PortError]) -> None:
     """A server that broke off may have done it; any other refusal is plain. A missing bucket is not a missing object."""
-    assert kind is type(translated(error(code, status)))
+    assert kind is type(translate_error(error(code, status)))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 
 from lakegate.aws.dynamodb_table import DynamoTable
 from lakegate.base.errors import AccessDenied, InputError
-from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.gate.datasets.dataset_names import published_datasets
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import run
 from lakegate.gate.registry.contract_versions import CompiledContract
-from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, plan_publication, publish
 from lakegate.gate.registry.registry_rows import Publication, Route
 from lakegate.gate.registry.registry_store import Registry
 from lakegate.gate.registry.routes import add_route, remove_route
@@ -120,7 +120,7 @@ def test_lost_items_are_seen_while_others_name_them(cloud: Cloud, lost: tuple[st
     unlisted = ITEMS[0] in lost
 
     assert known == {each for each in ITEMS[1:3] if not (unlisted and each in lost)}
-    assert published_lines(there) == (() if set(lost) == set(ITEMS) else ("shop/orders_v1",))
+    assert published_datasets(there) == (() if set(lost) == set(ITEMS) else ("shop/orders_v1",))
     named = set(there.registry.damaged().get("shop", ()))
     assert named == ({ITEMS[0]} if unlisted and set(lost) != set(ITEMS) else set() if unlisted else set(lost))
 
@@ -165,7 +165,7 @@ def test_a_new_version_is_never_compared_with_less_than_was_published(cloud: Clo
         run(publish(there, compiled(version, **extra)), there.clock)
     lose(cloud, ["contract#shop", "version#shop#1.0.0"])
     with pytest.raises(InputError, match=r"the registry has lost shop 1\.0\.0, which was published before 1\.1\.0"):
-        planned(there, compiled("1.1.0"))
+        plan_publication(there, compiled("1.1.0"))
     run(publish(there, compiled("1.0.0", **orders)), there.clock)
     with pytest.raises(IncompatibleVersion):
         run(publish(there, compiled("1.1.0")), there.clock)

@@ -9,7 +9,7 @@ import boto3
 import pytest
 from click.testing import CliRunner
 
-from lakegate.aws.open_stack import SENTENCES, LocalState, opened, readable_errors
+from lakegate.aws.open_stack import SENTENCES, LocalState, open_deployed, readable_errors
 from lakegate.base.errors import InputError, PortError, SetUpError, Throttled, Unanswered
 from lakegate.cli.main import app
 from tests.fakes.quick_moto import REGION, quick_aws
@@ -127,7 +127,7 @@ def test_the_local_stack_is_all_that_is_in_reach(lakegate: Lakegate, monkeypatch
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "of-production")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://production.example")
-    with pytest.raises((SetUpError, InputError)), opened(local=True):
+    with pytest.raises((SetUpError, InputError)), open_deployed(local=True):
         pass
     left = {name for name in os.environ if name.startswith("AWS_")}
 
@@ -142,7 +142,7 @@ def test_an_endpoint_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: 
     for name in [each for each in os.environ if each.startswith("AWS_")]:
         monkeypatch.delenv(name)
     state = _state(tmp_path, monkeypatch)
-    with pytest.raises(SetUpError) as raised, opened(local=True):
+    with pytest.raises(SetUpError) as raised, open_deployed(local=True):
         pass
 
     assert str(raised.value) == f"AWS does not answer at {state.endpoint}: is it running? `lakegate local status`"

@@ -54,13 +54,13 @@ def test_a_word_without_one_letter_is_found(word: str, others: list[str], at: in
 
 def test_all_hints_of_a_block_share_their_work() -> None:
     """After it there is no hint; an inner block has no work of its own, and the next block has."""
-    with text.limited_hints(), text.limited_hints():
+    with text.limit_hints(), text.limit_hints():
         hints = [text.did_you_mean("qualty", ["quality"]) for _ in range(text.MAX_HINTS + 1)]
     after = text.did_you_mean("qualty", ["quality"])
 
     assert after == " Did you mean `quality`?"
     assert hints == [after] * text.MAX_HINTS + [""]
-    with text.limited_hints():
+    with text.limit_hints():
         assert text.did_you_mean("qualty", ["quality"]) == after
 
 
@@ -114,14 +114,14 @@ LIMITS = {"most", "free"}
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (text.counted(0, "row"), "0 rows"),
-        (text.counted(1, "row"), "1 row"),
-        (text.counted(2_000, "row"), "2,000 rows"),
-        (text.counted(1, "delivery is held", "deliveries are held"), "1 delivery is held"),
-        (text.counted(11, "delivery is held", "deliveries are held"), "11 deliveries are held"),
-        (text.limited("at least 1", "row"), "at least 1 row"),
-        (text.limited("at least 11", "character"), "at least 11 characters"),
-        (text.limited("more than 1 and at most 5", "row", " missing"), "more than 1 and at most 5 rows missing"),
+        (text.plural(0, "row"), "0 rows"),
+        (text.plural(1, "row"), "1 row"),
+        (text.plural(2_000, "row"), "2,000 rows"),
+        (text.plural(1, "delivery is held", "deliveries are held"), "1 delivery is held"),
+        (text.plural(11, "delivery is held", "deliveries are held"), "11 deliveries are held"),
+        (text.format_limit("at least 1", "row"), "at least 1 row"),
+        (text.format_limit("at least 11", "character"), "at least 11 characters"),
+        (text.format_limit("more than 1 and at most 5", "row", " missing"), "more than 1 and at most 5 rows missing"),
     ],
 )
 def test_what_is_counted_is_one_or_several(text: str, wanted: str) -> None:

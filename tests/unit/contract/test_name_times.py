@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.contract.name_times import LONGEST, pattern_of, time_in
+from lakegate.contract.name_times import LONGEST_NAME_FORMAT, pattern_of, time_in
 
 DAY = datetime(2026, 11, 24, tzinfo=UTC)
 
@@ -63,7 +63,7 @@ def test_no_digits_of_a_hash_in_a_key_are_a_time(key: str, found: datetime | Non
         "%Y%m%d%M",
         "%Y%m%d%H%S",
         "%Y%m%d%\n",
-        "%Y%m%d".rjust(LONGEST + 1),
+        "%Y%m%d".rjust(LONGEST_NAME_FORMAT + 1),
     ],
 )
 def test_a_text_without_a_day_is_no_pattern(written: str) -> None:

@@ -18,8 +18,8 @@ from lakegate.aws.lambda_runtime import HandlerError, of_error, shape
 from lakegate.aws.settings import read
 from lakegate.aws.wiring import bootstrap
 from lakegate.base.errors import LakegateError, PortError, Throttled, Unfinished
-from lakegate.gate.datasets.dataset_lines import Line
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.dataset_states import DatasetState
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import workload_id, workload_row
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
@@ -297,7 +297,9 @@ def test_a_channel_is_tested_by_the_function(stand: Stand) -> None:
 
 def test_notifications_and_failing_channels_are_counted(stand: Stand) -> None:
     """What channels got, what they refused and what was given up are metrics; a channel that fails fails nothing else."""
-    line = subscribed(Line("a/b_v1"), "2026-01-01T00:00:00.000000Z", "t", ["rejected"], to=["slack:a", "slack:b"])
+    line = add_subscription(
+        DatasetState("a/b_v1"), "2026-01-01T00:00:00.000000Z", "t", ["rejected"], to=["slack:a", "slack:b"]
+    )
     stand.memory.lines.write(line)
     body = json.dumps(
         {"line": "a/b_v1", "status": "deprecated", "planned": [], "reason": "", "replacement": "", "guide": ""}

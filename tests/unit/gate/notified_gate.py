@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import Decision, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
@@ -27,7 +27,7 @@ class Gate:
         self.number = 0
 
     def subscribe(self, channel: str, *on: str, **given: Any) -> None:
-        decide = partial(subscribed, team=channel, on=on, to=[channel], **given)
+        decide = partial(add_subscription, team=channel, on=on, to=[channel], **given)
         run(change(self.env.dependencies, LINE, "", decide), self.env.dependencies.clock)
 
     def ends(

@@ -9,10 +9,10 @@ import pytest
 
 from lakegate.base.errors import ConditionFailed, Throttled, TransactionConflict, UnreadableItem
 from lakegate.base.timestamps import instant_of, moment
-from lakegate.gate.datasets.dataset_lines import advance_revision
+from lakegate.gate.datasets.dataset_states import advance_revision
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Steps, run
-from lakegate.gate.scheduled_tasks import TRIES, ScheduledTask, Turn, change_row, run_due, run_row
+from lakegate.gate.scheduled_tasks import TRIES_OF_CHANGE, ScheduledTask, Turn, change_row, run_due, run_row
 from tests.simulation.environment import Environment
 
 
@@ -165,13 +165,13 @@ def test_a_lost_answer_is_found_again(env: Environment) -> None:
     assert ended.value.value == "ended"
 
 
-@pytest.mark.parametrize("refusals", [TRIES - 1, TRIES])
+@pytest.mark.parametrize("refusals", [TRIES_OF_CHANGE - 1, TRIES_OF_CHANGE])
 def test_a_change_is_made_again_where_somebody_was_first(env: Environment, refusals: int) -> None:
     """By a function of the row as it is then, within bounds; the same row is not written."""
     rows = counters(env, "a")
     rows.refusals = refusals
     change = change_row(env.dependencies, task_of(rows), "a", lambda row: replace(row, steps=9))
-    if refusals == TRIES:
+    if refusals == TRIES_OF_CHANGE:
         with pytest.raises(TransactionConflict):
             run(change, env.memory.clock)
         return

@@ -124,7 +124,7 @@ def test_offline_lint_asks_no_host(receiver: Receiver, tmp_path: Path) -> None:
 
 def test_offline_lint_asks_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parent that a file has is read; one that no file has is an error, and its own reference to the web another."""
-    monkeypatch.setattr(contract_files, "opened", Mock(side_effect=AssertionError("a stack is asked")))
+    monkeypatch.setattr(contract_files, "open_deployed", Mock(side_effect=AssertionError("a stack is asked")))
     child = CONTRACT.replace(b"info:", b"config: {lakegate: {inherits: base@1}}\ninfo:")
     parent = CONTRACT.replace(b"id: x", b"id: base").replace(b"shared.yaml", b"https://localhost/shared.yaml")
     (tmp_path / "child.yaml").write_bytes(child.replace(b"$ref: 'shared.yaml#/definitions/code'", b"type: text"))

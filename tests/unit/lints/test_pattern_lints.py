@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lakegate.lints.pattern_lints import LONGEST, superlinear
+from lakegate.lints.pattern_lints import LONGEST_EXAMINED_PATTERN, superlinear
 
 FULL = 5_000 if os.environ.get("LAKEGATE_FULL") else 200
 REPEATS = "repeats what already repeats"
@@ -38,7 +38,7 @@ SLOW = {
     r"a*b?a*": BESIDE,
     r"\s+(?=x)\s*": BESIDE,
     r"(?:ab*)b{0,20}c": BESIDE,
-    "a" * (LONGEST + 1): f"has more than {LONGEST} characters",
+    "a" * (LONGEST_EXAMINED_PATTERN + 1): f"has more than {LONGEST_EXAMINED_PATTERN} characters",
 }
 FAST = (
     *("", "abc", r"^ORD-[0-9]{8}$", r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$", r"([a-z]+\.)+", r"^([A-Z]{2,3}-){1,3}$"),

@@ -241,7 +241,7 @@ def test_another_query_lists_no_rows(text: str) -> None:
     assert Query(text, DUCKDB, ("a",), (OWN, OTHER)).of_rows is None
 
 
-@pytest.mark.parametrize("own", [replace(OWN, delivered=False), replace(OWN, line="shop/orders_v1")])
+@pytest.mark.parametrize("own", [replace(OWN, delivered=False), replace(OWN, full_name="shop/orders_v1")])
 def test_rows_of_accepted_data_are_not_listed(own: QueryRelation) -> None:
     """Only rows of the judged delivery are shown."""
     assert Query(COUNTED + "(q1.c0 < 0L)", DUCKDB, (), (own,)).of_rows is None

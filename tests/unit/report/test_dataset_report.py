@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from lakegate.report.dataset_report import ReportedDelivery, RuleHistory, columns, history_of, render_line
+from lakegate.report.dataset_report import ReportedDelivery, RuleHistory, columns, history_of, render_dataset
 from lakegate.verdict.verdict import BrokenRule, Verdict
 from tests.unit.report.test_delivery_report import HOSTILE, Page
 
@@ -51,7 +51,7 @@ def test_a_line_without_measured_deliveries_has_no_shares() -> None:
     found = history_of("x", PERIOD, [delivery(1, BAD, CODE, rows=None)], ["a"])
 
     assert (found.rules, found.reasons) == ([], [("duplicate-content", 1, 0)])
-    assert "Rules" not in Page(render_line(found)).text
+    assert "Rules" not in Page(render_dataset(found)).text
 
 
 @pytest.mark.parametrize(("days", "width"), [(30, 1), (90, 1), (91, 2), (3_650, 41)])
@@ -67,7 +67,7 @@ def test_a_column_has_as_many_days_as_needed(days: int, width: int) -> None:
 
 def test_the_page_says_what_happened_first() -> None:
     """Verdicts and the most frequent reason are its first sentences; codes are explained."""
-    page = Page(render_line(history_of("shop/orders_v1", PERIOD, DELIVERIES, ["a", "b"])))
+    page = Page(render_dataset(history_of("shop/orders_v1", PERIOD, DELIVERIES, ["a", "b"])))
 
     assert (
         "shop/orders_v1 5 deliveries from 2026-01-01 to 2026-01-30: 2 rejected, 1 warned, 2 accepted. Most often: a , in 2."
@@ -82,7 +82,7 @@ def test_the_page_says_what_happened_first() -> None:
 
 def test_a_line_without_deliveries_says_so() -> None:
     """An empty time is no error."""
-    page = Page(render_line(history_of("x", PERIOD, [])))
+    page = Page(render_dataset(history_of("x", PERIOD, [])))
 
     assert "0 deliveries from 2026-01-01 to 2026-01-30: 0 rejected, 0 warned, 0 accepted." in page.text
     assert "No delivery was finished in this time." in page.text
@@ -91,8 +91,8 @@ def test_a_line_without_deliveries_says_so() -> None:
 def test_freshness_is_compared_with_its_promise() -> None:
     """The age of the youngest row when the delivery was finished; without a promise it is shown alone."""
     aged = [delivery(1, late=2), delivery(2), delivery(3, late=30)]
-    promised = Page(render_line(history_of("x", PERIOD, aged, freshness_limit=Fraction(86_400))))
-    alone = Page(render_line(history_of("x", PERIOD, aged)))
+    promised = Page(render_dataset(history_of("x", PERIOD, aged, freshness_limit=Fraction(86_400))))
+    alone = Page(render_dataset(history_of("x", PERIOD, aged)))
 
     assert "Promised: the youngest row at most 24 hours old. 1 of 2 deliveries was older" in promised.text
     assert promised.labels[1] == "Age of the youngest row by delivery, the oldest first: 2 hours, 30 hours"
@@ -102,14 +102,14 @@ def test_freshness_is_compared_with_its_promise() -> None:
 
 def test_a_row_from_the_future_is_not_older_than_nothing() -> None:
     """A negative age has the lowest bar."""
-    text = render_line(history_of("x", PERIOD, [delivery(1, late=-5)], freshness_limit=Fraction(1)))
+    text = render_dataset(history_of("x", PERIOD, [delivery(1, late=-5)], freshness_limit=Fraction(1)))
 
     assert 'y="39.0" height="1.0"' in text
 
 
 def test_a_table_of_rules_is_bounded() -> None:
     """A page of ten thousand rules would not be read."""
-    page = Page(render_line(history_of("x", PERIOD, [delivery(1)], map(str, range(1_001)))))
+    page = Page(render_dataset(history_of("x", PERIOD, [delivery(1)], map(str, range(1_001)))))
 
     assert "1 more rule is not listed here." in page.text
     assert page.elements.count("tr") == 1_001
@@ -121,7 +121,7 @@ def test_texts_of_others_add_no_element_and_no_attribute(text: str) -> None:
 
     def page(word: str) -> Page:
         broken = BrokenRule(word, "fail", 1)
-        return Page(render_line(history_of(word, PERIOD, [delivery(1, BAD, broken)], [word, f"{word} again"])))
+        return Page(render_dataset(history_of(word, PERIOD, [delivery(1, BAD, broken)], [word, f"{word} again"])))
 
     harmless, hostile = page("plain"), page(text)
 

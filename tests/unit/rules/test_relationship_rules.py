@@ -61,8 +61,8 @@ def test_a_reference_leads_to_the_accepted_data_of_its_line() -> None:
     own, target = check.query.relations
 
     assert (check.id, check.wanted) == ("fk/order_id+shop", "found in orders.id+shop")
-    assert (own.delivered, own.line) == (True, None)
-    assert (target.delivered, target.line, [each.field for each in target.columns]) == (
+    assert (own.delivered, own.full_name) == (True, None)
+    assert (target.delivered, target.full_name, [each.field for each in target.columns]) == (
         False,
         "shop/orders_v3",
         ["id", "shop"],
@@ -77,7 +77,7 @@ def test_a_reference_may_lead_to_another_contract(to: str) -> None:
     assert check.query is not None
     target = check.query.relations[1]
 
-    assert (target.dataset, target.line, target.columns[0].type) == (
+    assert (target.dataset, target.full_name, target.columns[0].type) == (
         "customers",
         "people/customers_v2",
         LogicalType.INTEGER,

@@ -210,7 +210,7 @@ def test_physical_names_of_datasets_and_fields_are_resolved() -> None:
         relation.dataset,
         [column.field for column in relation.columns],
         relation.delivered,
-        relation.line,
+        relation.full_name,
     ) == ("lines", ["sku"], False, "shop/lines_v1")
 
 

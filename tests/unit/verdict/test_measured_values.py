@@ -16,7 +16,7 @@ from lakegate.plan.result import Measured
 from lakegate.verdict.measured_values import (
     ALL_QUERIES,
     TIME_LIMIT,
-    lines_compared,
+    datasets_compared,
     lists_rows,
     measure_answer,
     seconds_each,
@@ -113,4 +113,4 @@ def test_the_lines_that_a_query_compares_with_are_known() -> None:
     )
     query: Any = SimpleNamespace(relations=relations)
 
-    assert lines_compared(query) == ["crm/customers_v2"]
+    assert datasets_compared(query) == ["crm/customers_v2"]

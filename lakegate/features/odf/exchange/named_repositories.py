@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import listed, shown
+from lakegate.base.text import join_words, quote
 from lakegate.features.odf.format.odf_names import RemoteAlias, RemoteId, remote_reference
 
 # The file is a person's own, and has no secrets: each credential is the name of an environment variable that has it.
@@ -25,7 +25,7 @@ from lakegate.features.odf.format.odf_names import RemoteAlias, RemoteId, remote
 
 VARIABLE: Final = "LAKEGATE_REPOSITORIES"
 DEFAULT: Final = Path("~/.config/lakegate/repositories.yaml")
-LONGEST: Final = 1 << 16
+LONGEST_FILE: Final = 1 << 16
 """Bytes of the file."""
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _KEYS: Final = ({"address"}, {"address", "token"}, {"address", "user", "password"})
@@ -54,8 +54,8 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
     if first not in known:
         # a folder; InputError for an identity, of which a repository has to be named
         if "did:odf:" in text and not Path(text).exists():
-            names = listed(sorted(known)) or "none"
-            raise InputError(f"{shown(text)} names no repository of {file} (there: {names}): REPOSITORY/did:odf:…")
+            names = join_words(sorted(known)) or "none"
+            raise InputError(f"{quote(text)} names no repository of {file} (there: {names}): REPOSITORY/did:odf:…")
         return Located(text)
     found = remote_reference(text)
     address = known[first]["address"].rstrip("/")
@@ -68,20 +68,20 @@ def located(text: str, environment: Mapping[str, str] = os.environ) -> Located:
             return Located(f"{place}/{identity}", authorization, str(identity))
         case RemoteAlias(_, account, name):
             return Located("/".join(filter(None, (place, account, name))), authorization)
-    raise InputError(f"{shown(text)} names no dataset of the repository {first}: {first}/NAME or {first}/did:odf:…")
+    raise InputError(f"{quote(text)} names no dataset of the repository {first}: {first}/NAME or {first}/did:odf:…")
 
 
 def _read_repositories(file: Path) -> dict[str, Any]:
     """The repositories of a file by their names in lower case; none where there is no file. InputError."""
     try:
         with file.open("rb") as opened:
-            text = opened.read(LONGEST + 1)
+            text = opened.read(LONGEST_FILE + 1)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    if len(text) > LONGEST:
-        raise InputError(f"{file} has more than {LONGEST:,} bytes")
+    if len(text) > LONGEST_FILE:
+        raise InputError(f"{file} has more than {LONGEST_FILE:,} bytes")
     try:
         found = yaml.load(text, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -94,7 +94,7 @@ def _read_repositories(file: Path) -> dict[str, Any]:
             isinstance(value, dict) and set(value) in _KEYS and all(isinstance(one, str) for one in value.values())
         )
         if not isinstance(name, str) or not is_described:
-            raise InputError(f"{wrong}: {shown(str(name))}")
+            raise InputError(f"{wrong}: {quote(str(name))}")
     return {name.lower(): entry for name, entry in (found or {}).items()}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from lakegate.base.errors import InputError
 from lakegate.base.json_codec import sha256_of
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.cli import terminal
 from lakegate.cli.datasets.chain_proofs import signatures_by
 from lakegate.contract.delivery_policy import MergeStrategy, Policy, Pull
@@ -48,7 +48,7 @@ from lakegate.gate.ledger.blocks import (
     Record,
     canonical_json,
     from_json,
-    stored_block,
+    parse_block,
 )
 from lakegate.gate.ledger.signatures import SignedText, signature_document, signature_from
 from lakegate.gate.ledger.stored_objects import Left, erasures_of
@@ -182,7 +182,7 @@ PLAN: Final = "lakegate/plan.json"
 """The plan of the slices from here on, by whose digest blocks of the ledger name it."""
 SIGNATURE: Final = ".signature"
 _ATTACHED: Final = re.compile(r"lakegate/ledger/([0-9]{12})(\.signature)?\.json")
-LONGEST: Final = 1 << 19
+LONGEST_LEDGER_BLOCK: Final = 1 << 19
 """Characters of a block of the ledger: it is an item of DynamoDB, of at most 400 KB."""
 Fields = tuple[dict[str, Any], ...]
 
@@ -301,7 +301,7 @@ def _moment(text: str) -> Moment:
     try:
         return moment_of(datetime.fromisoformat(text))
     except ValueError:
-        raise InputError(f"a block has a time that is none: {shown(text)}") from None
+        raise InputError(f"a block has a time that is none: {quote(text)}") from None
 
 
 def _list_attachments(block: AnyBlock, stored: SignedText, plan: bytes | None) -> Iterator[tuple[str, str]]:
@@ -332,8 +332,10 @@ def ledger_in(attachments: Iterable[SetAttachments]) -> Iterator[SignedText]:
             kind = attached[2] or ""
             if int(attached[1]) != height or kind in found:
                 raise InputError(f"the ledger in the attachments is not in its order: {path}")
-            if len(content) > LONGEST:
-                raise InputError(f"the ledger in the attachments has more than {LONGEST:,} characters: {path}")
+            if len(content) > LONGEST_LEDGER_BLOCK:
+                raise InputError(
+                    f"the ledger in the attachments has more than {LONGEST_LEDGER_BLOCK:,} characters: {path}"
+                )
             found[kind] = content
         if not found:
             continue
@@ -360,7 +362,7 @@ def _json(text: str) -> object:
 class Exported:
     """The output of a run."""
 
-    line: str
+    dataset: str
     id: str
     blocks: Sequence[OdfBlock]
     """Of the whole dataset."""
@@ -375,24 +377,24 @@ class Exported:
         return sum(block.added is not None for block in self.blocks[len(self.blocks) - self.new :])
 
 
-def exported(dependencies: Dependencies, line: str, place: OdfPlace) -> Exported:
+def exported(dependencies: Dependencies, dataset: str, place: OdfPlace) -> Exported:
     """Write what is new of a dataset. InputError where its chain is broken, or the place has something else."""
-    head = dependencies.ledger.head(line)
-    stored = list(islice(dependencies.ledger.signed(line), head.height + 1))
-    if verify_signed(stored, line, signatures_by(None), head.digest):
-        raise InputError(f"the chain of {line} is broken: `lakegate verify {line}` names the block")
+    head = dependencies.ledger.head(dataset)
+    stored = list(islice(dependencies.ledger.signed(dataset), head.height + 1))
+    if verify_signed(stored, dataset, signatures_by(None), head.digest):
+        raise InputError(f"the chain of {dataset} is broken: `lakegate verify {dataset}` names the block")
     plans = _Plans(dependencies, {})
     blocks = list(odf_blocks(stored, plans.fields, plans.text))
     if not any(block.added for block in blocks):
-        raise InputError(f"{line} has no slices: its contract needs `publishAs: parquet`, and a delivery")
+        raise InputError(f"{dataset} has no slices: its contract needs `publishAs: parquet`, and a delivery")
     with place.locked():
         before = place.head()
-        known = _count_known(blocks, head_of(place), line)
-        moved = erasures_of(each for text in stored if (each := stored_block(text.text)) is not None).left
+        known = _count_known(blocks, head_of(place), dataset)
+        moved = erasures_of(each for text in stored if (each := parse_block(text.text)) is not None).left
         size = _write(dependencies, place, blocks[known:], moved)
         if known < len(blocks):
             place.set_head(blocks[-1].name, before)
-    return Exported(line, str(dataset_of(stored[0].text)), blocks, len(blocks) - known, size)
+    return Exported(dataset, str(dataset_of(stored[0].text)), blocks, len(blocks) - known, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,13 +417,13 @@ class _Plans:
         return self.known[block.plan]
 
 
-def _count_known(blocks: Sequence[OdfBlock], head: str | None, line: str) -> int:
+def _count_known(blocks: Sequence[OdfBlock], head: str | None, dataset: str) -> int:
     """The number of blocks that are there."""
     if head is None:
         return 0
     names = [block.name for block in blocks]
     if head not in names:
-        raise InputError(f"the destination has another dataset than {line}, or a longer one: name another place")
+        raise InputError(f"the destination has another dataset than {dataset}, or a longer one: name another place")
     return names.index(head) + 1
 
 

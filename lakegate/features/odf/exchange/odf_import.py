@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from lakegate.aws.open_stack import entered, readable_errors
+from lakegate.aws.open_stack import enter_stack, readable_errors
 from lakegate.base.errors import InputError, NotFound
-from lakegate.base.text import counted, printable, shown
+from lakegate.base.text import plural, printable, quote
 from lakegate.cli import terminal
 from lakegate.cli.command_runner import CommandResult
 from lakegate.cli.datasets import chain_proofs
@@ -39,7 +39,7 @@ from lakegate.features.odf.exchange.odf_repositories import (
 )
 from lakegate.features.odf.format.logical_hash import slice_in
 from lakegate.features.odf.format.metadata_chain import ChainState, SetAttachments, block_in
-from lakegate.gate.ledger.blocks import Block, LedgerSlice, stored_block
+from lakegate.gate.ledger.blocks import Block, LedgerSlice, parse_block
 from lakegate.gate.ledger.ledger_yaml import Passed
 from lakegate.gate.ledger.signatures import Signatures, SignedText
 from lakegate.gate.ledger.verification import verify_signed
@@ -65,16 +65,16 @@ class DatasetCopy:
     @property
     def name(self) -> str:
         """The name of the dataset, or its identity."""
-        return self.ledger.line if self.ledger else str(self.state.id)
+        return self.ledger.dataset if self.ledger else str(self.state.id)
 
 
 def check_names(state: ChainState, ledger: CheckedLedger | None, proof: Proof) -> None:
     """InputError where the dataset has another name or identity than it must have."""
-    own = {str(state.id), ledger.line if ledger else ""}
+    own = {str(state.id), ledger.dataset if ledger else ""}
     if not proof.names <= own:
         wanted = " and ".join(sorted(proof.names))
-        line = f"the line {shown(ledger.line)}" if ledger else "no line of Lakegate"
-        raise InputError(f"this is the dataset {state.id} of {line}, not {wanted}")
+        dataset = f"the line {quote(ledger.dataset)}" if ledger else "no dataset of Lakegate"
+        raise InputError(f"this is the dataset {state.id} of {dataset}, not {wanted}")
 
 
 def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, object]:
@@ -90,7 +90,7 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
         "slices": len(found.added),
         "rows": sum(entry.data.rows for entry in found.added),
         "bytes": sum(entry.data.size for entry in found.added),
-        "ledger": ledger and {"line": ledger.line, "height": ledger.height, "digest": ledger.digest},
+        "ledger": ledger and {"line": ledger.dataset, "height": ledger.height, "digest": ledger.digest},
         "left_out": ledger.unproven if ledger else 0,
         "signatures": ledger and chain_proofs.as_document(proof.signatures, proof.anchors),
     }
@@ -99,21 +99,21 @@ def as_document(found: DatasetCopy, folder: Path, proof: Proof) -> dict[str, obj
 def in_words(found: DatasetCopy, new: str, proof: Proof) -> Iterator[str]:
     """For people. `new`: a word before what is counted."""
     rows, size = (sum(getattr(entry.data, name) for entry in found.added) for name in ("rows", "size"))
-    slices = counted(len(found.added), "slice")
-    yield f"{found.name}: {counted(found.blocks, f'{new}block')}"
-    yield f"  {slices}, each as its block states: {counted(rows, 'row')}, {counted(size, 'byte')}"
+    slices = plural(len(found.added), "slice")
+    yield f"{found.name}: {plural(found.blocks, f'{new}block')}"
+    yield f"  {slices}, each as its block states: {plural(rows, 'row')}, {plural(size, 'byte')}"
     yield f"  identity  {found.state.id}"
     yield f"  head      {found.state.head}"
     if found.state.license:
         terms = (found.state.license.get(name) for name in ("name", "website_url"))
-        yield f"  licence   {' '.join(shown(term) for term in terms if term)}"
+        yield f"  licence   {' '.join(quote(term) for term in terms if term)}"
     if found.ledger is None:
         yield "Another tool wrote this dataset: it has no verdicts of Lakegate."
     else:
         yield "The ledger in its attachments is intact, and gives this dataset."
         yield f"  height and digest  {found.ledger.height}={found.ledger.digest}"
         if found.ledger.unproven:
-            blocks = counted(found.ledger.unproven, "block")
+            blocks = plural(found.ledger.unproven, "block")
             yield f"Left out: {blocks} of the ledger above, which no signature covers yet; --unsigned takes them."
         yield from chain_proofs.in_words(proof.signatures, found.ledger.height, proof.anchors)
 
@@ -128,7 +128,7 @@ OTHER: Final = "the ledger in the attachments gives another dataset"
 class CheckedLedger:
     """The ledger of a dataset, which was verified."""
 
-    line: str
+    dataset: str
     height: int
     """Of the last block."""
     digest: str
@@ -166,10 +166,10 @@ def ledger_of(links: Sequence[Link], proof: Proof) -> CheckedLedger | None:
                 "the dataset has no ledger in its attachments, so nothing proves that it is the one of --key or --anchor"
             )
         return None
-    lowest = stored_block(first.text)
-    line = "" if lowest is None else lowest.chain
+    lowest = parse_block(first.text)
+    dataset = "" if lowest is None else lowest.chain
     passed = Passed()
-    faults = verify_signed(passed.through(_Attached().ledger(links)), line, proof.signatures, anchors=proof.anchors)
+    faults = verify_signed(passed.through(_Attached().ledger(links)), dataset, proof.signatures, anchors=proof.anchors)
     if faults:
         raise InputError(
             f"the ledger in the attachments is broken: {faults[0].what} at block {faults[0].height} {faults[0].why}"
@@ -177,10 +177,10 @@ def ledger_of(links: Sequence[Link], proof: Proof) -> CheckedLedger | None:
     slices, ends = _written_again(links)
     reached = max((proof.signatures.covered, *(anchor for anchor in proof.anchors if anchor <= passed.height)))
     if proof.signatures.given is None or proof.takes_unsigned or reached == passed.height:
-        return CheckedLedger(line, passed.height, passed.digest, slices, len(links))
+        return CheckedLedger(dataset, passed.height, passed.digest, slices, len(links))
     stored = next(islice(_Attached().ledger(links), reached, None))
     digest = hashlib.sha3_256(stored.text).hexdigest()
-    return CheckedLedger(line, reached, digest, slices, ends[reached], passed.height - reached)
+    return CheckedLedger(dataset, reached, digest, slices, ends[reached], passed.height - reached)
 
 
 @dataclass(slots=True)
@@ -263,7 +263,7 @@ def _difference(own: OdfBlock | None, link: Link | None) -> str:
 
 
 def _kind(event: object) -> str:
-    return shown(getattr(event, "kind", type(event).__name__))
+    return quote(getattr(event, "kind", type(event).__name__))
 
 
 # ---- A dataset in a folder ----
@@ -307,7 +307,7 @@ def dataset_in(folder: FolderPlace, proof: Proof) -> FolderDataset | None:
 def import_dataset(source: str, folder: Path, proof: Proof, stack: str | None) -> CommandResult[dict[str, object]]:
     """Bring what is new of a dataset into a folder. `stack`: the local one, whose S3 is asked."""
     if stack is not None:
-        entered(stack, local=True)
+        enter_stack(stack, local=True)
     place = located(source)
     if place.id:
         proof = proof._replace(names=proof.names | {place.id})
@@ -364,7 +364,7 @@ def _import_chain(source: OdfSource, head: str, folder: FolderPlace, proof: Proo
 def _check_proven(links: Sequence[Link], there: Sequence[Link]) -> None:
     """Whether the folder has nothing above what is proven."""
     if len(links) < len(there):
-        words = f"the folder has {counted(len(there), 'block')}, and signatures cover {len(links):,} of them"
+        words = f"the folder has {plural(len(there), 'block')}, and signatures cover {len(links):,} of them"
         raise InputError(f"{words}: --unsigned takes the others, too, which anybody may have written")
 
 
@@ -391,7 +391,7 @@ def _bring(
         next(parent for parent in (folder.path.absolute(), *folder.path.absolute().parents) if parent.exists())
     ).free
     if size > free:
-        raise InputError(f"the data has {counted(size, 'byte')}, and {free:,} are free")
+        raise InputError(f"the data has {plural(size, 'byte')}, and {free:,} are free")
     stated = ledger.slices if ledger else {}
     with terminal.bytes_arriving("data", size) as arrived:
         for entry in added:
@@ -435,7 +435,7 @@ def _fetch(source: OdfSource, name: str, size: int, target: Path, arrived: Calla
             file.write(piece)
             arrived(len(piece))
             if file.tell() > size:
-                raise InputError(f"it has more than {counted(size, 'byte')}")
+                raise InputError(f"it has more than {plural(size, 'byte')}")
 
 
 # ---- `lakegate dataset verify` ----
@@ -467,7 +467,7 @@ def _verify_folder(folder: FolderPlace, proof: Proof) -> tuple[DatasetCopy | Non
     ledger, before = there.ledger, None
     faults = []
     if ledger is not None and ledger.unproven:
-        words = f"signatures cover {ledger.proven:,} of its {counted(len(there.links), 'block')}"
+        words = f"signatures cover {ledger.proven:,} of its {plural(len(there.links), 'block')}"
         faults.append(f"{words}: anybody may have written the others; --unsigned accepts them")
     parts = {
         HEAD,

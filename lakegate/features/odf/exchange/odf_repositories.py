@@ -26,7 +26,7 @@ from lakegate.admission.file_signatures import UnreadableError
 from lakegate.aws.clients import client, port_errors
 from lakegate.aws.https_client import API_SECONDS, OPENER
 from lakegate.base.errors import ConditionFailed, InputError, NotFound
-from lakegate.base.text import counted, shown
+from lakegate.base.text import plural, quote
 from lakegate.base.timestamps import moment
 from lakegate.engine.read.data_source import LocalStore, Share
 from lakegate.engine.read.parquet_orc import ArrowReader, open_parquet
@@ -289,7 +289,7 @@ def head_of(source: OdfSource) -> str | None:
     except InputError:
         code, digest = None, b""
     if code is not HashCode.SHA3_256:
-        raise InputError(f"{source}/{HEAD} names no block of a dataset: {shown(text) if text else 'it is empty'}")
+        raise InputError(f"{source}/{HEAD} names no block of a dataset: {quote(text) if text else 'it is empty'}")
     return multihash(code, digest)
 
 
@@ -514,7 +514,7 @@ class WebSource:
                     received += len(piece)
                     yield piece
                     if time.monotonic() - began > PATIENCE + received / SLOWEST:
-                        raise SourceError(f"{url} is sent too slowly: {counted(received, 'byte')} so far")
+                        raise SourceError(f"{url} is sent too slowly: {plural(received, 'byte')} so far")
                 if response.length:
                     raise SourceError(f"{url} broke off: repeat the command")
         except HTTPError as refused:
@@ -577,7 +577,7 @@ def _read(path: Path, rows: int, columns: list[Any]) -> tuple[SliceStatistics, s
     reader, address = ArrowReader(open_parquet, LocalStore()), path.absolute().as_uri()
     table = reader.described(address)
     if table.rows != rows:
-        raise InputError(f"it has {counted(table.rows, 'row')}, not {rows:,}")
+        raise InputError(f"it has {plural(table.rows, 'row')}, not {rows:,}")
     schema: pa.Schema = read_schema(path)
     if bare(odf_fields(schema)) != columns or len(set(schema.names)) != len(schema.names):
         raise InputError("its columns are others than those of the schema")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.contract.contract_model import Contract, Dataset, Field, Shape, shape_of
 from lakegate.contract.documents.declared_types import unexpressed
 from lakegate.contract.documents.document_tree import Place
@@ -195,7 +195,7 @@ class _Reader:
         """List the keys that have no equivalent."""
         for key in place.entries:
             if key not in read:
-                self.schema.lose(path, f"{shown(key)} has no equivalent")
+                self.schema.lose(path, f"{quote(key)} has no equivalent")
 
     def _value(
         self, place: Place, path: FieldPath, description: str | None = None, *, is_key: bool = False
@@ -212,7 +212,7 @@ class _Reader:
             else self._scalar(inner, path, description)
         )
         if found is None:
-            self.schema.lose(path, f"left out: no logical type has values of the type {shown(kind or 'none')}")
+            self.schema.lose(path, f"left out: no logical type has values of the type {quote(kind or 'none')}")
         elif inner is place and not is_key:
             self.schema.rule("required", path)
         return found
@@ -236,7 +236,7 @@ class _Reader:
         if _fold_word(place["unit"]) == FINE:
             self.schema.lose(path, "nanoseconds: values are compared in microseconds")
         if place["timezone"].present and _fold_word(place["timezone"]) != UTC:
-            self.schema.lose(path, f"the time zone {shown(place['timezone'].text)}: timestamps are moments in UTC")
+            self.schema.lose(path, f"the time zone {quote(place['timezone'].text)}: timestamps are moments in UTC")
         return self.schema.value(path, kind, description, self._digits(place, path, kind))
 
     def _digits(self, place: Place, path: str, kind: LogicalType) -> str | None:

@@ -12,7 +12,7 @@ from lakegate.base.errors import InputError
 # ---- Multibase (RFC-012) ----
 
 
-MOST = 1024
+LONGEST_MULTIHASH = 1024
 """The longest text that is read: base58 takes a time that grows with the square of the length."""
 _BITCOIN = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -25,8 +25,10 @@ def base16(data: bytes) -> str:
 def decoded(text: str) -> bytes:
     """The bytes of a text in any encoding; InputError where it is not what an encoder writes."""
     base = _BASES.get(text[:1])
-    if base is None or len(text) > MOST:
-        raise InputError(f"no multibase text: the encodings {', '.join(_BASES)} are read, up to {MOST} characters")
+    if base is None or len(text) > LONGEST_MULTIHASH:
+        raise InputError(
+            f"no multibase text: the encodings {', '.join(_BASES)} are read, up to {LONGEST_MULTIHASH} characters"
+        )
     body = text[1:] if base.fold is None else base.fold(text[1:])
     try:
         found = base.decode(body)

@@ -74,7 +74,7 @@ def earlier_rows(
         table = pa.ipc.open_file(file).read_all()
         if len(table) != len(offsets):
             raise InputError(
-                "the slices of the line do not have all rows of its state: `lakegate verify DATASET` gives the reason"
+                "the slices of the dataset do not have all rows of its state: `lakegate verify DATASET` gives the reason"
             )
         yield EarlierRows(offsets, table)
     path.unlink()

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.types as is_type
 
 from lakegate.base.errors import InputError
-from lakegate.base.text import shown
+from lakegate.base.text import quote
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.contract_model import Shape
 from lakegate.contract.delivery_policy import OnReject
@@ -483,7 +483,7 @@ def _of(kind: pa.DataType, name: str) -> tuple[str, dict[str, Any]]:
     for applies, written in _FIELD_KINDS:
         if applies(kind):
             return written(kind)
-    raise InputError(f"the column {shown(name)} has a type that ODF does not have ({kind})")
+    raise InputError(f"the column {quote(name)} has a type that ODF does not have ({kind})")
 
 
 def _timestamp(kind: pa.DataType) -> tuple[str, dict[str, Any]]:

@@ -666,7 +666,7 @@ def test_a_dataset_of_another_contract_is_a_reference(folder: Path, job: Engine,
     shown = lakegate("a.csv", "--reference", f"{name}=customers.csv", "--reference-contract", "crm.yaml").stdout
     ((reference,),) = (request.references for request, _, _ in job.asked)
 
-    assert (reference.line, [each.size for each in reference.parts]) == ("crm/customers_v2", [5])
+    assert (reference.dataset, [each.size for each in reference.parts]) == ("crm/customers_v2", [5])
     assert REFERENCE not in shown
 
 

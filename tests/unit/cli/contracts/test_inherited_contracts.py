@@ -102,7 +102,7 @@ def test_children_that_are_weaker_are_shown_and_keep_nothing_back(lakegate: Lake
     family(lakegate)
     stricter = policy(lakegate, 8, "1.1.0")
     when, unconfirmed, dry = (
-        "at once: its lines get notice",
+        "at once: its datasets get notice",
         lakegate("publish", stricter),
         lakegate.json("publish", stricter, "--dry-run"),
     )
@@ -149,7 +149,7 @@ def test_a_parent_that_breaks_a_child_is_inherited_from_a_day_on(lakegate: Lakeg
     words = ("publish", stricter, "--from", at)
     effect = (
         f"shop 1.0.0 (owner: `sales`) is weaker than acme 1.1.0, from which new versions of it inherit from {at} on: its"
-        " lines get notice"
+        " datasets get notice"
     )
     unconfirmed, dry = lakegate(*words), lakegate.json(*words, "--dry-run")
     published = lakegate.ok(*words, "--yes")

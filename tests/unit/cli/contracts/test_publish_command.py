@@ -438,7 +438,7 @@ def test_json_output_contains_the_whole_route(lakegate: Lakegate) -> None:
     lakegate.ok("publish", lakegate.contract())
     result = lakegate.json("route", "add", "a/b/", "shop", "--dataset", "orders", "--line", "1")
 
-    assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", result["plan"]).line == result["line"]
+    assert Route(LANDING, "a/b/", "shop", "orders", 1, "1.0.0", "active", result["plan"]).full_name == result["line"]
     assert (result["bucket"], result["prefix"], result["status"]) == (LANDING, "a/b/", "active")
 
 

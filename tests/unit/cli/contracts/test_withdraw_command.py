@@ -103,7 +103,7 @@ def test_what_consumers_can_rely_on_is_not_taken_back(lakegate: Lakegate) -> Non
         ("shop", "`shop` names no version: write CONTRACT@VERSION"),
         ("shop@9.9.9", "shop has no version 9.9.9: `lakegate contracts` lists those that are published"),
         ("shop@1.0.0", "1.1.0 follows 1.0.0: withdraw 1.1.0 first, or publish a newer one"),
-        ("shop@2.0.0", "2.0.0 is the only version 2.x of shop: end its lines instead (lakegate retire)"),
+        ("shop@2.0.0", "2.0.0 is the only version 2.x of shop: end its datasets instead (lakegate retire)"),
         (
             "sho@1.1.0",
             "`sho` is the beginning of one contract id: shop 1.1.0 would be withdrawn. Nothing was changed",
@@ -126,5 +126,5 @@ def test_a_version_before_that_is_retired_is_confirmed(lakegate: Lakegate) -> No
     lakegate.ok("publish", lakegate.contract("1.1.0"))
 
     assert refusal(lakegate, "withdraw", "shop@1.1.0").startswith(
-        "1.0.0 is retired: every delivery to the line would be"
+        "1.0.0 is retired: every delivery to the dataset would be"
     )

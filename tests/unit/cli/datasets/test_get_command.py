@@ -279,7 +279,7 @@ def test_no_key_leads_out_of_the_folder(filled: Lakegate, tmp_path: Path) -> Non
         change(filled, key=key)
         result.append(str(filled("get", LINE, str(tmp_path / "x")).exception))
 
-    assert result == [f"what is listed is no object of this line: {key!r}" for key in HOSTILE]
+    assert result == [f"what is listed is no object of this dataset: {key!r}" for key in HOSTILE]
     assert set(tmp_path.rglob("*")) == before
 
 

@@ -11,7 +11,7 @@ import pytest
 from lakegate.aws.wiring import SystemClock
 from lakegate.base.errors import InputError
 from lakegate.base.timestamps import moment
-from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.dataset_states import Ending
 from lakegate.gate.effects import run
 from lakegate.gate.sweep import sweep
 from tests.unit.cli.conftest import Lakegate
@@ -294,7 +294,7 @@ def test_a_deprecated_document_ends_its_line(lakegate: Lakegate, days: int, suns
     """The line has the document's reason, replacement, guide and sunset date, which is at least 30 days ahead."""
     lakegate.ok("publish", lakegate.contract())
     lakegate.ok("publish", deprecated_document(lakegate, "1.1.0", day(days)))
-    line = lakegate.dependencies.lines.get("shop/orders_v1")
+    line = lakegate.dependencies.datasets.get("shop/orders_v1")
     planned = {each.status: each.at[:10] for each in line.changes}
     content = lakegate.json("log", "shop/orders_v1")["blocks"][0]["content"]
 
@@ -312,7 +312,7 @@ def test_a_document_changes_nothing_that_was_commanded(lakegate: Lakegate) -> No
     active = lakegate.json("subscribers", "orders_v1")["status"]
     lakegate.ok("deprecate", "orders_v1", "--reason", "mine")
     lakegate.ok("publish", deprecated_document(lakegate, "1.1.0", day(90)))
-    commanded = lakegate.dependencies.lines.get("shop/orders_v1").ending.reason
+    commanded = lakegate.dependencies.datasets.get("shop/orders_v1").ending.reason
     lakegate.ok("reactivate", "orders_v1")
     lakegate.ok("publish", deprecated_document(lakegate, "1.0.1", day(90)))
 
@@ -336,8 +336,8 @@ def test_a_breaking_version_waits_for_its_subscribers(lakegate: Lakegate, pass_d
     waiting = lakegate.ok("subscribers", "orders_v2")
     pass_days(14)
     swept(lakegate)
-    line = lakegate.dependencies.lines.get("shop/orders_v2")
-    messages = [each for each in lakegate.dependencies.outbox.pending(10) if each.line]
+    line = lakegate.dependencies.datasets.get("shop/orders_v2")
+    messages = [each for each in lakegate.dependencies.outbox.pending(10) if each.dataset]
 
     assert f"  shop/orders_v2 takes effect on {day(14)}: until it is active," in published
     assert lakegate.json("reasons", held)["reasons"] == [
@@ -346,7 +346,7 @@ def test_a_breaking_version_waits_for_its_subscribers(lakegate: Lakegate, pass_d
     assert "only its subscribers can shorten it (lakegate acknowledge" in str(refused.exception)
     assert waiting.splitlines()[-1] == "  2.0.0 is acknowledged by nobody, not by finance"
     assert line.status_at(moment(lakegate.dependencies.clock.now())) == "active"
-    assert [(each.line, each.kind) for each in messages] == [
+    assert [(each.dataset, each.kind) for each in messages] == [
         ("shop/orders_v2", "breaking"),
         ("shop/orders_v2", "active"),
     ]
@@ -388,7 +388,7 @@ def test_a_new_major_version_without_subscribers_takes_effect_at_once(lakegate: 
         rows.append(lakegate.answer(workload))
 
     assert "takes effect" not in published
-    assert [(row.pin.chain, row.decision.verdict) for row in rows if row.pin and row.decision] == [
+    assert [(row.pin.dataset, row.decision.verdict) for row in rows if row.pin and row.decision] == [
         ("shop/orders_v1", "accepted_with_warnings"),
         ("shop/orders_v2", "accepted"),
     ]

@@ -164,7 +164,7 @@ def test_an_extra_object_cannot_write_on_the_terminal_or_into_a_shell(kept: Lake
     result = kept("verify", "orders_v1", "--objects")
 
     assert result.exit_code == 1
-    assert result.stdout.splitlines()[3] == "extra: no delivery of this line"
+    assert result.stdout.splitlines()[3] == "extra: no delivery of this dataset"
     assert r"""--key 'accepted/shop/orders_v1/x'"'"'; rm -rf \x9b31m.csv' --version-id""" in result.stdout
     assert "\x9b" not in result.stdout
 
@@ -175,7 +175,7 @@ def test_many_findings_are_cut_for_people_and_whole_for_machines(kept: Lakegate)
         kept.dependencies.objects.put(Address(LAKE, f"accepted/shop/orders_v1/{number}"), b"x")
     result = kept("verify", "orders_v1", "--objects").stdout
 
-    assert result.count("extra: no delivery of this line") == 20
+    assert result.count("extra: no delivery of this dataset") == 20
     assert result.splitlines()[-1] == "… and 5 more: --json lists them all."
     assert len(json.loads(kept("verify", "orders_v1", "--objects", "--json").stdout)["objects"]["damaged"]) == 25
 

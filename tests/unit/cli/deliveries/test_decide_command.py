@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lakegate.cli.deliveries.wait_for_verdict import Waited, WaitExit, print_end, wait
-from lakegate.gate.delivery.find_deliveries import named
+from lakegate.gate.delivery.find_deliveries import find_delivery
 from lakegate.gate.delivery.protocol import State
 from lakegate.library.described_deliveries import delivery_status
 from tests.unit.cli.conftest import Lakegate
@@ -58,7 +58,9 @@ def test_what_waits_says_what_to_do(lakegate: Lakegate, waiting: str, capsys: py
     document = lakegate.json("status", waiting)
     waited = Waited(waiting, "orders/day.csv", 26, 0.0)
     wait(lakegate.dependencies, [waited], 900)
-    print_end(delivery_status(lakegate.dependencies, named(lakegate.dependencies, waiting, 0)), waited, "upload")
+    print_end(
+        delivery_status(lakegate.dependencies, find_delivery(lakegate.dependencies, waiting, 0)), waited, "upload"
+    )
 
     until = f"{row.deadline:%Y-%m-%d %H:%M:%S} UTC"
     short = waiting[:12]
@@ -82,7 +84,9 @@ def test_what_is_published_at_its_time_says_so(lakegate: Lakegate, capsys: pytes
     row, waited = lakegate.dependencies.workloads.get(workload), Waited(workload, "orders/day.csv", 26, 0.0)
     assert row.deadline is not None
     wait(lakegate.dependencies, [waited], 900)
-    print_end(delivery_status(lakegate.dependencies, named(lakegate.dependencies, workload, 0)), waited, "upload")
+    print_end(
+        delivery_status(lakegate.dependencies, find_delivery(lakegate.dependencies, workload, 0)), waited, "upload"
+    )
     document, status = lakegate.json("status", workload), lakegate.ok("status", workload)
     refused, declined = lakegate("approve", workload), lakegate.json("decline", workload, "--reason", REASON)
 

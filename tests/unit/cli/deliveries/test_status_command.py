@@ -134,7 +134,7 @@ def test_machines_get_every_check(lakegate: Lakegate) -> None:
 
 
 def test_reasons_are_written_to_pass_on(lakegate: Lakegate, tmp_path: Path) -> None:
-    """A page with the latest deliveries of the line, and the failing rows for a spreadsheet; both masked."""
+    """A page with the latest deliveries of the dataset, and the failing rows for a spreadsheet; both masked."""
     lakegate.routed()
     lakegate.delivered()
     workload = lakegate.delivered(**BAD)  # type: ignore[arg-type] # an upload's own words

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lakegate.base.extension_points import ROOT
 from lakegate.cli.main import app
 from lakegate.contract.documents import document_formats, read_document, schema_validation
-from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
+from lakegate.gate.registry.publish_contract import compile_document, plan_publication, publish, referred_of
 from tests.simulation.environment import Environment
 from tests.unit.gate.scenarios import drive
 
@@ -109,7 +109,7 @@ def test_publishing_reads_a_version_and_the_one_before_once(reads: Counter[objec
     env, text = Environment(), ORDERS.read_bytes()
     for each in (text, text.replace(b"\nversion: 1.", b"\nversion: 1.9")):
         compiled = compile_document(each, referred_of(env.dependencies, each), allow_unmeasured=True)
-        planned(env.dependencies, compiled)
+        plan_publication(env.dependencies, compiled)
         drive(env.dependencies, publish(env.dependencies, compiled))
 
     once(reads, 2)

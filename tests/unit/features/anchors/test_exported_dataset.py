@@ -338,7 +338,7 @@ def test_a_key_leads_out_of_no_folder(export: Export) -> None:
     bad = replace(delivery(5, GENESIS), objects=(LedgerObject(f"accepted/{LINE}/../../x", "v", 1, ""),))
     export.chain = chain_of([*blocks_of(export.chain), bad], ONE)
 
-    assert "what is listed is no object of this line" in str(export.verify("--data", str(export.data)).exception)
+    assert "what is listed is no object of this dataset" in str(export.verify("--data", str(export.data)).exception)
     assert "is not a folder; `lakegate get" in str(export.verify("--data", str(export.folder / "none")).exception)
 
 

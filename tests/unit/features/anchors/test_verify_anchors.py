@@ -386,12 +386,12 @@ def test_another_key_than_the_stacks_is_found(kept: Lakegate, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "name a line; without one, --anchors verifies every chain that is anchored"),
+        ([], "name a dataset; without one, --anchors verifies every chain that is anchored"),
         (
             ["orders_v1", "--anchors", "stack", "--objects"],
             "leave out --anchor, --keep-anchor, --objects, --integrity, --replay and --data",
         ),
-        (["--anchors", "stack", "--yaml", "x"], "--yaml has one chain: name its line"),
+        (["--anchors", "stack", "--yaml", "x"], "--yaml has one chain: name its dataset"),
         (["--anchors", "stack"], "the stack lakegate keeps no anchors: set AnchorDays"),
         (["--anchors", "nowhere"], "nowhere is not a folder"),
         (["--anchors", "s3://lakegate-lake/x"], "there is no anchor at s3://lakegate-lake/x"),

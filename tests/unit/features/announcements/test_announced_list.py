@@ -196,12 +196,12 @@ def test_announcements_of_other_contracts_and_datasets_are_not_listed(served: Ap
 def test_an_announcement_is_found_by_its_id_by_who_may_read_it(served: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """An owner of contracts may not: it is as if there were none."""
     body = made(served)
-    found = find_deliveries.named(served.env.dependencies, body["workloadId"], 0)
+    found = find_deliveries.find_delivery(served.env.dependencies, body["workloadId"], 0)
     monkeypatch.setattr(Announcements, "get", Mock(side_effect=AccessDenied("GetItem")))
 
     assert found.announced is not None
     with pytest.raises(InputError, match="no workload has this id"):
-        find_deliveries.named(served.env.dependencies, body["workloadId"], 0)
+        find_deliveries.find_delivery(served.env.dependencies, body["workloadId"], 0)
 
 
 def test_an_announcement_that_cannot_be_read_hides_no_other(served: Api) -> None:

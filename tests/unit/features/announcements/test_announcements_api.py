@@ -11,7 +11,7 @@ import pytest
 
 from lakegate.contract.delivery_policy import DeliveryUnit, Mode, OnReject, Policy
 from lakegate.features.announcements.announced_delivery import LARGEST_PUT
-from lakegate.gate.datasets.dataset_lines import Ending
+from lakegate.gate.datasets.dataset_states import Ending
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run

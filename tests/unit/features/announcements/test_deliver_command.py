@@ -156,7 +156,7 @@ def test_without_a_token_requests_are_signed(monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
     monkeypatch.delenv("LAKEGATE_TOKEN", raising=False)
     requests: list[Any] = []
-    monkeypatch.setattr(api_client, "sent", lambda request, _: requests.append(request) or (200, b"{}"))
+    monkeypatch.setattr(api_client, "send_request", lambda request, _: requests.append(request) or (200, b"{}"))
     api_client.Api(f"https://{host}/").ask("POST", "/api/v1/workload", {})
     (request,) = requests
 

@@ -15,8 +15,8 @@ from lakegate.aws import lambda_runtime
 from lakegate.aws.lambda_runtime import HandlerError
 from lakegate.contract.semantic_versions import major
 from lakegate.features.drift import schema_drift
-from lakegate.features.drift.schema_drift import DriftCheck, check_lines
-from lakegate.gate.datasets.dataset_names import published_lines
+from lakegate.features.drift.schema_drift import DriftCheck, check_datasets
+from lakegate.gate.datasets.dataset_names import published_datasets
 from lakegate.gate.effects import run
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ports import Address, ObjectReader, ObjectVersion
@@ -80,19 +80,19 @@ def env() -> Environment:
 
 def lines(env: Environment) -> tuple[str, ...]:
     """The three, and those that every environment has."""
-    return published_lines(env.dependencies)
+    return published_datasets(env.dependencies)
 
 
 def checked(env: Environment, *, seconds: list[float] | None = None) -> DriftCheck:
     left = iter(seconds or [])
     dependencies = replace(env.dependencies, remaining=lambda: next(left, 900.0))
-    return run(check_lines(dependencies), dependencies.clock)
+    return run(check_datasets(dependencies), dependencies.clock)
 
 
 def test_every_line_is_compared_and_drift_is_reported(env: Environment) -> None:
     """Each line with drift has one message, which names fields of the contract and no text of a producer."""
     first, second = checked(env), checked(env)
-    messages = {each.line: json.loads(each.body) for each in env.memory.messages.values()}
+    messages = {each.dataset: json.loads(each.body) for each in env.memory.messages.values()}
 
     assert (first.compared, first.drifted, first.failures) == (len(lines(env)), ["b/rows_v1", "c/rows_v1"], [])
     assert second.drifted == first.drifted

@@ -15,7 +15,7 @@ from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.lake_layout import manifest_key
 from lakegate.gate.ledger.blocks import Block, deliveries
-from lakegate.gate.ledger.commit import TRIES, append
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT, append
 from lakegate.gate.ledger.compare_objects import Damage
 from lakegate.gate.ledger.stored_objects import erasures_of
 from lakegate.gate.ports import Address
@@ -172,7 +172,7 @@ def test_another_act_at_the_top_of_the_chain_is_no_conflict(monkeypatch: pytest.
     erased(env, erasing(env))
     assert erasures_of(ledger.blocks(LINE)).unfinished == ()
 
-    refusals = iter([True] * TRIES)
+    refusals = iter([True] * TRIES_OF_COMMIT)
     with pytest.raises(TransactionConflict):
         erased(env, erasing(env, number=1), number=1)
 

@@ -14,7 +14,7 @@ from jsonschema.validators import Draft202012Validator
 from lakegate.base.errors import AccessDenied, NotFound, PortError, Throttled, Unanswered
 from lakegate.base.extension_points import ROOT
 from lakegate.base.json_schemas import load
-from lakegate.features.external_validators.external_rules import LIMIT
+from lakegate.features.external_validators.external_rules import TIME_OF_VALIDATOR
 from lakegate.features.external_validators.registered_validators import remove_validator
 from lakegate.features.external_validators.validator_client import ExternalValidation
 from lakegate.gate.carry_out_decision import advanced
@@ -347,7 +347,7 @@ def test_a_small_delivery_is_invoked_again_after_a_validator_failed() -> None:
     proceeded(line)
     assert (first.run, line.row.run) == (f"lambda/{first.id}/1", f"lambda/{first.id}/2")
     assert names_invocation(line.row.run)
-    assert line.row.deadline == line.env.memory.clock.now() + LIMIT
+    assert line.row.deadline == line.env.memory.clock.now() + TIME_OF_VALIDATOR
 
 
 def test_a_delivery_that_does_not_fit_is_not_asked_about_before_spark_has_judged_it() -> None:

@@ -22,7 +22,7 @@ from lakegate.gate.registry.publish_contract import (
     DocumentRefused,
     compile_document,
     effects_of,
-    planned,
+    plan_publication,
     publish,
     referred_of,
 )
@@ -202,7 +202,7 @@ def test_who_publishes_confirms_that_a_validator_gets_the_data() -> None:
     effects = []
     for text in (contract(), contract("1.1.0", RULE, RULE), contract("1.1.0", RULE, RULE), document({}, "2.0.0")):
         compiled = compile_document(text, referred_of(env.dependencies, text))
-        effects.append(list(effects_of(compiled, planned(env.dependencies, compiled))))
+        effects.append(list(effects_of(compiled, plan_publication(env.dependencies, compiled))))
         if len(effects) != 2:
             drive(env.dependencies, publish(env.dependencies, compiled))
 

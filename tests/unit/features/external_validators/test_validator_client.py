@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from lakegate.aws.clients import signed, signer
+from lakegate.aws.clients import sign_request, signer
 from lakegate.aws.https_client import Web
 from lakegate.aws.secrets import Secrets
 from lakegate.base.errors import PortError, Unanswered
@@ -53,7 +53,7 @@ def service(receiver: Receiver, secret: str = "gx") -> ValidatorService:  # noqa
 def validators(receiver: Receiver, secret: object = GOOD, hosts: str = "localhost", **web: Any) -> HttpsValidators:
     allowed = Web(lambda address: address.is_loopback, None, receiver.context, **web)
     return HttpsValidators(
-        allowed, Secrets(Vault(**{"p-gx": secret})), frozenset(hosts.split(",")), "p-", signer(), signed
+        allowed, Secrets(Vault(**{"p-gx": secret})), frozenset(hosts.split(",")), "p-", signer(), sign_request
     )
 
 
@@ -108,7 +108,7 @@ def test_without_a_secret_requests_are_signed(receiver: Receiver) -> None:
 )
 def test_the_host_is_sent_as_it_is_signed(url: str, host: str) -> None:
     """Without the port of HTTPS, which clients leave out of the signature."""
-    headers = signed("GET", url, b"", {"Accept": "application/json"})
+    headers = sign_request("GET", url, b"", {"Accept": "application/json"})
 
     assert (headers["Host"], headers["Accept"]) == (host, "application/json")
     assert "host;" in headers["Authorization"]
@@ -156,7 +156,7 @@ def test_credentials_are_those_of_sources(receiver: Receiver, secret: object, he
 def test_private_addresses_are_refused(receiver: Receiver) -> None:
     """A listed name that leads inside is not asked, as no webhook is."""
     port = HttpsValidators(
-        Web(context=receiver.context), Secrets(None), frozenset({"localhost"}), "p-", signer(), signed
+        Web(context=receiver.context), Secrets(None), frozenset({"localhost"}), "p-", signer(), sign_request
     )
     with pytest.raises(PortError, match=r"address-refused|port-refused"):
         port.poll(service(receiver, secret=""), "f" * 64)
@@ -216,7 +216,7 @@ class Slow:
             "lakegate.features.external_validators.validator_client.time", SimpleNamespace(monotonic=lambda: self.now)
         )
         hosts = frozenset({"gx.example.com", "other.example.com"})
-        return HttpsValidators(self, Secrets(None), hosts, "p-", signer(), signed)  # type: ignore[arg-type] # a clock and no network
+        return HttpsValidators(self, Secrets(None), hosts, "p-", signer(), sign_request)  # type: ignore[arg-type] # a clock and no network
 
 
 SLOW, OTHER = (ValidatorService(name, f"https://{name}.example.com", ("GX",)) for name in ("gx", "other"))

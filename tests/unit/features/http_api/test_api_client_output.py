@@ -61,7 +61,7 @@ def over_http(
         found = api.call(route, request.data, authorizer=caller, **given)  # type: ignore[arg-type] # its parts
         return found.status, found.text.encode()
 
-    monkeypatch.setattr("lakegate.features.http_api.api_client.sent", sent)
+    monkeypatch.setattr("lakegate.features.http_api.api_client.send_request", sent)
 
     def ran(*words: str, authorizer: dict[str, Any] | None = None) -> Result:
         nonlocal caller

@@ -14,7 +14,7 @@ from lakegate.gate.delivery.delivery_row import Referred
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.pin_contract import referred_datasets
 from lakegate.gate.registry.contract_owners import are_named
-from lakegate.gate.registry.publish_contract import compile_document, planned, publish, referred_of
+from lakegate.gate.registry.publish_contract import compile_document, plan_publication, publish, referred_of
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import add_route
 from tests.fakes.identity import ALICE, BOB, MemoryIdentity
@@ -195,7 +195,7 @@ def test_a_foreign_id_opens_no_foreign_parent(served: Api, send: Callable[..., R
 
 
 def test_children_of_others_neither_block_a_parent_nor_are_shown(served: Api) -> None:
-    """Their lines get notice. The publisher's own are shown, and confirmed."""
+    """Their datasets get notice. The publisher's own are shown, and confirmed."""
     owner, spy = token("acme*"), token("spy*")
     by_address(served, "acme", policy(5, sharedWith=["spy*"]), owner)
     assert by_address(served, "spy", child("spy", 6), spy).status == 200
@@ -203,7 +203,7 @@ def test_children_of_others_neither_block_a_parent_nor_are_shown(served: Api) ->
     assert by_address(served, "acme.sub", child("acme.sub", 8), owner).status == 200
     asked = by_address(served, "acme", policy(9, "1.2.0", sharedWith=["spy*"]), owner)
     confirmed = by_address(served, "acme", policy(9, "1.2.0", sharedWith=["spy*"]), owner, confirm="true")
-    lines = served.env.dependencies.lines
+    lines = served.env.dependencies.datasets
 
     assert (stricter.status, stricter.body) == (200, "acme")
     assert (asked.status, [each["contract"] for each in asked.body["children"]]) == (409, ["acme.sub"])
@@ -222,8 +222,8 @@ def test_a_later_parent_that_is_not_shared_any_more_is_not_told(served: Api) -> 
     compiled = compile_document(text, referred_of(dependencies, text, ("spy*",)))
 
     assert by_address(served, "spy", text, spy).status == 200
-    assert planned(dependencies, compiled).warnings == ()
-    assert [each.code for each in planned(dependencies, replace(compiled, own=("*",))).warnings] == [
+    assert plan_publication(dependencies, compiled).warnings == ()
+    assert [each.code for each in plan_publication(dependencies, replace(compiled, own=("*",))).warnings] == [
         "weaker-than-parent"
     ]
 
@@ -235,7 +235,9 @@ def test_a_line_that_nothing_is_compared_with_is_a_warning(serve: Callable[[Envi
     found = []
     for contract in ("orders", "nobody", "_contracts"):
         text = referring("spy", f"{contract}_v1.yaml#/schema/lines/properties/name")
-        (warning,) = planned(dependencies, compile_document(text, referred_of(dependencies, text, ()))).warnings
+        (warning,) = plan_publication(
+            dependencies, compile_document(text, referred_of(dependencies, text, ()))
+        ).warnings
         found.append(warning.message.replace(contract, "X"))
         assert warning.code == "dangling-relationship"
     own = referring("spy", "spy_v1.yaml#/schema/orders/properties/key")
@@ -243,7 +245,7 @@ def test_a_line_that_nothing_is_compared_with_is_a_warning(serve: Callable[[Envi
     assert set(found) == {
         "`X/lines_v1` is not published here, or not shared with this contract (`sharedWith`): what refers to it is not measured."
     }
-    assert planned(dependencies, compile_document(own, referred_of(dependencies, own, ()))).warnings == ()
+    assert plan_publication(dependencies, compile_document(own, referred_of(dependencies, own, ()))).warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from lakegate.base.errors import ContractError, InputError, Problem
 from lakegate.base.extension_points import ROOT
 from lakegate.features.proposals.proposal import approve
-from lakegate.gate.datasets.dataset_lines import ParentNotice
+from lakegate.gate.datasets.dataset_states import ParentNotice
 from lakegate.gate.effects import run
 from lakegate.gate.registry import publish_contract
 from lakegate.gate.registry.publish_contract import referred_of
@@ -174,7 +174,7 @@ def test_children_that_are_weaker_are_confirmed(served: Api) -> None:
         ("weaker-than-parent", "$.schema[0].quality[0]")
     ]
     assert served.publish(policy(8, "1.1.0").decode(), confirm="true").status == 200
-    (notice,) = served.env.dependencies.lines.get("shop/orders_v1").parents
+    (notice,) = served.env.dependencies.datasets.get("shop/orders_v1").parents
     assert notice.version == "acme@1.1.0"
 
 
@@ -300,11 +300,13 @@ def test_a_parent_that_breaks_its_children_is_inherited_from_a_day_on(served: Ap
 
     assert (asked.status, asked.body["type"]) == (409, "urn:lakegate:problem:confirmation-needed")
     assert asked.body["effects"] == [
-        f"shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit from {day} on: its lines get notice"
+        f"shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit from {day} on: its datasets get notice"
     ]
     assert [(each.status, each.body) for each in confirmed] == [(200, "acme")] * 2
     assert dependencies.registry.contract("acme").versions[-1].inherited_from == f"{day}T00:00:00.000000Z"
-    assert dependencies.lines.get("shop/orders_v1").parents == (ParentNotice("acme@1.1.0", f"{day}T00:00:00.000000Z"),)
+    assert dependencies.datasets.get("shop/orders_v1").parents == (
+        ParentNotice("acme@1.1.0", f"{day}T00:00:00.000000Z"),
+    )
 
 
 def test_today_means_now(served: Api) -> None:
@@ -316,7 +318,7 @@ def test_today_means_now(served: Api) -> None:
     response = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
 
     assert refused.body["effects"] == [
-        "shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit at once: its lines get notice"
+        "shop 1.0.0 is weaker than acme 1.1.0, from which new versions of it inherit at once: its datasets get notice"
     ]
     assert (response.status, response.body) == (200, "acme")
     assert served.env.dependencies.registry.contract("acme").versions[-1].inherited_from == ""

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.base.errors import InputError
 from lakegate.base.extension_points import ROOT
-from lakegate.contract.contract_model import numbered
+from lakegate.contract.contract_model import split_release
 from lakegate.features.http_api.api_routes import ROUTES
 from lakegate.gate.datasets.dataset_names import dataset_named, datasets_fitting
 from lakegate.gate.registry.named_contract import chosen
@@ -51,7 +51,7 @@ def test_another_description_is_a_patch_and_routes_follow(api: Api) -> None:
     snapshot = api.env.dependencies.registry.contract(CONTRACT)
 
     assert [each.version for each in snapshot.versions] == ["1.0.0", "1.0.1"]
-    assert [(each.line, each.version) for each in snapshot.routes] == [(f"{CONTRACT}/weather_record_v1", "1.0.1")]
+    assert [(each.full_name, each.version) for each in snapshot.routes] == [(f"{CONTRACT}/weather_record_v1", "1.0.1")]
     assert [
         (each["id"], each["version"]) for each in api.find().body["contracts"] if each["id"].startswith(CONTRACT)
     ] == [(f"{CONTRACT}-1.0.1", "1.0.1")]
@@ -243,4 +243,4 @@ def test_publishing_by_the_id_is_recorded_for_the_contract(api: Api) -> None:
 )
 def test_a_name_ends_in_a_release_or_not(name: str, expected: tuple[str, str] | None) -> None:
     """Contract and version."""
-    assert numbered(name) == expected
+    assert split_release(name) == expected

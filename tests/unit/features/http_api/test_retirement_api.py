@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_states import DatasetStatus, StatusChange
 from lakegate.gate.effects import run
 from lakegate.gate.registry.routes import add_route
 from tests.unit.features.http_api.conftest import CONTRACTS, Api, Response, document
@@ -55,7 +55,7 @@ def test_what_refuses_deliveries_is_confirmed(published: Api) -> None:
     deleted(published)
     published.env.memory.clock.sleep(timedelta(days=31).total_seconds())
     waits = deleted(published)
-    lines = published.env.dependencies.lines
+    lines = published.env.dependencies.datasets
     lines.write(replace(lines.get(LINE), changes=lines.get(LINE).changes[:2]))
     published.env.memory.clock.sleep(timedelta(days=8).total_seconds())
     asked = deleted(published)
@@ -84,9 +84,9 @@ def test_a_delete_that_may_not_be_changes_nothing(published: Api) -> None:
 
     published.env.dependencies = dependencies
     published.publish(document("2.0.0"), confirm="true")
-    line = dependencies.lines.get("shop/orders_v2")
-    began = (StatusChange(LineStatus.DRAFT, BEFORE),)
-    dependencies.lines.write(replace(line, changes=began, recorded=1))
+    line = dependencies.datasets.get("shop/orders_v2")
+    began = (StatusChange(DatasetStatus.DRAFT, BEFORE),)
+    dependencies.datasets.write(replace(line, changes=began, recorded=1))
     draft = deleted(published)
 
     assert (long.status, approved.status, draft.status) == (400, 400, 400)

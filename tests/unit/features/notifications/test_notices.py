@@ -14,7 +14,7 @@ from lakegate.base.timestamps import moment
 from lakegate.features.notifications.notices import (
     MAX_CAUSES,
     REMEMBERED,
-    TRIES,
+    TRIES_OF_NOTICE,
     ChannelNotice,
     Occurrence,
     OpenCause,
@@ -25,8 +25,8 @@ from lakegate.features.notifications.notices import (
     sent,
 )
 from lakegate.gate.channel_ports import channel_of
-from lakegate.gate.datasets.dataset_lines import Line, Subscription
-from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.dataset_states import DatasetState, Subscription
+from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 EMPTY = ChannelNotice("shop/orders_v1", "slack:lakegate-channel-orders")
@@ -159,7 +159,7 @@ def test_failures_are_retried_with_growing_pauses_until_a_dead_letter() -> None:
         moment(START + timedelta(hours=3 * number, minutes=minutes))
         for number, minutes in enumerate([1, 2, 4, 8, 16, 32, 64, 120])
     ]
-    assert (len(pauses), notice.due, notice.error) == (TRIES, "", "Unanswered: http-503")
+    assert (len(pauses), notice.due, notice.error) == (TRIES_OF_NOTICE, "", "Unanswered: http-503")
     assert (sent(again, cause, at(hours)).tries, sent(again, cause, at(hours)).error) == (0, "")
 
 
@@ -268,8 +268,8 @@ def test_a_subscription_has_an_audience_channels_and_quiet_hours() -> None:
         "quiet": "22:00-06:00",
         "digest": 4,
     }
-    line = subscribed(Line("shop/orders_v1"), at(0), "finance", audience="operator", **given_)  # type: ignore[arg-type]
-    both = subscribed(line, at(1), "sales")
+    line = add_subscription(DatasetState("shop/orders_v1"), at(0), "finance", audience="operator", **given_)  # type: ignore[arg-type]
+    both = add_subscription(line, at(1), "sales")
     kinds = ("breaking", "deprecated", "failed", "rejected")
 
     assert both.subscriptions == (
@@ -277,9 +277,9 @@ def test_a_subscription_has_an_audience_channels_and_quiet_hours() -> None:
         Subscription("sales", at(1)),
     )
     assert both.consumers == ("sales",)
-    assert subscribed(both, at(2), "finance", audience="operator", **given_) is both  # type: ignore[arg-type]
-    assert unsubscribed(both, "finance") is both
-    assert unsubscribed(both, "finance", "operator").subscriptions == (Subscription("sales", at(1)),)
+    assert add_subscription(both, at(2), "finance", audience="operator", **given_) is both  # type: ignore[arg-type]
+    assert remove_subscription(both, "finance") is both
+    assert remove_subscription(both, "finance", "operator").subscriptions == (Subscription("sales", at(1)),)
 
 
 @pytest.mark.parametrize(
@@ -297,4 +297,4 @@ def test_a_subscription_has_an_audience_channels_and_quiet_hours() -> None:
 def test_a_subscription_that_cannot_be_is_refused(given_: dict[str, object], reason: str) -> None:
     """With what is possible instead."""
     with pytest.raises(InputError, match=reason):
-        subscribed(Line("shop/orders_v1"), at(0), "finance", **given_)  # type: ignore[arg-type]
+        add_subscription(DatasetState("shop/orders_v1"), at(0), "finance", **given_)  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ from lakegate.base.errors import ConditionFailed, NotFound, PortError, Throttled
 from lakegate.contract.delivery_policy import Policy
 from lakegate.features.notifications import notices
 from lakegate.features.notifications.notices import DUE_PER_TURN, deliver, retry
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Ending
+from lakegate.gate.datasets.dataset_states import DatasetRowStore, Ending
 from lakegate.gate.datasets.lifecycle import change, deprecate
-from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
 from lakegate.gate.delivery.delivery_row import Decision, FailedAttempt, FailureCause
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Alarm, Effect, run
@@ -152,7 +152,7 @@ def test_a_notification_names_the_line_the_producer_the_reasons_and_the_delivery
     gate.turn()
     [(_, failed)] = gate.env.memory.channels.sent
 
-    assert (rejected.title, rejected.text, rejected.workload, rejected.line) == (
+    assert (rejected.title, rejected.text, rejected.workload, rejected.dataset) == (
         f"Rejected: {LINE}, below {PREFIX}",
         ("a: \\u202eevil", "duplicate-content"),
         row.id,
@@ -267,12 +267,12 @@ def test_a_channel_that_fails_delays_nothing_else() -> None:
 def test_a_failing_channel_is_asked_once_a_turn() -> None:
     """Notices of other lines with the same channel wait, so that a receiver that hangs costs one time limit."""
     gate = Gate()
-    decide = partial(subscribed, team="t", on=["rejected"], to=[OPERATOR])
+    decide = partial(add_subscription, team="t", on=["rejected"], to=[OPERATOR])
     for name in (LINE, "orders/other_v1"):
         run(change(gate.env.dependencies, name, "", decide), gate.env.dependencies.clock)
     assert gate.row.pin is not None
     gate.ends("quarantined", "rejected")
-    gate.ends("quarantined", "rejected", pin=replace(gate.row.pin, chain="orders/other_v1"))
+    gate.ends("quarantined", "rejected", pin=replace(gate.row.pin, dataset="orders/other_v1"))
     gate.env.memory.channels.broken[OPERATOR] = PortError("http-404")
     done = gate.turn().channels
 
@@ -308,7 +308,7 @@ def test_who_has_unsubscribed_is_not_notified() -> None:
     gate.ends("quarantined", "rejected")
     gate.turn()
     run(
-        change(gate.env.dependencies, LINE, "", lambda line, _: unsubscribed(line, OPERATOR)),
+        change(gate.env.dependencies, LINE, "", lambda line, _: remove_subscription(line, OPERATOR)),
         gate.env.dependencies.clock,
     )
     gate.turn(2)

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.base.timestamps import moment
 from lakegate.features.notifications import notify_command
-from lakegate.features.notifications.notices import TRIES, ChannelNotice, Occurrence, failed, occurred
+from lakegate.features.notifications.notices import TRIES_OF_NOTICE, ChannelNotice, Occurrence, failed, occurred
 from tests.unit.cli.conftest import Lakegate
 
 CHANNEL = "slack:lakegate-channel-orders"
@@ -107,7 +107,7 @@ def test_dead_letters_are_listed_and_sent_again(lakegate: Lakegate) -> None:
             ChannelNotice("shop/orders_v1", channel), Occurrence("e", moment(now), "rejected", title="Rejected")
         )
         notice = notices.write(notice)
-        for _ in range(TRIES):
+        for _ in range(TRIES_OF_NOTICE):
             notice = notices.write(failed(notice, moment(now), "PortError: http-404"))
     listed, machine = lakegate.ok("notify", "dead"), lakegate.json("notify", "dead")
     one, rest = lakegate.ok("notify", "retry", "--to", "teams:x"), lakegate.json("notify", "retry")

@@ -8,7 +8,7 @@ import pytest
 
 from lakegate.base.errors import Throttled, UnreadableItem
 from lakegate.features.notifications import notices
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from tests.unit.gate.notified_gate import OPERATOR, Gate
 from tests.unit.gate.test_unexpected_errors import refusing
 

@@ -31,7 +31,7 @@ from tests.unit.features.openlineage.openlineage_checker import FORMATS, facets,
 LINES = LineageColumn("lines", "list", (LineageColumn("_element", "record", (LineageColumn("sku", "string"),)),))
 ACCEPTED = JudgedDelivery(
     id=f"{'1' * 64}:published:1",
-    line="shop/orders_v1",
+    dataset="shop/orders_v1",
     landed=LineageDataset("landing", "in/orders/day.csv"),
     published=LineageDataset("lake", "accepted/shop/orders_v1"),
     lake="lake",
@@ -300,7 +300,7 @@ def test_hostile_names_are_texts_of_the_event() -> None:
     """A name cannot end its text, and signs that turn the direction of text are written as escapes."""
     name = f'"}}]{HOSTILE}\r\n\x00'
     hostile = replace(
-        ACCEPTED, columns=(LineageColumn(name, "string"),), line=name, landed=LineageDataset("landing", name)
+        ACCEPTED, columns=(LineageColumn(name, "string"),), dataset=name, landed=LineageDataset("landing", name)
     )
     with receiving() as receiver:
         _, end = reported(hostile, receiver)

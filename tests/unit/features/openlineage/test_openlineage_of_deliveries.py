@@ -21,9 +21,9 @@ from lakegate.features.openlineage.openlineage_events import (
     engine_of,
     events,
 )
-from lakegate.gate.datasets.dataset_lines import Line
+from lakegate.gate.datasets.dataset_states import DatasetState
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import run
@@ -42,7 +42,7 @@ BACKEND = "openlineage:backend"
 
 
 def subscribe(env: Environment, audience: str = "operator") -> None:
-    decide = partial(subscribed, team="platform", on=["lineage"], to=[BACKEND], audience=audience)
+    decide = partial(add_subscription, team="platform", on=["lineage"], to=[BACKEND], audience=audience)
     run(change(env.dependencies, LINE, "", decide), env.dependencies.clock)
 
 
@@ -80,7 +80,7 @@ def test_a_delivery_is_reported_as_it_was_judged(
     env, row = ended(body)
     [found] = turn(env)
 
-    assert (found.id, found.line, found.landed) == (
+    assert (found.id, found.dataset, found.landed) == (
         f"{row.id}:{state}:{row.attempt}",
         LINE,
         LineageDataset(LANDING, KEY),
@@ -169,7 +169,7 @@ def test_channels_for_lineage_and_for_notifications_do_not_mix() -> None:
     first = turn(gate.env)
     gate.ends("gone", None)
     gate.env.memory.post(
-        replace(gate.env.memory.notifier.sent[0], id="x", kind="drift", workload="", line=LINE, body=DRIFT)
+        replace(gate.env.memory.notifier.sent[0], id="x", kind="drift", workload="", dataset=LINE, body=DRIFT)
     )
 
     assert (len(first), turn(gate.env)) == (1, [])
@@ -264,7 +264,7 @@ def test_what_may_not_be_read_is_tried_again() -> None:
 def test_a_channel_for_lineage_and_its_kind_need_each_other(on: list[str], to: str) -> None:
     """A person would otherwise wait for messages that never come."""
     with pytest.raises(InputError, match="need each other"):
-        subscribed(Line(LINE), "2026-01-05T12:00:00.000000Z", "platform", on, to=[to])
+        add_subscription(DatasetState(LINE), "2026-01-05T12:00:00.000000Z", "platform", on, to=[to])
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_an_end_that_somebody_has_to_know_is_an_event(monkeypatch: pytest.Monkey
     stage.name("v1")
     stage.tick()
     messages = [
-        (json.loads(each.body), each.line) for each in stage.env.memory.messages.values() if each.kind == "pull"
+        (json.loads(each.body), each.dataset) for each in stage.env.memory.messages.values() if each.kind == "pull"
     ]
 
     assert [(body["outcome"], body["reason"], body["next"], line) for body, line in messages] == [

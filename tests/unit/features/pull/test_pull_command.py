@@ -10,7 +10,7 @@ import pytest
 from lakegate.base.errors import PortError
 from lakegate.features.pull.named_objects import deliver_named
 from lakegate.features.pull.pull_task import S3LandingParts, tick
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.effects import run
 from tests.fakes.pulls import MemorySource
 from tests.unit.cli.conftest import Lakegate

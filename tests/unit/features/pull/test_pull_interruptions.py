@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.base.errors import PortError
 from lakegate.features.pull.pull_task import LEASE
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore
+from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.scheduled_tasks import Turn
 from tests.simulation.environment import LANDING

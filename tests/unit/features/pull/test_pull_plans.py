@@ -14,7 +14,7 @@ from lakegate.contract.delivery_policy import Policy, Pull
 from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import LEASE, pulls, run_now
-from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_states import DatasetStatus, StatusChange
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Address
@@ -47,7 +47,7 @@ def test_a_retired_version_or_line_is_not_pulled() -> None:
     """It accepts no delivery."""
     by_version, by_line = scheduled(SMALL), scheduled(SMALL)
     by_version.publish("1.1.0", status="retired")
-    retired = StatusChange(LineStatus.RETIRED, "2026-01-01T00:00:00.000000Z")
+    retired = StatusChange(DatasetStatus.RETIRED, "2026-01-01T00:00:00.000000Z")
     by_line.env.memory.lines.write(replace(by_line.env.memory.lines.get(LINE), changes=(retired,)))
     for stage in (by_version, by_line):
         stage.tick(1)

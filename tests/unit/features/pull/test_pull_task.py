@@ -21,7 +21,7 @@ from lakegate.features.pull import pull_task
 from lakegate.features.pull.pull_sources import SourceIdentity
 from lakegate.features.pull.pull_task import MAX_ENDS, PullEnd, PullOutcome, PullState, key_of, report_end
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import Steps, run
 from lakegate.gate.ports import Address
 from lakegate.gate.scheduled_tasks import Turn
@@ -328,7 +328,7 @@ def test_an_alarm_keeps_no_lease(refused: PortError | None, monkeypatch: pytest.
 def test_a_pull_that_fails_is_reported_and_so_is_the_next_that_does_not() -> None:
     """Each failure is an event; subscribers get one message for its cause, and one for its end."""
     stage = scheduled(SMALL, failure=PortError("host-refused"))
-    decide = partial(subscribed, team="t", audience="producer", on=["pull"], to=["slack:t"])
+    decide = partial(add_subscription, team="t", audience="producer", on=["pull"], to=["slack:t"])
     run(change(stage.dependencies, LINE, "", decide), stage.env.memory.clock)
     events: list[list[tuple[str, Any]]] = []
     shown: list[list[tuple[str, str, tuple[str, ...], bool]]] = []

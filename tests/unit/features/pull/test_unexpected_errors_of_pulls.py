@@ -21,4 +21,4 @@ def test_a_pull_of_one_line_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> N
     pull = scheduled()
     monkeypatch.setattr(pull_task, "_pull", broken)
 
-    assert of(pull.tick().failures) == [f"ZeroDivisionError @ {pull.row.line}"]
+    assert of(pull.tick().failures) == [f"ZeroDivisionError @ {pull.row.dataset}"]

@@ -13,13 +13,13 @@ from lakegate.aws.wiring import detail
 from lakegate.base.errors import ConditionFailed, Throttled, TransactionConflict, Unanswered
 from lakegate.contract.file_formats import Csv
 from lakegate.features.revalidation.revalidation import CURSOR, TASK
-from lakegate.gate.datasets.dataset_lines import LineStatus, StatusChange
+from lakegate.gate.datasets.dataset_states import DatasetStatus, StatusChange
 from lakegate.gate.datasets.lifecycle import change
 from lakegate.gate.datasets.pauses import pause
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import AnyBlock, deliveries
-from lakegate.gate.ledger.commit import TRIES
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT
 from lakegate.gate.ledger.ledger_store import Ledger
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import RegistryPage
@@ -33,7 +33,7 @@ from tests.fakes.jobs import Ending
 from tests.published_schemas import validate
 from tests.simulation.environment import LAKE, LINE, PREFIX
 from tests.simulation.sliced import PLAN as SLICED
-from tests.simulation.sliced import Line, judged
+from tests.simulation.sliced import DatasetState, judged
 from tests.simulation.sliced import settled as settled_line
 from tests.unit.features.erasure.test_erasure import erased, erasing, settled
 from tests.unit.features.revalidation.revalidation_stage import (
@@ -212,9 +212,9 @@ def test_a_retired_line_is_not_measured_and_keeps_its_mark() -> None:
     stage = measured_hourly()
     stage.broken = {"once"}
     stage.measure()
-    line = stage.env.dependencies.lines.get(LINE)
-    changes = (StatusChange(LineStatus.RETIRED, stage.now),)
-    stage.env.dependencies.lines.write(replace(line, changes=changes, recorded=1, listed=True))
+    line = stage.env.dependencies.datasets.get(LINE)
+    changes = (StatusChange(DatasetStatus.RETIRED, stage.now),)
+    stage.env.dependencies.datasets.write(replace(line, changes=changes, recorded=1, listed=True))
     for _ in range(3):
         stage.sweep(60)
 
@@ -490,9 +490,11 @@ def test_a_registry_that_does_not_answer_stops_no_sweep(monkeypatch: pytest.Monk
 def test_subscribers_are_named() -> None:
     """Those who asked for this kind alone."""
     stage = measured_hourly()
-    line = stage.env.dependencies.lines.get(LINE)
-    stage.env.dependencies.lines.write(
-        subscribed(line, stage.now, "finance", ["revalidation"], to=["sns:arn:aws:sns:eu-west-1:123456789012:team"])
+    line = stage.env.dependencies.datasets.get(LINE)
+    stage.env.dependencies.datasets.write(
+        add_subscription(
+            line, stage.now, "finance", ["revalidation"], to=["sns:arn:aws:sns:eu-west-1:123456789012:team"]
+        )
     )
     stage.broken = {"once"}
     stage.measure()
@@ -509,7 +511,7 @@ def test_subscribers_get_one_message_until_everything_holds_again() -> None:
     """One for what is broken, one for a run that measured nothing, and one at the end; what held before is no message."""
     stage = measured_hourly()
     dependencies, clock = stage.env.dependencies, stage.env.memory.clock
-    run(change(dependencies, LINE, "", partial(subscribed, team="t", on=["revalidation"], to=["slack:t"])), clock)
+    run(change(dependencies, LINE, "", partial(add_subscription, team="t", on=["revalidation"], to=["slack:t"])), clock)
     shown: list[list[tuple[str, str, tuple[str, ...], bool]]] = []
     for broken in (set[str](), {"once"}, {"once"}):
         stage.broken = broken
@@ -581,7 +583,7 @@ def test_slices_are_read_as_what_they_are() -> None:
     assert (len(slices), document["storage"]["format"]) == (2, "parquet")
 
 
-def sliced(*bodies: str) -> Line:
+def sliced(*bodies: str) -> DatasetState:
     """A line of slices with these deliveries."""
     line = judged(*map(str.encode, bodies))
     settled_line(line)
@@ -658,7 +660,7 @@ def test_a_chain_that_others_extend_all_the_time_is_tried_again_by_the_next_swee
     stage.answer(stage.runs[0])
     stage.env.memory.clock.sleep(360)
     steps, call = until(stage, Effect.RECORD)
-    for _ in range(TRIES - 1):
+    for _ in range(TRIES_OF_COMMIT - 1):
         call = steps.throw(ConditionFailed("head", ""))
         assert call.effect is Effect.RECORD
     with pytest.raises(TransactionConflict):
@@ -697,7 +699,7 @@ def test_a_further_rule_that_is_broken_is_notified() -> None:
     stage.publish(ScheduledCheck(HOURLY, ONCE), ScheduledCheck(HOURLY, MANY), version="1.1.0")
     stage.sweep()
     dependencies, clock = stage.env.dependencies, stage.env.memory.clock
-    run(change(dependencies, LINE, "", partial(subscribed, team="t", on=["revalidation"], to=["slack:t"])), clock)
+    run(change(dependencies, LINE, "", partial(add_subscription, team="t", on=["revalidation"], to=["slack:t"])), clock)
     shown = []
     for broken in ({"once"}, {"once", "many"}, {"once", "many"}):
         stage.broken = broken

@@ -26,4 +26,4 @@ def test_a_schedule_of_one_line_stops_no_other() -> None:
         stage.env.dependencies.clock,
     )
 
-    assert of(turn.failures) == [f"ZeroDivisionError @ {stage.row.line}"]
+    assert of(turn.failures) == [f"ZeroDivisionError @ {stage.row.dataset}"]

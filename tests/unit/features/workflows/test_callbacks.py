@@ -13,7 +13,7 @@ from lakegate.base.timestamps import moment
 from lakegate.features.workflows.callbacks import CallbackToken, UnknownToken, called_back, invited
 from lakegate.gate.channel_ports import CallbackInvitation
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.sweep import sweep
@@ -37,7 +37,7 @@ def asked(
     with following(workflow):
         env = Environment()
         for channel in channels or (ERP,):
-            decide = partial(subscribed, team=channel, on=["awaiting"], to=[channel], audience="operator")
+            decide = partial(add_subscription, team=channel, on=["awaiting"], to=[channel], audience="operator")
             drive(env.dependencies, change(env.dependencies, LINE, "", decide))
         upload = env.upload(KEY, body)
         settle(Stage(env, lambda _: Fault.NONE))

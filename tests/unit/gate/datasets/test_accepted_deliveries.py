@@ -18,7 +18,7 @@ from lakegate.gate.datasets.readers_manifest import update
 from lakegate.gate.delivery.advance import advance, completion
 from lakegate.gate.delivery.attempt_request import accepted_objects
 from lakegate.gate.delivery.delivery_row import Referred, workload_row
-from lakegate.gate.delivery.find_deliveries import named, recent
+from lakegate.gate.delivery.find_deliveries import find_delivery, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -57,18 +57,18 @@ def reads_of(env: Environment) -> Iterator[Counter[str]]:
         return row
 
     def rows(method: Callable[..., Iterator[Row]]) -> Callable[..., Iterator[Row]]:
-        def counted(*given: Any, **named: Any) -> Iterator[Row]:
+        def counted(*given: Any, **find_delivery: Any) -> Iterator[Row]:
             found["queries"] += 1
-            for row in method(*given, **named):
+            for row in method(*given, **find_delivery):
                 seen(row)
                 yield row
 
         return counted
 
     def counted_read(method: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*given: Any, **named: Any) -> Any:
+        def counted(*given: Any, **find_delivery: Any) -> Any:
             found["segments"] += "/_manifest/" in given[0].key
-            return method(*given, **named)
+            return method(*given, **find_delivery)
 
         return counted
 
@@ -204,7 +204,7 @@ def shown(height: int) -> Counter[str]:
     identity = delivered(env, b"good:1")
     aged(env, height)
     with reads_of(env) as found:
-        block = named(env.dependencies, identity, 10).block
+        block = find_delivery(env.dependencies, identity, 10).block
     assert block is not None
     assert block.height == 0
     return found

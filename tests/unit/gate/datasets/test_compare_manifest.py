@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lakegate.gate.datasets.dataset_lines import Ending
-from lakegate.gate.datasets.lifecycle import change, deprecate, settle_line
+from lakegate.gate.datasets.dataset_states import Ending
+from lakegate.gate.datasets.lifecycle import change, deprecate, settle_dataset
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Effect, run
@@ -131,7 +131,7 @@ def test_what_a_person_did_is_in_the_head_after_an_hour(env: Environment) -> Non
     results = [found(env)]
     env.memory.clock.sleep(2 * 60 * 60)
     results.append(found(env))
-    run(settle_line(env.dependencies, env.dependencies.lines.get(LINE), ""), env.dependencies.clock)
+    run(settle_dataset(env.dependencies, env.dependencies.datasets.get(LINE), ""), env.dependencies.clock)
     results.append(found(env))
 
     assert results == [[], [(Damage.UNLISTED, HEAD)], []]

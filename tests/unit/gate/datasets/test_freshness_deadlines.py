@@ -15,17 +15,17 @@ from lakegate.base.errors import AccessDenied, Throttled
 from lakegate.base.extension_points import ROOT
 from lakegate.base.timestamps import instant_of, moment
 from lakegate.contract.service_levels import ServiceLevel
-from lakegate.gate.datasets.dataset_lines import (
+from lakegate.gate.datasets.dataset_states import (
     DatasetDeadlines,
     DatasetRowStore,
+    DatasetState,
+    DatasetStatus,
     Deadline,
-    Line,
-    LineStatus,
     StatusChange,
 )
 from lakegate.gate.datasets.freshness_deadlines import accepted, missed, not_accepted, reported
 from lakegate.gate.datasets.lifecycle import change
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause, Pin
 from lakegate.gate.effects import run
 from lakegate.gate.ports import Message
@@ -210,7 +210,7 @@ def test_a_retired_line_promises_nothing() -> None:
     """Its producers have been told to stop."""
     gate = promising(("frequency", 3_600))
     lines = gate.env.memory.lines
-    retired = StatusChange(LineStatus.RETIRED, moment(gate.env.memory.clock.now()))
+    retired = StatusChange(DatasetStatus.RETIRED, moment(gate.env.memory.clock.now()))
     before = lines.get(LINE)
     lines.write(replace(before, changes=(retired,), recorded=1))
     gate.turn(2)
@@ -287,5 +287,5 @@ def test_two_turns_report_a_missed_promise_once(monkeypatch: pytest.MonkeyPatch)
         gate.turn()
 
     assert len(late(gate)) == 1
-    run(change(gate.env.dependencies, LINE, "", partial(subscribed, team="x")), gate.env.dependencies.clock)
-    assert gate.env.dependencies.lines.get(LINE) != Line(LINE)
+    run(change(gate.env.dependencies, LINE, "", partial(add_subscription, team="x")), gate.env.dependencies.clock)
+    assert gate.env.dependencies.datasets.get(LINE) != DatasetState(LINE)

@@ -15,22 +15,22 @@ from lakegate.aws.wiring import detail, detail_type
 from lakegate.base.errors import ConditionFailed, InputError, Unanswered
 from lakegate.base.timestamps import moment
 from lakegate.contract.delivery_policy import Mode, Policy
-from lakegate.gate.datasets.dataset_lines import Ending, Line, LineStatus, Notice, Subscription
+from lakegate.gate.datasets.dataset_states import DatasetState, DatasetStatus, Ending, Notice, Subscription
 from lakegate.gate.datasets.lifecycle import (
     TASK,
-    TRIES,
+    TRIES_OF_DECISION,
     IllegalTransition,
     acknowledge,
+    begin_draft,
+    begin_with_notice,
     change,
     deprecate,
-    drafted,
-    noticed,
     reactivate,
     replacement,
     retire,
     sunset,
 )
-from lakegate.gate.datasets.subscriptions import subscribed, unsubscribed
+from lakegate.gate.datasets.subscriptions import add_subscription, remove_subscription
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload
 from lakegate.gate.delivery.intake import intake
@@ -47,9 +47,9 @@ from tests.simulation.environment import LANDING, LINE, PREFIX, Environment
 from tests.simulation.stage import Fault, Stage, settle
 
 if TYPE_CHECKING:
-    Decide = Callable[[Line, str], Line]
+    Decide = Callable[[DatasetState, str], DatasetState]
 
-S = LineStatus
+S = DatasetStatus
 DAY = 24 * 3600
 ENDING = Ending("replaced", "orders/lines_v2", "https://wiki.example/orders")
 DEPRECATE = partial(deprecate, ending=ENDING)
@@ -63,7 +63,7 @@ class Gate:
         self.env = Environment()
         self.stage = Stage(self.env, lambda _: Fault.NONE)
 
-    def changed(self, act: str, decide: Decide) -> Line:
+    def changed(self, act: str, decide: Decide) -> DatasetState:
         """A command, driven to its end."""
         return run(change(self.env.dependencies, LINE, act, decide), self.env.dependencies.clock)
 
@@ -96,7 +96,7 @@ def test_a_command_writes_line_record_and_message_at_once() -> None:
     """The ledger has who did what, the outbox an event for the subscribers, in the transaction of the line."""
     gate = Gate()
     env = gate.env
-    gate.changed("", partial(subscribed, team="finance"))
+    gate.changed("", partial(add_subscription, team="finance"))
     began = moment(env.memory.clock.now())
     line = gate.changed("deprecate", DEPRECATE)
     (record,), (message,) = records(env), env.memory.messages.values()
@@ -309,7 +309,7 @@ def test_a_line_that_others_write_all_the_time_is_given_up(days: int) -> None:
     gate.env.memory.clock.sleep(days * DAY)
     steps = change(gate.env.dependencies, LINE, "reactivate", reactivate)
     call = next(steps)
-    for left in reversed(range(TRIES)):
+    for left in reversed(range(TRIES_OF_DECISION)):
         lines.write(lines.get(LINE))
         with pytest.raises(ConditionFailed) as lost:
             call.do()
@@ -405,7 +405,7 @@ def test_a_draft_is_refused_or_observed(mode: Mode) -> None:
     """Who asks for it (`mode: observe`) sees what a draft would do, with a warning."""
     env = Gate().env
     env.publish("1.0.0", "active", replace(PLAN, policy=Policy(mode=mode)))
-    run(change(env.dependencies, LINE, "draft", drafted), env.dependencies.clock)
+    run(change(env.dependencies, LINE, "draft", begin_draft), env.dependencies.clock)
     upload = env.upload(f"{PREFIX}a.csv", b"bad:1")
     run(intake(env.dependencies, LANDING, upload.version.key), env.dependencies.clock)
     for _, job in env.new_jobs():
@@ -460,8 +460,8 @@ def test_rejected_deliveries_name_the_subscribers_who_asked() -> None:
     """On request, and for the deliveries of their line alone."""
     gate = Gate()
     env = gate.env
-    gate.changed("", partial(subscribed, team="finance", on=["rejected"]))
-    gate.changed("", partial(subscribed, team="sales"))
+    gate.changed("", partial(add_subscription, team="finance", on=["rejected"]))
+    gate.changed("", partial(add_subscription, team="sales"))
     gate.delivered(b"bad:1")
     gate.delivered(b"good:1", f"{PREFIX}b.csv")
     gate.delivered(b"good:1", "elsewhere/c.csv")
@@ -476,12 +476,12 @@ def test_a_breaking_version_is_announced_and_acknowledged() -> None:
     gate = Gate()
     env = gate.env
     for team in ("finance", "sales", "gone"):
-        gate.changed("", partial(subscribed, team=team))
+        gate.changed("", partial(add_subscription, team=team))
     notice = Notice("2.0.0", LINE, ("finance", "gone", "sales"))
     name = "orders/lines_v2"
-    wait = partial(noticed, notice=notice, period=timedelta(days=14))
+    wait = partial(begin_with_notice, notice=notice, period=timedelta(days=14))
     run(change(env.dependencies, name, "notice", wait), env.dependencies.clock)
-    gate.changed("", lambda line, _now: unsubscribed(line, "gone"))
+    gate.changed("", lambda line, _now: remove_subscription(line, "gone"))
     lines = [
         run(acknowledge(env.dependencies, name, "2.0.0", team), env.dependencies.clock) for team in ("sales", "finance")
     ]
@@ -511,8 +511,8 @@ def test_every_event_about_a_line_fits_its_schema() -> None:
     run(sweep(env.dependencies), env.dependencies.clock)
     gate.changed("reactivate", reactivate)
     gate.changed("deprecate", partial(deprecate, ending=ENDING, on=moment(env.memory.clock.now() + timedelta(days=1))))
-    run(change(env.dependencies, "orders/lines_v2", "draft", drafted), env.dependencies.clock)
-    messages = [each for each in env.memory.messages.values() if each.line]
+    run(change(env.dependencies, "orders/lines_v2", "draft", begin_draft), env.dependencies.clock)
+    messages = [each for each in env.memory.messages.values() if each.dataset]
     for each in messages:
         validate("line-event", detail(each))
 
@@ -530,4 +530,4 @@ def test_a_line_fits_into_an_item() -> None:
             gate.env.dependencies.clock,
         )
 
-    assert gate.env.memory.lines.get(LINE) == Line(LINE)
+    assert gate.env.memory.lines.get(LINE) == DatasetState(LINE)

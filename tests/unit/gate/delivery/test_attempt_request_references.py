@@ -24,7 +24,10 @@ UNKNOWN = "nobody/nothing_v1"
 
 def referring(env: Environment, *lines: str) -> None:
     """Publish a plan with a rule that refers to these lines."""
-    relations = (QueryRelation("lines", ()), *(QueryRelation(line, (), delivered=False, line=line) for line in lines))
+    relations = (
+        QueryRelation("lines", ()),
+        *(QueryRelation(line, (), delivered=False, full_name=line) for line in lines),
+    )
     text = "SELECT count(1) AS k0 FROM r0 AS q1"
     query = Query(text, text, (), relations)
     rule = Check(
@@ -47,7 +50,7 @@ def published(env: Environment, *bodies: bytes) -> str:
     settle(Stage(env, lambda _: Fault.NONE))
     pin = env.dependencies.workloads.get(uploads[0].workload).pin
     assert pin is not None
-    return pin.chain
+    return pin.dataset
 
 
 def references(env: Environment, row: Workload) -> list[dict[str, object]]:

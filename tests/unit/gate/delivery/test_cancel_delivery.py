@@ -230,8 +230,8 @@ def test_what_no_route_covers_is_recorded_where_it_goes() -> None:
     after = cancelled(env, row)
     assert after.pin is not None
 
-    assert after.pin.chain.startswith("_unrouted/")
-    assert records(env, after.pin.chain) == [("cancellation", ALICE, {"workload": row.id, "reason": REASON})]
+    assert after.pin.dataset.startswith("_unrouted/")
+    assert records(env, after.pin.dataset) == [("cancellation", ALICE, {"workload": row.id, "reason": REASON})]
 
 
 def test_the_parts_of_a_delivery_go_together() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.base.errors import AccessDenied, NotFound, UnreadableItem
 from lakegate.gate.delivery.delivery_row import Workload
-from lakegate.gate.delivery.find_deliveries import named, recent
+from lakegate.gate.delivery.find_deliveries import find_delivery, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.effects import Effect
@@ -100,7 +100,7 @@ def test_old_content_is_still_refused() -> None:
     again = env.upload(f"{PREFIX}again.csv", b"good:1").workload
     swept(env)
     decision = env.dependencies.workloads.get(again).decision
-    shown = delivery_status(env.dependencies, named(env.dependencies, again, 10))
+    shown = delivery_status(env.dependencies, find_delivery(env.dependencies, again, 10))
 
     assert decision is not None
     assert decision.reasons == ("duplicate-content",)
@@ -112,9 +112,9 @@ def test_status_and_verify_find_an_archived_delivery() -> None:
     """By its id, and among the latest: with its file, its block, and the word; no object counts as damaged."""
     env = Environment()
     row = finished(env, b"good:1")
-    before = delivery_status(env.dependencies, named(env.dependencies, row.id, 10))
+    before = delivery_status(env.dependencies, find_delivery(env.dependencies, row.id, 10))
     long_after(env)
-    shown = delivery_status(env.dependencies, named(env.dependencies, row.id, 10))
+    shown = delivery_status(env.dependencies, find_delivery(env.dependencies, row.id, 10))
     (listed,) = recent(env.dependencies, 10)
 
     assert shown == replace(before, archived=True, standing="published (archived)")

@@ -13,7 +13,7 @@ from lakegate.gate.datasets import dataset_names
 from lakegate.gate.delivery import find_deliveries
 from lakegate.gate.delivery.decide_verdict import measured_result
 from lakegate.gate.delivery.delivery_row import replay_id
-from lakegate.gate.delivery.find_deliveries import Delivery, first_of_content, named, recent
+from lakegate.gate.delivery.find_deliveries import Delivery, find_delivery, first_of_content, recent
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -81,7 +81,7 @@ def test_a_finished_delivery_is_listed_with_its_block() -> None:
     (delivery,) = recent(stage.env.dependencies, 5)
 
     assert delivery.block == stage.env.dependencies.ledger.blocks(LINE)[0]
-    assert delivery == named(stage.env.dependencies, delivery.id, 5)
+    assert delivery == find_delivery(stage.env.dependencies, delivery.id, 5)
 
 
 def test_a_failed_delivery_is_listed_because_it_still_lies_where_it_landed() -> None:
@@ -115,7 +115,7 @@ def test_a_key_names_the_upload_even_where_only_its_replay_is_among_the_latest()
     (latest,) = recent(stage.env.dependencies, 1)
 
     assert latest.id == replay_id(upload.workload)
-    assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 1).id == upload.workload
+    assert find_delivery(stage.env.dependencies, f"{PREFIX}bad.csv", 1).id == upload.workload
 
 
 def test_a_duplicate_leads_to_who_brought_the_content_first() -> None:
@@ -152,7 +152,7 @@ def test_what_is_gone_is_found_by_its_id_alone() -> None:
     stage.env.delete(upload)
     steps.close()
     settle(stage)
-    gone = named(stage.env.dependencies, upload.workload, 5)
+    gone = find_delivery(stage.env.dependencies, upload.workload, 5)
 
     assert keys(stage) == []
     assert gone.row is not None
@@ -165,8 +165,8 @@ def test_a_delivery_is_found_by_the_beginning_of_its_id_or_by_its_key() -> None:
     first = finished(stage, f"{PREFIX}day.csv", b"good:1")
     second = finished(stage, f"{PREFIX}day.csv", b"good:2")
 
-    assert first.workload == named(stage.env.dependencies, first.workload[:6], 5).id
-    assert second.workload == named(stage.env.dependencies, f"{PREFIX}day.csv", 5).id
+    assert first.workload == find_delivery(stage.env.dependencies, first.workload[:6], 5).id
+    assert second.workload == find_delivery(stage.env.dependencies, f"{PREFIX}day.csv", 5).id
 
 
 @pytest.mark.parametrize("name", ["", "0", "a1b2c3", "unknown.csv", "0" * 64, "x" * 64])
@@ -175,7 +175,7 @@ def test_what_is_missing_is_reported(name: str) -> None:
     stage = world_of()
     finished(stage, f"{PREFIX}day.csv")
     with pytest.raises(InputError):
-        named(stage.env.dependencies, name, 5)
+        find_delivery(stage.env.dependencies, name, 5)
 
 
 def test_a_beginning_that_several_share_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_a_beginning_that_several_share_is_not_guessed(monkeypatch: pytest.Monke
     same = [replace(at, id="abcdef" + at.id[6:]) for at in _two(stage)]
     monkeypatch.setattr(find_deliveries, "recent", lambda _dependencies, _limit: tuple(same))
     with pytest.raises(InputError, match="2 of the latest"):
-        named(stage.env.dependencies, "abcdef", 5)
+        find_delivery(stage.env.dependencies, "abcdef", 5)
 
 
 def _two(stage: Stage) -> tuple[Delivery, ...]:
@@ -235,9 +235,9 @@ def test_an_unknown_key_is_not_found_beside_a_row_that_cannot_be_read(monkeypatc
     monkeypatch.setattr(Workloads, "claimed", Mock(side_effect=refused))
 
     with pytest.raises(UnreadableItem):
-        named(stage.env.dependencies, f"{PREFIX}day.csv", 5)
+        find_delivery(stage.env.dependencies, f"{PREFIX}day.csv", 5)
     with pytest.raises(InputError, match="none of the latest 5 deliveries is called so"):
-        named(stage.env.dependencies, "unknown.csv", 5)
+        find_delivery(stage.env.dependencies, "unknown.csv", 5)
 
 
 def test_nothing_landed_is_an_empty_list() -> None:
@@ -258,8 +258,8 @@ def test_a_failed_delivery_is_found_after_its_landed_version_was_deleted() -> No
     others = replace(stage.env.dependencies, objects=_Restricted(stage.env.memory.objects))  # type: ignore[arg-type] # one of its methods
 
     assert found == [(f"{PREFIX}bad.csv", State.FAILED)]
-    assert named(stage.env.dependencies, f"{PREFIX}bad.csv", 20).id == upload.workload
-    assert named(stage.env.dependencies, upload.workload[:12], 20).id == upload.workload
+    assert find_delivery(stage.env.dependencies, f"{PREFIX}bad.csv", 20).id == upload.workload
+    assert find_delivery(stage.env.dependencies, upload.workload[:12], 20).id == upload.workload
     assert recent(others, 20) == ()
 
 
@@ -303,7 +303,7 @@ class _Restricted:
 
 
 def test_records_do_not_count_as_deliveries() -> None:
-    """After many replays the latest deliveries of the line are listed as before."""
+    """After many replays the latest deliveries of the dataset are listed as before."""
     stage = world_of()
     for number in range(3):
         finished(stage, f"{PREFIX}{number}.csv", f"good:{number}".encode())

@@ -14,7 +14,7 @@ from lakegate.contract.delivery_policy import DeliveryUnit, Duplicates
 from lakegate.gate.datasets.pauses import pause, resume
 from lakegate.gate.delivery.advance import advance
 from lakegate.gate.delivery.delivery_row import Workload, replay_id
-from lakegate.gate.delivery.find_deliveries import named, recent
+from lakegate.gate.delivery.find_deliveries import find_delivery, recent
 from lakegate.gate.delivery.intake import admit, intake
 from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
@@ -448,7 +448,7 @@ def test_a_part_is_shown_as_its_delivery() -> None:
     assert [(each.id, each.key, each.size) for each in recent(env.dependencies, 10)] == [
         (row.id, f"{FOLDER}_SUCCESS", 12)
     ]
-    assert named(env.dependencies, env.uploads[0].workload, 10).id == row.id
+    assert find_delivery(env.dependencies, env.uploads[0].workload, 10).id == row.id
 
 
 def test_a_part_deleted_while_it_is_staged_is_named() -> None:

@@ -115,7 +115,7 @@ def test_another_object_at_the_destination_raises_an_alarm() -> None:
     """What lies there must be the bytes that were judged."""
     env, row = decided()
     assert row.pin is not None
-    day = f"accepted/{row.pin.chain}/ingest_date={row.pin.ingest_date}"
+    day = f"accepted/{row.pin.dataset}/ingest_date={row.pin.ingest_date}"
     env.memory.objects.put(Address(LAKE, f"{day}/workload={row.id}/part-00000.csv"), b"something else")
 
     assert alarm_of(env, row) == "copy-differs"

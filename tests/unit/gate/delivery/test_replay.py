@@ -10,8 +10,7 @@ import pytest
 from lakegate.base.errors import AccessDenied, ConditionFailed, InputError, TransactionConflict
 from lakegate.base.timestamps import moment
 from lakegate.contract.file_formats import Format, Storage
-from lakegate.contract.semantic_versions import ChosenVersion
-from lakegate.gate.delivery.delivery_row import FailedAttempt, FailureCause
+from lakegate.gate.delivery.delivery_row import ChosenVersion, FailedAttempt, FailureCause
 from lakegate.gate.delivery.delivery_terms import BatchLimits
 from lakegate.gate.delivery.intake import intake
 from lakegate.gate.delivery.pin_contract import route_of
@@ -19,7 +18,7 @@ from lakegate.gate.delivery.protocol import State
 from lakegate.gate.delivery.transition import DeliveryTurn
 from lakegate.gate.effects import Call, Effect, Steps, run
 from lakegate.gate.ledger.blocks import Record
-from lakegate.gate.ledger.commit import TRIES
+from lakegate.gate.ledger.commit import TRIES_OF_COMMIT
 from lakegate.gate.ports import Address
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.sweep import sweep
@@ -62,7 +61,7 @@ def test_what_was_replayed_is_replayed_by_its_replay() -> None:
     """The quarantined copy is gone: the replay is the one to ask for."""
     env, row = quarantined()
     assert row.pin is not None
-    place = f"quarantine/{row.pin.chain}/ingest_date={row.pin.ingest_date}/workload={row.id}/part-00000.csv"
+    place = f"quarantine/{row.pin.dataset}/ingest_date={row.pin.ingest_date}/workload={row.id}/part-00000.csv"
     env.memory.objects.delete(Address(LAKE, place))
     with pytest.raises(InputError):
         drive(env.dependencies, replay(env.dependencies, row.id))
@@ -109,7 +108,7 @@ def test_two_operators_of_one_replay_leave_one_record() -> None:
     with pytest.raises(ConditionFailed) as refused:
         waiting.do()
     second.throw(refused.value)
-    records = [each for each in env.dependencies.ledger.blocks(row.pin.chain) if isinstance(each, Record)]
+    records = [each for each in env.dependencies.ledger.blocks(row.pin.dataset) if isinstance(each, Record)]
     content = {"workload": row.id, "state": "QUARANTINED", "attempt": 1, "replayed_by": identity}
 
     assert [(each.kind, each.actor, each.content) for each in records] == [("replay", ALICE, content)]
@@ -147,7 +146,7 @@ def test_a_record_gives_up_on_a_chain_that_never_rests() -> None:
     env, row = quarantined()
     steps = replay(env.dependencies, row.id)
     next(steps)
-    for _ in range(TRIES - 1):
+    for _ in range(TRIES_OF_COMMIT - 1):
         steps.throw(ConditionFailed("head", ""))
     with pytest.raises(TransactionConflict):
         steps.throw(ConditionFailed("head", ""))
@@ -310,7 +309,7 @@ def test_an_unrouted_delivery_is_judged_by_the_only_dataset_of_the_version() -> 
     settle(Stage(env, lambda _: Fault.NONE))
     again = env.dependencies.workloads.get(replayed(env, upload.workload, "orders@1.0.0"))
 
-    assert (again.state, again.pin and again.pin.chain) == (State.PUBLISHED, LINE)
+    assert (again.state, again.pin and again.pin.dataset) == (State.PUBLISHED, LINE)
 
 
 def test_a_version_that_the_registry_does_not_know_counts_as_retired() -> None:
@@ -319,7 +318,7 @@ def test_a_version_that_the_registry_does_not_know_counts_as_retired() -> None:
     route = route_of(DeliveryTurn(env.dependencies, row._replace(chosen=ChosenVersion(LINE, "9.0.0", "p"))))
 
     assert route is not None
-    assert (route.line, route.version, route.status) == (LINE, "9.0.0", "retired")
+    assert (route.full_name, route.version, route.status) == (LINE, "9.0.0", "retired")
 
 
 def test_a_waived_delivery_is_not_replayed_under_another_version() -> None:

@@ -76,7 +76,11 @@ def test_a_row_that_is_set_back_is_committed_once(body: str) -> None:
         )
         assert row.pin is not None
         assert ended.pin is not None
-        assert (row.pin.chain, row.pin.version, row.pin.plan) == (ended.pin.chain, ended.pin.version, ended.pin.plan)
+        assert (row.pin.dataset, row.pin.version, row.pin.plan) == (
+            ended.pin.dataset,
+            ended.pin.version,
+            ended.pin.plan,
+        )
         assert row.pin.ingest_date == ended.pin.ingest_date
         assert (blocks(env), len(env.memory.jobs.runs)) == (before, runs)
         assert {key: len(stored) for key, stored in env.lake.items() if "workload=" in key} == lake

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakegate.gate.delivery.submit_run import COMFORTABLE, LONGEST, BatchScope, batch_policy, run_policy
+from lakegate.gate.delivery.submit_run import COMFORTABLE, LONGEST_POLICY, BatchScope, batch_policy, run_policy
 from lakegate.gate.dependencies import JobSettings
 from lakegate.plan.request import AcceptedPart, Reference, Request, StagedPart
 from lakegate.plan.slice_order import MergeOrder, SliceOrder
@@ -110,7 +110,7 @@ def test_every_policy_is_one_that_emr_serverless_takes(lines: list[str], plans: 
     policy = run_policy(JOB, "lake", request(*lines, plans=plans))
     stars = [each for each in readable(policy) if "*" in each.removesuffix("/*")]
 
-    assert 0 < len(policy) <= COMFORTABLE < longest_of_aws() == LONGEST
+    assert 0 < len(policy) <= COMFORTABLE < longest_of_aws() == LONGEST_POLICY
     assert policy.isascii()
     assert stars == []
     assert "$" not in policy

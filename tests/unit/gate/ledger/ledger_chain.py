@@ -16,7 +16,7 @@ from lakegate.gate.ledger.blocks import (
     canonical,
     digest,
     event_id,
-    stored_block,
+    parse_block,
 )
 from lakegate.gate.ledger.signatures import SignedText
 from lakegate.gate.ledger.verification import ChainFault, verify_signed
@@ -52,7 +52,7 @@ def verify_stored(
 ) -> tuple[ChainFault, ...]:
     """The faults of an unsigned chain, by its texts; its name is that of the lowest block."""
     stored = [SignedText(text) for text in texts]
-    readable = [block.chain for each in stored if (block := stored_block(each.text)) is not None]
+    readable = [block.chain for each in stored if (block := parse_block(each.text)) is not None]
     return verify_signed(stored, (readable or [""])[0], signatures_by(None), head, anchors)
 
 

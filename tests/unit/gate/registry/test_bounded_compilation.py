@@ -175,7 +175,7 @@ def test_whatever_a_document_does_is_one_error_of_it(
 ) -> None:
     """A process that ends, that does not end, or that fails in a way that nobody thought of."""
     monkeypatch.setattr(bounded_compilation, "compile_document", does)
-    monkeypatch.setattr(bounded_compilation, "SECONDS", 1)
+    monkeypatch.setattr(bounded_compilation, "SECONDS_OF_COMPILATION", 1)
     with pytest.raises(DocumentRefused) as refusal:
         compile_bounded(document("shop"), NOBODY)
     (error,) = refusal.value.examined.errors

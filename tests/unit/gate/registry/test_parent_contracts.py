@@ -15,14 +15,20 @@ from lakegate.base.errors import AccessDenied, InputError
 from lakegate.base.timestamps import moment
 from lakegate.contract.contract_model import labels_of
 from lakegate.features.notifications.notices import noted
-from lakegate.gate.datasets.dataset_lines import DatasetRowStore, Line, LineStatus, ParentNotice, StatusChange
-from lakegate.gate.datasets.lifecycle import change, parent_announced
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.dataset_states import (
+    DatasetRowStore,
+    DatasetState,
+    DatasetStatus,
+    ParentNotice,
+    StatusChange,
+)
+from lakegate.gate.datasets.lifecycle import announce_parent, change
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.ledger.blocks import document_of
 from lakegate.gate.registry import contract_versions
 from lakegate.gate.registry.contract_versions import CompiledContract, pinned_parents
 from lakegate.gate.registry.parent_contracts import still_weaker, weaker_later
-from lakegate.gate.registry.publish_contract import IncompatibleVersion, planned, publish, referred_of
+from lakegate.gate.registry.publish_contract import IncompatibleVersion, plan_publication, publish, referred_of
 from lakegate.gate.registry.registry_rows import Publication
 from lakegate.gate.registry.routes import add_route
 from lakegate.inheritance.inherited_documents import resolve
@@ -147,11 +153,11 @@ def test_owners_of_weaker_children_get_notice_once() -> None:
     """Each line of a child has the notice, with its owner, a record of the ledger and one message for its subscribers."""
     env = family()
     published(env, product("1.1.0", least=7, team={"name": "sales"}))
-    drive(env.dependencies, change(env.dependencies, LINE, "", partial(subscribed, team="finance")))
+    drive(env.dependencies, change(env.dependencies, LINE, "", partial(add_subscription, team="finance")))
     at = later(env)
     for _ in range(2):
         scheduled(env, policy(8, "1.1.0"), at)
-    line = env.dependencies.lines.get(LINE)
+    line = env.dependencies.datasets.get(LINE)
     (record,) = env.dependencies.ledger.blocks(LINE)
     env.memory.clock.sleep(60)
     (message,) = env.dependencies.outbox.pending(10)
@@ -169,7 +175,7 @@ def test_owners_of_weaker_children_get_notice_once() -> None:
         "notice": None,
         "parents": [{"version": "acme@1.1.0", "inherited_from": at, "owner": "sales"}],
     }
-    validate("line-event", {"id": message.id, "line": message.line, "kind": message.kind, "body": body})
+    validate("line-event", {"id": message.id, "line": message.dataset, "kind": message.kind, "body": body})
     assert (message.kind, body["version"], body["follows"], body["inherited_from"], body["owner"]) == (
         "breaking",
         "acme@1.1.0",
@@ -180,7 +186,7 @@ def test_owners_of_weaker_children_get_notice_once() -> None:
     assert [each["team"] for each in body["subscribers"]] == ["finance"]
     found = noted(env.dependencies, message)
     assert found is not None
-    assert (found.line, found.what.title, found.what.reasons) == (
+    assert (found.dataset, found.what.title, found.what.reasons) == (
         line,
         f"acme@1.1.0 breaks {LINE}",
         (f"{LINE}, whose owner is sales, is weaker: new versions inherit from it from {at[:10]} on",),
@@ -201,7 +207,7 @@ def test_a_child_without_datasets_has_a_line_for_the_notice() -> None:
     at = later(env)
     scheduled(env, policy(8, "1.1.0"), at)
 
-    assert env.dependencies.lines.get("sales/*_v1").parents == (ParentNotice("acme@1.1.0", at),)
+    assert env.dependencies.datasets.get("sales/*_v1").parents == (ParentNotice("acme@1.1.0", at),)
 
 
 def test_the_next_parent_is_not_held_against_what_was_announced() -> None:
@@ -211,12 +217,12 @@ def test_the_next_parent_is_not_held_against_what_was_announced() -> None:
     scheduled(env, policy(8, "1.1.0"), at)
     now = later(env, timedelta())
     published(env, policy(8, "1.2.0"))
-    before = env.dependencies.lines.get(LINE).parents
+    before = env.dependencies.datasets.get(LINE).parents
     env.memory.clock.sleep(DAY.total_seconds())
     published(env, policy(8, "1.3.0"))
 
     assert before == (ParentNotice("acme@1.2.0", now), ParentNotice("acme@1.1.0", at))
-    assert env.dependencies.lines.get(LINE).parents == before
+    assert env.dependencies.datasets.get(LINE).parents == before
 
 
 def test_notices_of_two_versions_stand_side_by_side_until_their_day() -> None:
@@ -224,13 +230,13 @@ def test_notices_of_two_versions_stand_side_by_side_until_their_day() -> None:
     env = family()
     days = [later(env, timedelta(days=each)) for each in (60, 30, 90)]
     notices = [ParentNotice(f"acme@1.{each}.0", day) for each, day in enumerate(days)]
-    line = Line(LINE)
+    line = DatasetState(LINE)
     for each in notices[:2]:
-        line = parent_announced(line, later(env, timedelta()), each)
+        line = announce_parent(line, later(env, timedelta()), each)
 
     assert line.parents == (notices[1], notices[0])
-    assert parent_announced(line, days[2], notices[0]) is line
-    assert parent_announced(line, days[1], notices[2]).parents == (notices[0], notices[2])
+    assert announce_parent(line, days[2], notices[0]) is line
+    assert announce_parent(line, days[1], notices[2]).parents == (notices[0], notices[2])
 
 
 def test_the_day_of_a_version_is_in_the_future_and_is_decided_once() -> None:
@@ -255,15 +261,15 @@ def test_who_publishes_a_child_after_the_notice_is_warned() -> None:
     at = later(env)
     scheduled(env, policy(8, "1.1.0"), at)
     child = compiled(env, product(least=7))
-    (warning,) = planned(env.dependencies, child).warnings
+    (warning,) = plan_publication(env.dependencies, child).warnings
     drive(env.dependencies, publish(env.dependencies, child))
 
     assert (warning.code, warning.path) == ("weaker-than-parent", "$.schema[0].quality[0]")
     assert warning.message.startswith(
         f"From {at[:10]} on, when `acme@1.1.0` is inherited: `orders#some` is weaker than in `acme@1.1.0`"
     )
-    assert planned(env.dependencies, child).warnings == (warning,)
-    assert env.dependencies.lines.get(LINE) == Line(LINE)
+    assert plan_publication(env.dependencies, child).warnings == (warning,)
+    assert env.dependencies.datasets.get(LINE) == DatasetState(LINE)
 
 
 def test_only_what_a_child_will_break_is_a_warning() -> None:
@@ -280,7 +286,7 @@ def test_only_what_a_child_will_break_is_a_warning() -> None:
     assert [weaker_later(env.dependencies, seen, each) for each in (*found, old)] == [(), (), ()]
     env.memory.clock.sleep(DAY.total_seconds())
     late = compiled(env, product("1.3.0", least=9))
-    assert planned(env.dependencies, late).warnings == ()
+    assert plan_publication(env.dependencies, late).warnings == ()
 
 
 def test_each_version_that_will_be_in_force_is_warned_of_with_its_day() -> None:
@@ -290,7 +296,7 @@ def test_each_version_that_will_be_in_force_is_warned_of_with_its_day() -> None:
     days = [later(env, timedelta(days=each)) for each in (60, 40, 50)]
     for number, day in enumerate(days):
         scheduled(env, policy(8 + number, f"1.{number + 1}.0"), day)
-    warnings = planned(env.dependencies, compiled(env, product(least=7))).warnings
+    warnings = plan_publication(env.dependencies, compiled(env, product(least=7))).warnings
 
     assert [each.message.partition(" is inherited")[0] for each in warnings] == [
         f"From {days[1][:10]} on, when `acme@1.2.0`",
@@ -304,32 +310,32 @@ def test_publishing_again_gives_notice_to_who_was_published_since() -> None:
     at = later(env)
     scheduled(env, policy(8, "1.1.0"), at)
     published(env, product(least=6).replace(b"shop", b"late"))
-    missing = env.dependencies.lines.get("late/orders_v1").parents
+    missing = env.dependencies.datasets.get("late/orders_v1").parents
     published(env, policy(8, "1.1.0"))
 
-    assert (missing, env.dependencies.lines.get("late/orders_v1").parents) == ((), (ParentNotice("acme@1.1.0", at),))
+    assert (missing, env.dependencies.datasets.get("late/orders_v1").parents) == ((), (ParentNotice("acme@1.1.0", at),))
 
 
 def test_what_would_be_announced_is_part_of_the_plan() -> None:
     """Nothing is written; of a version that is published there is nothing to announce any more."""
     env = family()
     found = replace(compiled(env, policy(8, "1.1.0")), inherited_from=later(env))
-    (child,) = planned(env.dependencies, found).announced
+    (child,) = plan_publication(env.dependencies, found).announced
 
-    assert (child.contract, child.version, child.lines) == ("shop", "1.0.0", (LINE,))
-    assert env.dependencies.lines.get(LINE).revision == 0
+    assert (child.contract, child.version, child.datasets) == ("shop", "1.0.0", (LINE,))
+    assert env.dependencies.datasets.get(LINE).revision == 0
     drive(env.dependencies, publish(env.dependencies, found))
-    assert planned(env.dependencies, found).announced == ()
+    assert plan_publication(env.dependencies, found).announced == ()
 
 
 def test_a_parent_is_published_whatever_its_children_are() -> None:
     """The plan names the child, its owner and the place in its document; the line gets notice, until the child is as strict."""
     env = family()
     published(env, product("1.1.0", least=7, team={"name": "sales"}))
-    (child,) = planned(env.dependencies, compiled(env, policy(8, "1.1.0"))).announced
+    (child,) = plan_publication(env.dependencies, compiled(env, policy(8, "1.1.0"))).announced
     now = later(env, timedelta())
     published(env, policy(8, "1.1.0"))
-    line = env.dependencies.lines.get(LINE)
+    line = env.dependencies.datasets.get(LINE)
     marked = still_weaker(env.dependencies, line)
     published(env, product("1.2.0", least=8))
 
@@ -342,7 +348,7 @@ def test_a_parent_is_published_whatever_its_children_are() -> None:
 def test_a_line_is_marked_by_its_own_parent_alone() -> None:
     """A contract that is not published, or inherits from another one now, is weaker than nothing."""
     env = family()
-    line = Line(LINE, parents=(ParentNotice("other@1.1.0", later(env)),))
+    line = DatasetState(LINE, parents=(ParentNotice("other@1.1.0", later(env)),))
 
     assert still_weaker(env.dependencies, line) == ()
     assert still_weaker(env.dependencies, replace(line, name="nobody/orders_v1")) == ()
@@ -364,10 +370,10 @@ def test_notice_is_given_while_there_is_time() -> None:
     env = family()
     found = compiled(env, policy(8, "1.1.0"))
     drive(env.dependencies, publish(replace(env.dependencies, remaining=lambda: 5.0), found))
-    before = env.dependencies.lines.get(LINE).parents
+    before = env.dependencies.datasets.get(LINE).parents
     drive(env.dependencies, publish(env.dependencies, found))
 
-    assert (before, len(env.dependencies.lines.get(LINE).parents)) == ((), 1)
+    assert (before, len(env.dependencies.datasets.get(LINE).parents)) == ((), 1)
 
 
 def test_a_parent_has_room_for_its_own_versions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,10 +467,10 @@ def test_a_new_line_waits_for_the_notice_period_that_a_parent_promises() -> None
     env = Environment()
     published(env, parent_of({"common": {}, "extension": {"noticePeriod": 60}}))
     published(env, product())
-    subscribe = partial(subscribed, team="finance")
+    subscribe = partial(add_subscription, team="finance")
     drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", subscribe))
     published(env, product("2.0.0"))
     now = env.dependencies.clock.now()
-    (change_to_active,) = env.dependencies.lines.get("shop/orders_v2").planned(moment(now))
+    (change_to_active,) = env.dependencies.datasets.get("shop/orders_v2").planned(moment(now))
 
-    assert change_to_active == StatusChange(LineStatus.ACTIVE, moment(now + timedelta(days=60)))
+    assert change_to_active == StatusChange(DatasetStatus.ACTIVE, moment(now + timedelta(days=60)))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lakegate.base.errors import ConditionFailed, InputError, LakegateError
 from lakegate.contract.delivery_policy import FieldTreatment
-from lakegate.gate.datasets.lifecycle import change, drafted
-from lakegate.gate.datasets.subscriptions import subscribed
+from lakegate.gate.datasets.lifecycle import begin_draft, change
+from lakegate.gate.datasets.subscriptions import add_subscription
 from lakegate.gate.effects import Call, Effect, Steps
 from lakegate.gate.ledger.blocks import Record, contract_chain
 from lakegate.gate.ledger.commit import append
@@ -26,9 +26,9 @@ from lakegate.gate.registry.contract_versions import CompiledContract
 from lakegate.gate.registry.publish_contract import (
     IncompatibleVersion,
     compile_document,
-    planned,
+    plan_publication,
     publish,
-    reactivate_line,
+    reactivate_dataset,
     referred_of,
 )
 from lakegate.gate.registry.registry_rows import Publication, Route
@@ -528,7 +528,7 @@ def test_what_publishing_would_close_is_known_before() -> None:
     active = replace(COMPILED, version="1.1.0", document=text("1.1.0"))
     retired = replace(active, status="retired")
 
-    changes = [planned(env.dependencies, each) for each in (active, retired)]
+    changes = [plan_publication(env.dependencies, each) for each in (active, retired)]
 
     assert [(each.is_new, each.closed) for each in changes] == [(True, ()), (True, ("a/",))]
 
@@ -536,16 +536,16 @@ def test_what_publishing_would_close_is_known_before() -> None:
 def test_a_draft_without_a_version_is_not_put_in_force() -> None:
     """A publisher that stopped after the line began left nothing that could judge."""
     env = Environment()
-    drive(env.dependencies, change(env.dependencies, "shop/orders_v2", "draft", drafted))
+    drive(env.dependencies, change(env.dependencies, "shop/orders_v2", "draft", begin_draft))
     with pytest.raises(InputError, match="shop/orders_v2 has no published version"):
-        drive(env.dependencies, reactivate_line(env.dependencies, "shop/orders_v2"))
+        drive(env.dependencies, reactivate_dataset(env.dependencies, "shop/orders_v2"))
 
 
 def test_a_notice_period_that_cannot_be_read_prevents_the_publication() -> None:
     """Nobody guesses what was promised."""
     env = Environment()
     drive(env.dependencies, publish(env.dependencies, COMPILED))
-    drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", partial(subscribed, team="finance")))
+    drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", partial(add_subscription, team="finance")))
     where = Address(LAKE, f"contracts/{hashlib.sha256(COMPILED.document).hexdigest()}")
     swapped(env, where.key, b"{")
     with pytest.raises(InputError, match=r"the published version 1\.0\.0 cannot be read any more"):

@@ -27,7 +27,7 @@ def test_candidates_are_the_folders_of_the_key_longest_first() -> None:
 
 def test_the_line_names_folder_and_chain() -> None:
     """A new major is a new line beside the old one."""
-    assert route("a/").line == "orders/lines_v2"
+    assert route("a/").full_name == "orders/lines_v2"
 
 
 def test_the_longest_prefix_wins() -> None:

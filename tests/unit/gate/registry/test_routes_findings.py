@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakegate.base.errors import InputError
 from lakegate.gate.registry.registry_rows import Route
-from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes, planned_route
+from lakegate.gate.registry.routes import RouteFault, candidates, covering, lint_routes, plan_route
 from tests.simulation.environment import LANDING, Environment
 
 PLACES = Environment().dependencies.places
@@ -65,7 +65,7 @@ def test_a_route_outside_the_prefix_of_the_stack_is_unreachable_and_refused() ->
 
     assert (finding.fault, finding.route) == (RouteFault.UNREACHABLE, ROUTE)
     with pytest.raises(InputError, match="`a/` is not below in/"):
-        planned_route(below, "a/", "shop", "orders", 1)
+        plan_route(below, "a/", "shop", "orders", 1)
 
 
 def test_a_route_to_a_retired_version_is_found() -> None:

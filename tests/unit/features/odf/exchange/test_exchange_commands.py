@@ -39,7 +39,7 @@ def test_what_the_commands_print(made: Lake, tmp_path: Path, monkeypatch: pytest
     def opened(*_: object, **__: object) -> Iterator[Any]:
         yield SimpleNamespace(dependencies=lambda: made.dependencies)
 
-    monkeypatch.setattr("lakegate.cli.command_runner.opened", opened)
+    monkeypatch.setattr("lakegate.cli.command_runner.open_deployed", opened)
     shared, copy = tmp_path / "shared", tmp_path / "copy"
     exported_text = run("export", LINE, shared)
     head, key = (shared / "refs/head").read_text(), tmp_path / "key.pem"

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.base.errors import InputError
-from lakegate.features.odf.format.multihash import MOST, HashCode, base16, decoded, hash_in, multihash, varint
+from lakegate.features.odf.format.multihash import (
+    LONGEST_MULTIHASH,
+    HashCode,
+    base16,
+    decoded,
+    hash_in,
+    multihash,
+    varint,
+)
 
 
 def test_a_hash_names_its_function_and_its_length() -> None:
@@ -95,7 +103,7 @@ def test_every_final_encoding_is_read(data: bytes, text: str) -> None:
         *("m=", "m//s=", "m/", "m__s", "m//t", "m/ /s", "m//s\n"),
         *("u//s", "u__s=", "u__t", "u_", "uż"),
         *("U__s", "U//s=", "U__t="),
-        "f" + "00" * MOST,
+        "f" + "00" * LONGEST_MULTIHASH,
     ],
 )
 def test_what_no_encoder_writes_is_refused(text: str) -> None:

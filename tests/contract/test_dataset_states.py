@@ -11,7 +11,7 @@ from lakegate.base.errors import ConditionFailed
 from lakegate.base.timestamps import moment
 from lakegate.features.pull.pull_task import PullState
 from lakegate.features.revalidation.revalidation import RevalidationState
-from lakegate.gate.datasets.dataset_lines import DatasetDeadlines, Ending, Line, Notice, Subscription
+from lakegate.gate.datasets.dataset_states import DatasetDeadlines, DatasetState, Ending, Notice, Subscription
 from lakegate.gate.datasets.lifecycle import deprecate
 from lakegate.gate.delivery.delivery_row import Pin, SourceObject, Workload
 from lakegate.gate.delivery.protocol import State
@@ -26,7 +26,7 @@ from tests.fakes.identity import ALICE
 NOW = datetime(2026, 11, 21, 11, 30, tzinfo=UTC)
 NAME = "orders/lines_v1"
 FULL = replace(
-    deprecate(Line(NAME), moment(NOW), Ending("replaced — ersetzt", "orders/lines_v2", "https://wiki.example")),
+    deprecate(DatasetState(NAME), moment(NOW), Ending("replaced — ersetzt", "orders/lines_v2", "https://wiki.example")),
     notice=Notice("2.0.0", "orders/lines_v0", ("finance",), ("finance",)),
     subscriptions=(Subscription("finance", moment(NOW), ("breaking", "rejected"), "consumer", ("slack:x",)),),
 )
@@ -48,7 +48,7 @@ WRITTEN = replace(FULL, revision=1)
 
 def test_a_line_is_read_as_it_was_written(ports: Ports) -> None:
     """Every field survives the store; a line that nobody has written is active."""
-    assert ports.lines.get(NAME) == Line(NAME)
+    assert ports.lines.get(NAME) == DatasetState(NAME)
     written = ports.lines.write(FULL, *record_writes(RECORD), POSTED)
 
     assert (written, ports.lines.get(NAME)) == (WRITTEN, WRITTEN)
@@ -99,7 +99,7 @@ def test_the_lines_found_are_the_oldest(ports: Ports) -> None:
     """A limit postpones the others."""
     for number in range(3):
         at = moment(NOW - timedelta(days=number))
-        ports.lines.write(deprecate(Line(f"orders/lines_v{number}"), at, Ending()))
+        ports.lines.write(deprecate(DatasetState(f"orders/lines_v{number}"), at, Ending()))
 
     assert ports.lines.due(NOW, 2) == ("orders/lines_v2", "orders/lines_v1")
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from lakegate.base.json_codec import DOCUMENT_NAME, EXTENSIONS, decode, encode
 from lakegate.base.timestamps import instant_of, moment
+from lakegate.contract.contract_model import DATASET_KEY
 from lakegate.gate.table import (
     Put,
     Row,
@@ -20,13 +21,13 @@ from lakegate.gate.table import (
     Write,
     at_revision,
     due_at,
-    found,
     instant,
+    read_row,
     workloads_key,
 )
 
 
-class LineStatus(StrEnum):
+class DatasetStatus(StrEnum):
     """The statuses of a dataset, from the least to the most restrictive, but for the draft."""
 
     DRAFT = "draft"
@@ -37,11 +38,11 @@ class LineStatus(StrEnum):
 
 
 _RESTRICTION: Final = (
-    LineStatus.ACTIVE,
-    LineStatus.DEPRECATED,
-    LineStatus.SUNSET,
-    LineStatus.DRAFT,
-    LineStatus.RETIRED,
+    DatasetStatus.ACTIVE,
+    DatasetStatus.DEPRECATED,
+    DatasetStatus.SUNSET,
+    DatasetStatus.DRAFT,
+    DatasetStatus.RETIRED,
 )
 
 
@@ -53,7 +54,7 @@ AT_ONCE: Final = moment(datetime.min.replace(tzinfo=UTC))
 class StatusChange:
     """A status, and from when it holds."""
 
-    status: LineStatus
+    status: DatasetStatus
     at: str
     """RFC 3339, UTC, six decimals (`moment`): such texts sort by time."""
 
@@ -114,7 +115,7 @@ class ParentNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DatasetState:
     """Lifecycle and subscriptions of a dataset; one without changes is active."""
 
     name: str
@@ -138,26 +139,32 @@ class Line:
     @property
     def consumers(self) -> tuple[str, ...]:
         """The teams that read the dataset, sorted: those whom a breaking version waits for."""
-        return tuple(sorted(each.team for each in self.subscriptions if each.audience == "consumer"))
+        return tuple(
+            sorted(subscription.team for subscription in self.subscriptions if subscription.audience == "consumer")
+        )
 
-    def status_at(self, at: str) -> LineStatus:
+    def status_at(self, at: str) -> DatasetStatus:
         """The status at a time, written as `moment` writes it."""
-        begun = [each.status for each in self.changes if each.at <= at]
+        begun = [change.status for change in self.changes if change.at <= at]
         if begun:
             return begun[-1]
-        return LineStatus.DRAFT if self.changes and self.changes[0].status is LineStatus.DRAFT else LineStatus.ACTIVE
+        return (
+            DatasetStatus.DRAFT
+            if self.changes and self.changes[0].status is DatasetStatus.DRAFT
+            else DatasetStatus.ACTIVE
+        )
 
     def since(self, at: str) -> str:
         """The beginning of the status at a time; empty if the dataset was always active."""
-        return next((each.at for each in reversed(self.changes) if each.at <= at), "")
+        return next((change.at for change in reversed(self.changes) if change.at <= at), "")
 
     def planned(self, at: str) -> tuple[StatusChange, ...]:
         """The changes after a time."""
-        return tuple(each for each in self.changes if each.at > at)
+        return tuple(change for change in self.changes if change.at > at)
 
-    def expected(self, status: LineStatus) -> str:
+    def expected(self, status: DatasetStatus) -> str:
         """The time of the latest change to a status; empty if there is none."""
-        return next((each.at for each in reversed(self.changes) if each.status is status), "")
+        return next((change.at for change in reversed(self.changes) if change.status is status), "")
 
     @property
     def due(self) -> str:
@@ -167,9 +174,9 @@ class Line:
         return self.changes[self.recorded].at if self.recorded < len(self.changes) else ""
 
 
-def strictest(*statuses: str) -> LineStatus:
+def strictest(*statuses: str) -> DatasetStatus:
     """The most restrictive of some statuses: of a version's document, and of its dataset."""
-    return max(map(LineStatus, statuses), key=_RESTRICTION.index)
+    return max(map(DatasetStatus, statuses), key=_RESTRICTION.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +196,7 @@ class Deadline:
 class DatasetDeadlines:
     """The deadlines of a dataset since its latest accepted delivery."""
 
-    line: str
+    dataset: str = field(metadata=DATASET_KEY)
     last: str = ""
     """The time of the latest accepted delivery, as `moment` writes it."""
     version: str = ""
@@ -206,7 +213,7 @@ class DatasetDeadlines:
     @property
     def due(self) -> str:
         """The time when the next service level is missed; empty if there is none that was not reported."""
-        return min((self.end_of(each) for each in self.deadlines if not each.missed), default="")
+        return min((self.end_of(deadline) for deadline in self.deadlines if not deadline.missed), default="")
 
 
 # ---- One row for each dataset, in the table of workloads: its lifecycle, and what is done about it by schedule ----
@@ -245,14 +252,14 @@ class DatasetRowStore(Generic[RowT]):
     """With the content of the row; also what a condition that fails is called."""
     new_row: Callable[[str], RowT]
     """Makes the row of a name that nobody has written, with revision 0; the class of rows."""
-    name_of: Callable[[RowT], str] = attrgetter("line")
+    name_of: Callable[[RowT], str] = attrgetter("dataset")
     """The name of a row in its key."""
     beside: Callable[[RowT], Mapping[str, Any]] = lambda _: {}
     """Further attributes of a row."""
 
     def get(self, name: str) -> RowT:
         """The row of a name."""
-        return found(self.table, workloads_key(self.kind, name), self._row) or self.new_row(name)
+        return read_row(self.table, workloads_key(self.kind, name), self._row) or self.new_row(name)
 
     def write(self, row: RowT, *others: Write) -> RowT:
         """Replace a row that is stored as it was read, and do other writes with it: all or none.
@@ -281,9 +288,9 @@ class DatasetRowStore(Generic[RowT]):
         return content
 
 
-def dataset_lifecycles(table: Tables) -> DatasetRowStore[Line]:
+def dataset_lifecycles(table: Tables) -> DatasetRowStore[DatasetState]:
     """Lifecycle and subscriptions by dataset; one that nobody has written is active."""
-    return DatasetRowStore(table, "line", "line", Line, attrgetter("name"))
+    return DatasetRowStore(table, "line", "line", DatasetState, attrgetter("name"))
 
 
 def dataset_deadlines(table: Tables) -> DatasetRowStore[DatasetDeadlines]:
