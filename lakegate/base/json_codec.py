@@ -75,9 +75,9 @@ class Unique:
     """No two members of an array are equal."""
 
 
-def omit_default(default: T) -> T:
-    """Make a field that documents do not have where it has its default."""
-    made: T = field(default=default, metadata={OMITTED: True})
+def omit_default(default: T, name: str = "") -> T:
+    """Make a field that documents do not have where it has its default. `name`: in documents, where it is another one."""
+    made: T = field(default=default, metadata={OMITTED: True} | ({DOCUMENT_NAME: name} if name else {}))
     return made
 
 

@@ -46,7 +46,7 @@ class RouteBody:
     """Required where the address has none."""
     dataset: Annotated[str, Bounds(None, 1000)] | None = omit_default(None)
     """Required if the contract has several."""
-    major: Annotated[int, Bounds(0, 999_999_999)] | None = omit_default(None)
+    major: Annotated[int, Bounds(0, 999_999_999)] | None = omit_default(None, "line")
     """The major version; default: the newest."""
 
 

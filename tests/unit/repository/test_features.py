@@ -38,7 +38,7 @@ def checks(absent):
     assert {"objects", "data"} < options and not {"integrity", "replay", "anchors", "keep_anchor"} & options, options
     outbox, subscriptions = import_module("lakegate.gate.event_bodies"), import_module("lakegate.gate.datasets.subscriptions")
     kinds = {name for point, name, _ in import_module("lakegate.features.feature_table").TABLE if point == "dataset events"}
-    assert kinds and not kinds & {*outbox.LINE_KINDS, *subscriptions.ON_REQUEST}, kinds
+    assert kinds and not kinds & {*outbox.DATASET_KINDS, *subscriptions.ON_REQUEST}, kinds
     sys.argv = ["lakegate", *command]
     try:
         import_module("lakegate.cli.main").main()

@@ -107,9 +107,9 @@ def test_rows_are_listed_where_each_of_them_is_one_too_many(
 def test_the_lines_that_a_query_compares_with_are_known() -> None:
     """Relations of accepted data only, and not those that hold the delivery too."""
     relations = (
-        SimpleNamespace(line=None, delivered=True),
-        SimpleNamespace(line="shop/orders_v1", delivered=True),
-        SimpleNamespace(line="crm/customers_v2", delivered=False),
+        SimpleNamespace(full_name=None, delivered=True),
+        SimpleNamespace(full_name="shop/orders_v1", delivered=True),
+        SimpleNamespace(full_name="crm/customers_v2", delivered=False),
     )
     query: Any = SimpleNamespace(relations=relations)
 

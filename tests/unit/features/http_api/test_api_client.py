@@ -508,4 +508,6 @@ def test_a_contract_is_pulled_by_its_owner(server: Server) -> None:
     assert (response(one)["line"], response(one)["fetching"]) == (PULLED, None)
     assert printed(fetching) == [f"{PULLED} is being pulled"]
     assert "nothing for --local" in refusal(local)
-    assert "No contract with this id has such a line" in refusal(ran(server, "pull", "run", "partner/other_v1"))
+    assert "No contract with this id has such a dataset that is pulled" in refusal(
+        ran(server, "pull", "run", "partner/other_v1")
+    )

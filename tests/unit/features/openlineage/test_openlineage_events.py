@@ -66,7 +66,7 @@ BUCKETS = st.sampled_from(["landing", "lake.eu-west-1"])
 DELIVERIES = st.builds(
     JudgedDelivery,
     id=st.just(ACCEPTED.id),
-    line=TEXTS.filter(bool),
+    dataset=TEXTS.filter(bool),
     landed=st.builds(LineageDataset, BUCKETS, TEXTS),
     published=st.none() | st.builds(LineageDataset, BUCKETS, TEXTS),
     lake=BUCKETS,
