@@ -17,7 +17,7 @@ from lakegate.plan.result import Result, Sample
 from lakegate.verdict.check_status import CheckOutcome, Status
 from lakegate.verdict.file_checks import READABLE
 from lakegate.verdict.reasons import in_words
-from lakegate.verdict.verdict import WHOLE, Judgement, Verdict, counts_of, worst
+from lakegate.verdict.verdict import WHOLE, Counts, Judgement, Verdict, counts_of, worst
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -275,15 +275,16 @@ def _section(
 
 def render_unmeasured(
     verdict: Verdict,
-    rows: str,
+    counts: Counts | None,
     reasons: Sequence[str],
     facts: Sequence[tuple[str, str]],
     history: Sequence[PastDelivery] = (),
 ) -> str:
     """The page of a delivery without a result: refused at the door, or its result cannot be shown.
 
-    `rows`: how many there are, in words. `reasons`: texts `<check or code>: <message>`.
+    `counts`: None if no rows were read. `reasons`: texts `<check or code>: <message>`.
     """
+    rows = counts.rows_in_words if counts else "its rows were not read"
     status = Status.FAIL if verdict is Verdict.REJECTED else Status.WARN
     shown = [_reason_of_gate(status, reason) for reason in reasons[:MAX_REASONS_OF_PAGE]]
     return _page(

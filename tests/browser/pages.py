@@ -116,7 +116,7 @@ def refused(word: str = "") -> str:
     """A delivery that the door refused."""
     return render_unmeasured(
         Verdict.REJECTED,
-        "its rows were not read",
+        None,
         [f"file/columns: the column station_id is missing{word}"],
         [("Files", f"a.csv{word}")],
     )

@@ -92,10 +92,11 @@ def update(dependencies: Dependencies, chain: str, height: int | None = None) ->
             blocks = dependencies.ledger.blocks(chain, strict=False)
             head = StoredHead(head.etag, erased=erasures_of(blocks).height)
         erasures = erasures_of(blocks)
-        published = [block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED]
+        published = (block for block in deliveries(blocks) if block.kind is BlockKind.PUBLISHED)
+        read = [(block, dialect_of(dependencies, block)) for block in published]
         listed = (
             *head.deliveries,
-            *(listed_delivery(block, erasures, dialect_of(dependencies, block)) for block in published),
+            *(listed_delivery(block, erasures, dialect) for block, dialect in read),
         )
         folder = segment_folder(head.erased)
         segments = (blocks[-1].height + 1) // heights

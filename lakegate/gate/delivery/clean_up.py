@@ -98,13 +98,15 @@ def write_report(turn: DeliveryTurn) -> Steps[None]:
 
 
 def _page(turn: DeliveryTurn) -> str:
+    delivery = delivery_of(turn.row)
     try:
-        return page_of(turn.gate, delivery_of(turn.row))
+        return page_of(turn.gate, delivery)
     except PortError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a page cannot show must not keep a delivery from being closed
         note = ("Not shown", f"the checks: {type(error).__name__}; see lakegate reasons {turn.row.id}")
-        return _unmeasured(turn, [note])
+        decision = turn.decision
+        return render_unmeasured(Verdict(decision.verdict), decision.counts, decision.reasons, [note])
 
 
 def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
@@ -121,16 +123,11 @@ def page_of(dependencies: Dependencies, delivery: Delivery) -> str:
     report = report_of(turn, of_parts=True)
     if report is None:
         contract = [("Contract", f"{pin.contract} {pin.version}")] if pin.contract else []
-        return _unmeasured(turn, [("Files", delivery.key), *contract, *facts], past)
+        facts = [("Files", delivery.key), *contract, *facts]
+        decision = turn.decision
+        return render_unmeasured(Verdict(decision.verdict), decision.counts, decision.reasons, facts, past)
     reasons = row.decision.reasons if row.decision else ()
     return render(report, facts, past, [reason for reason in reasons if is_of_gate(reason)])
-
-
-def _unmeasured(turn: DeliveryTurn, facts: Sequence[tuple[str, str]], past: Sequence[PastDelivery] = ()) -> str:
-    """A page of the decision alone."""
-    decision = turn.decision
-    rows = decision.counts.rows_in_words if decision.counts else "its rows were not read"
-    return render_unmeasured(Verdict(decision.verdict), rows, decision.reasons, facts, past)
 
 
 def _facts(turn: DeliveryTurn, delivery: Delivery, latest: Sequence[FinishedDelivery]) -> Iterator[tuple[str, str]]:

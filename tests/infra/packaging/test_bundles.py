@@ -151,7 +151,7 @@ def test_the_bundle_holds_all_that_its_handlers_need(task: Path) -> None:
     clients += "[c(s).meta for s in ('s3','dynamodb','emr-serverless','events')]"
     judge = "import lakegate.plan.plan, lakegate.plan.result, lakegate.verdict.verdict\n"
     judge += "from lakegate.report.delivery_report import render_unmeasured, TITLES\n"
-    judge += "assert '<h1' in render_unmeasured([*TITLES][0], '', [], [])\n"
+    judge += "assert '<h1' in render_unmeasured([*TITLES][0], None, [], [])\n"
     judge += "import lakegate.gate.registry.publish_contract"
     code = f"{imports(task)}\n{clients}\n{judge}\nimport botocore, sys; print(botocore.__file__)"
 

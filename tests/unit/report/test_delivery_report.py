@@ -21,7 +21,7 @@ from lakegate.plan.plan import Plan, PlanField
 from lakegate.plan.predicates import Present
 from lakegate.plan.result import Columns, MalformedRecords, Measured, Measurement, Result, Sample, Unreadable
 from lakegate.report.delivery_report import PastDelivery, Report, render, render_unmeasured
-from lakegate.verdict.verdict import Verdict, judge
+from lakegate.verdict.verdict import Counts, Verdict, judge
 
 VOID = {"meta", "rect", "line"}
 
@@ -119,7 +119,7 @@ def test_that_the_whole_file_is_rejected_is_shown_but_not_to_be_changed() -> Non
     judgement = judge(plan, result)
     texts = [f"{each.id}: {each.message}" for each in judgement.reasons]
     measured = Page(render(Report(plan, judgement, result, ("a.csv",)))).text
-    unmeasured = Page(render_unmeasured(Verdict.REJECTED, "10 rows", texts, [])).text
+    unmeasured = Page(render_unmeasured(Verdict.REJECTED, Counts(10, 0, 10), texts, [])).text
 
     assert [each.id for each in judgement.by_harm] == ["file/whole", "r/n"]
     assert "Change first: n : wanted present; measured 4 of 10 rows fail (40 %). 1 more reason ." in measured
@@ -233,7 +233,7 @@ def test_reasons_of_the_gate_come_first() -> None:
 def test_reasons_of_what_was_not_measured_are_text(text: str) -> None:
     """A refusal repeats names of columns, which are the producer's."""
     pages = [
-        Page(render_unmeasured(Verdict.REJECTED, word, [f"{word}: {word}", word], [(word, word)], []))
+        Page(render_unmeasured(Verdict.REJECTED, None, [f"{word}: {word}", word], [(word, word)], []))
         for word in ("plain", text)
     ]
 
