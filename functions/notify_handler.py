@@ -41,7 +41,7 @@ def tested(channel: str) -> dict[str, Any]:
     """Whether a test arrived at a channel, with the rights and the network of this function; `error` states why it did not."""
     error = ""
     try:
-        dependencies().of("channels").deliver(channel, trial_notification(channel, dependencies().clock.now()))
+        dependencies().of("channels").deliver(channel, trial_notification(channel, dependencies().now))
     except (InputError, PortError) as refused:
         error = f"{type(refused).__name__}: {refused}"
     METRICS.add_metric("Notifications", MetricUnit.Count, 0 if error else 1)

@@ -112,7 +112,7 @@ def run_due(dependencies: Dependencies, turn: Turn, task: ScheduledTask[RowT], a
 
 def due_rows(dependencies: Dependencies, task: ScheduledTask[RowT]) -> tuple[str, ...]:
     """The names of rows that are due now, by the index."""
-    return task.rows(dependencies).due(dependencies.clock.now(), task.most)
+    return task.rows(dependencies).due(dependencies.now, task.most)
 
 
 def run_batch(
@@ -132,7 +132,7 @@ def run_batch(
 
 def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) -> Steps[object | None]:
     """Run one row, if it is due: it is read again, because the index lags. Returns what ended by it."""
-    row, now = task.rows(dependencies).get(name), present(dependencies)
+    row, now = task.rows(dependencies).get(name), dependencies.moment
     if not is_due(row, now):
         return None
     try:
@@ -143,11 +143,6 @@ def run_row(dependencies: Dependencies, task: ScheduledTask[RowT], name: str) ->
     except ConditionFailed:  # another worker goes on with it
         return None
     return task.end(row, after)
-
-
-def present(dependencies: Dependencies) -> str:
-    """The present time, as rows have it."""
-    return moment(dependencies.clock.now())
 
 
 def is_due(row: DueRow, now: str) -> bool:
@@ -262,4 +257,4 @@ def current(dependencies: Dependencies, dataset: str, label: str) -> tuple[Regis
 
 def is_retired(dependencies: Dependencies, dataset: str) -> bool:
     """Whether a dataset is retired now."""
-    return dependencies.datasets.get(dataset).status_at(present(dependencies)) is DatasetStatus.RETIRED
+    return dependencies.datasets.get(dataset).status_at(dependencies.moment) is DatasetStatus.RETIRED

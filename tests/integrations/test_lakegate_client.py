@@ -101,7 +101,7 @@ def test_accepted_data_is_found_by_its_time(server: Server, file: Path) -> None:
     found = verdict(server, file)
     file.write_bytes(b"bad:1")
     verdict(server, file)
-    later = server.api.env.dependencies.clock.now() + timedelta(days=1)
+    later = server.api.env.dependencies.now + timedelta(days=1)
     asked = len(server.seen)
     accepted = client.accepted("orders", LINE, LONG_AGO)
     assert accepted is not None

@@ -481,10 +481,10 @@ def _deliver(dependencies: Dependencies, notice: ChannelNotice, done: Delivered)
         yield from change_row(dependencies, TASK, notice.id, partial(replace, causes=()))
         return
     current = replace(notice, quiet=wanted.quiet, digest=wanted.digest)
-    for cause in current.ready(moment(dependencies.clock.now())):
+    for cause in current.ready(dependencies.moment):
         if dependencies.remaining() < SECONDS_OF_NOTICE:
             return
-        now = dependencies.clock.now()
+        now = dependencies.now
         try:
             is_asked = cause.kind == AWAITING and bool(cause.workload)
             callback = (yield from _invited(dependencies, notice, cause)) if is_asked else None

@@ -55,7 +55,7 @@ from lakegate.gate.datasets.dataset_states import DatasetRowStore
 from lakegate.gate.dependencies import Dependencies
 from lakegate.gate.effects import Effect, Steps, perform
 from lakegate.gate.ports import Address
-from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, present, run_due
+from lakegate.gate.scheduled_tasks import ScheduledTask, Turn, change_row, run_due
 
 FORGOTTEN: Final = timedelta(days=6)
 """Uploads that are not completed are deleted after seven days (template.yaml): one that is missing earlier was completed."""
@@ -134,7 +134,7 @@ def name_object(dependencies: Dependencies, dataset: str, source: str, version: 
 
     Raises InputError for an object that is none of the folder.
     """
-    pull, now = pull_of(dependencies, dataset), present(dependencies)
+    pull, now = pull_of(dependencies, dataset), dependencies.moment
     if pull is None or not is_in(source, pull):
         raise InputError(f"{dataset} takes no object at this address: its contract names another folder, or none")
     if not VERSION.fullmatch(version) or len(source.encode()) > LONGEST_ADDRESS:
@@ -179,7 +179,7 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
     try:
         size = yield from _landed(work, row, plan)
     except TimeIsUp:
-        return replace(_taken(work, row), leased="", next=present(work.dependencies))
+        return replace(_taken(work, row), leased="", next=work.dependencies.moment)
     except ConditionFailed:
         raise
     except PortError as failure:
@@ -187,10 +187,10 @@ def _deliver(work: Work, row: NamedObject, now: str) -> Steps[NamedObject]:
         if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
             return _released(work, row, failures=row.failures + 1)
         reason = str(failure) or type(failure).__name__
-        end = PullEnd(PullOutcome.FAILED, present(work.dependencies), reason=reason)
+        end = PullEnd(PullOutcome.FAILED, work.dependencies.moment, reason=reason)
     else:
         row = _taken(work, row)
-        end = PullEnd(PullOutcome.FETCHED, present(work.dependencies), row.key, size)
+        end = PullEnd(PullOutcome.FETCHED, work.dependencies.moment, row.key, size)
     yield from _report(work, row, end)
     return replace(row, leased="", next="", failures=0, end=end)
 
@@ -239,9 +239,9 @@ def _filled(
     if not row.upload:
         key = _key_of(plan.prefix or "", row)
         upload = yield from perform(Effect.BEGIN_UPLOAD, work.landing.begin, key)
-        etag, whole, now = opened.identity.etag, opened.size or 0, present(work.dependencies)
+        etag, whole, now = opened.identity.etag, opened.size or 0, work.dependencies.moment
         row = yield from write(work, TASK, replace(row, key=key, upload=upload, etag=etag, size=whole, began=now))
-    number, size, began = len(sizes), sum(sizes), work.dependencies.clock.now()
+    number, size, began = len(sizes), sum(sizes), work.dependencies.now
     while True:
         body = opened.read(work.part)
         if body or not number:  # of an empty object one empty part
@@ -249,7 +249,7 @@ def _filled(
             yield from perform(Effect.LAND_PART, work.landing.add, row.key, row.upload, number, body)
         if len(body) < work.part:
             break
-        has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
+        has_time(work, opened, (work.dependencies.now - began).total_seconds())
     verify_size(opened, size, plan.limit)
     return row
 
@@ -272,7 +272,7 @@ def _completed(work: Work, row: NamedObject) -> Steps[bool]:
     except ConditionFailed:
         return True  # the object is there
     except NotFound:
-        if work.dependencies.clock.now() < instant_of(row.began) + FORGOTTEN:
+        if work.dependencies.now < instant_of(row.began) + FORGOTTEN:
             return True
         try:  # the upload may have been deleted for its age
             work.dependencies.objects.head(Address(work.dependencies.places.landing, row.key))
@@ -289,7 +289,7 @@ def _key_of(prefix: str, row: NamedObject) -> str:
 
 
 def _released(work: Work, row: NamedObject, *, failures: int = 0) -> NamedObject:
-    return replace(row, leased="", next=moment(work.dependencies.clock.now() + AGAIN), failures=failures)
+    return replace(row, leased="", next=moment(work.dependencies.now + AGAIN), failures=failures)
 
 
 def _taken(work: Work, row: NamedObject) -> NamedObject:

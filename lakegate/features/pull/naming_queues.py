@@ -60,7 +60,7 @@ class NamingQueues:
         Raises InputError where there is none among the contracts of the queue, and Unfinished where time is short: a function
         whose time is over would fail the other messages of its batch.
         """
-        contracts = self._contracts(named.queue, dependencies.clock.now())
+        contracts = self._contracts(named.queue, dependencies.now)
         for seen in named.objects:
             source, is_named = f"s3://{seen.bucket}/{seen.key}", False
             for dataset in self._datasets(dependencies, contracts, named, source):

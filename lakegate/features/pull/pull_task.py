@@ -41,7 +41,6 @@ from lakegate.gate.scheduled_tasks import (
     is_due,
     is_retired,
     labelled,
-    present,
     run_due,
 )
 from lakegate.plan.plan import Plan
@@ -306,7 +305,7 @@ class TimeIsUp(Exception):  # noqa: N818 - the name is what happened
 
 def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[int, ...], limit: int) -> Steps[int]:
     """Write what is read to landing. Returns the bytes of the whole object."""
-    fetch, size, began = row.fetch, sum(sizes), work.dependencies.clock.now()
+    fetch, size, began = row.fetch, sum(sizes), work.dependencies.now
     assert fetch is not None
     number, body = len(sizes), opened.read(work.part)
     if not sizes and len(body) < work.part:
@@ -326,7 +325,7 @@ def to_landing(work: Work, row: PullState, opened: OpenedSource, sizes: tuple[in
         yield from perform(Effect.LAND_PART, work.landing.add, fetch.key, fetch.upload, number, body)
         if len(body) < work.part:
             break
-        has_time(work, opened, (work.dependencies.clock.now() - began).total_seconds())
+        has_time(work, opened, (work.dependencies.now - began).total_seconds())
         body = opened.read(work.part)
     verify_size(opened, size, limit)
     yield from complete(work, fetch)
@@ -446,7 +445,7 @@ def run_now(dependencies: Dependencies, dataset: str) -> Steps[PullState]:
 
     Raises InputError for one that is not pulled, or whose objects are named.
     """
-    now = present(dependencies)
+    now = dependencies.moment
 
     def wanted(row: PullState) -> PullState:
         if row.plan and not row.schedule:
@@ -496,7 +495,7 @@ def report_end(
 
 
 def _found(dependencies: Dependencies, found: LabelledDataset) -> PullState | None:
-    row, now = pulls(dependencies).get(found.dataset), present(dependencies)
+    row, now = pulls(dependencies).get(found.dataset), dependencies.moment
     if row.leased > now:  # a tick is fetching it, and would lose what it does: the next one plans it
         return None
     if row.plan == found.plan or is_retired(dependencies, found.dataset):
@@ -598,7 +597,7 @@ def _attempt(work: Work, row: PullState, plan: PullPlan) -> Steps[PullState]:
     try:
         size = yield from _fetched(work, row, plan)
     except TimeIsUp:
-        return replace(_reread(work, row), leased="", next=present(work.dependencies))
+        return replace(_reread(work, row), leased="", next=work.dependencies.moment)
     except ConditionFailed:
         raise
     except PortError as failure:
@@ -612,7 +611,7 @@ def _failed(work: Work, row: PullState, failure: PortError) -> Steps[PullState]:
     if isinstance(failure, RETRIED) and row.failures + 1 < MAX_FAILURES:
         if begins:
             yield from _abort(work, row)
-        due = moment(work.dependencies.clock.now() + AGAIN)
+        due = moment(work.dependencies.now + AGAIN)
         fetch, failures = None if begins else row.fetch, row.failures + 1
         return replace(row, leased="", next=due, fetch=fetch, failures=failures)
     yield from _abort(work, row)
@@ -624,7 +623,7 @@ def _end(work: Work, row: PullState, size: int | None, reason: str = "") -> Step
 
     `size`: bytes of what was fetched; None: nothing was. `reason`: why not; empty: it is unchanged.
     """
-    now = present(work.dependencies)
+    now = work.dependencies.moment
     if row.fetch is not None and size is not None:
         end = PullEnd(PullOutcome.FETCHED, now, row.fetch.key, size)
     else:
@@ -640,7 +639,7 @@ def _fetched(work: Work, row: PullState, plan: PullPlan) -> Steps[int | None]:
     fetch, there = row.fetch, landed(work, row.fetch)
     if there is not None:
         return there
-    if fetch is not None and work.dependencies.clock.now() - instant_of(fetch.began) > MAX_TIME:
+    if fetch is not None and work.dependencies.now - instant_of(fetch.began) > MAX_TIME:
         raise PortError("too-slow")
     sizes = () if fetch is None else arrived(work, fetch)
     if fetch is not None and sizes and sum(sizes) == fetch.size:
@@ -667,7 +666,7 @@ def _begun(work: Work, row: PullState, prefix: str, opened: OpenedSource) -> Sou
     if before is not None and identity.is_as(before.source):
         return replace(before, source=identity, size=opened.size, resumable=opened.resumable, upload="")
     key = key_of(prefix, row, identity)
-    return SourceFetch(row.next, present(work.dependencies), key, identity, opened.size, opened.resumable)
+    return SourceFetch(row.next, work.dependencies.moment, key, identity, opened.size, opened.resumable)
 
 
 def _abort(work: Work, row: PullState) -> Steps[None]:

@@ -48,7 +48,6 @@ from lakegate.gate.scheduled_tasks import (
     current,
     following,
     is_retired,
-    present,
     write_row,
 )
 from lakegate.library.described_deliveries import in_utc
@@ -376,7 +375,7 @@ def publish(
     recorded = yield from _record(dependencies, row.dataset, event_id(KIND, run.id), content)
     yield from readers_manifest.update(dependencies, row.dataset)
     is_broken = any(each["status"] == Status.FAIL.value for each in recorded["broken"])
-    now = present(dependencies)
+    now = dependencies.moment
     stale = tuple(each["rule"] for each in recorded["stale"])
     end = EndedRun(RevalidationEnd.BROKEN if is_broken else RevalidationEnd.HELD, now, recorded["height"], stale=stale)
     about = {name: recorded[name] for name in ("rules", "broken", "stale")}
@@ -608,7 +607,7 @@ def _found(dependencies: Dependencies, found: LabelledDataset) -> RevalidationSt
 
 def _planned(dependencies: Dependencies, row: RevalidationState, found: LabelledDataset) -> RevalidationState:
     schedules = (each.schedule for each in _plan(dependencies, row, found.plan).scheduled)
-    return planned(row, schedules, found.version.version, found.plan, present(dependencies))
+    return planned(row, schedules, found.version.version, found.plan, dependencies.moment)
 
 
 def _begun(dependencies: Dependencies, row: RevalidationState, now: str) -> Steps[RevalidationState]:
@@ -644,13 +643,13 @@ def _started(
         return (yield from _again(dependencies, row, run, "not-started"))
     except Throttled:  # EMR Serverless takes no start now: a later sweep tries again, and no attempt counts
         return _looked_at_again(dependencies, row, run)
-    deadline = moment(dependencies.clock.now() + _longest(dependencies, identity))
+    deadline = moment(dependencies.now + _longest(dependencies, identity))
     return _looked_at_again(dependencies, row, replace(run, run=identity, deadline=deadline))
 
 
 def _looked_at_again(dependencies: Dependencies, row: RevalidationState, run: ScheduledRun) -> RevalidationState:
     """The row with a run, or with another attempt of it, that a later sweep looks at."""
-    return replace(row, run=run, look=moment(dependencies.clock.now() + AGAIN))
+    return replace(row, run=run, look=moment(dependencies.now + AGAIN))
 
 
 def _longest(dependencies: Dependencies, run: str) -> timedelta:
@@ -681,7 +680,7 @@ def run_ended(dependencies: Dependencies, run: str, lost: int) -> Steps[str | No
     if own is None or own.id != run or not own.run:  # where its id is not stored yet, a sweep is about to do so
         return None
     if lost == own.attempt and names_invocation(own.run):
-        own = replace(own, deadline=present(dependencies))
+        own = replace(own, deadline=dependencies.moment)
     found = _come_to(dependencies, own)
     if found is None:
         return None
@@ -741,7 +740,7 @@ def _result(dependencies: Dependencies, run: ScheduledRun) -> Findings | str | N
 
 def _is_over(dependencies: Dependencies, run: ScheduledRun) -> bool:
     """Whether no result is to be expected."""
-    if present(dependencies) >= run.deadline:
+    if dependencies.moment >= run.deadline:
         return True
     try:
         return dependencies.jobs.describe(run.run).state in OVER
@@ -755,7 +754,7 @@ def _again(
     """Another attempt over what is accepted then; after the last one the run has failed."""
     if run.attempt == ATTEMPTS:
         return (yield from _failed(dependencies, row, run, reason))
-    data, now = accepted_data(dependencies, row.dataset), dependencies.clock.now()
+    data, now = accepted_data(dependencies, row.dataset), dependencies.now
     if not data.found:
         return postponed(row, run.schedules, moment(now))
     after = ScheduledRun(run.id, run.schedules, run.plan, data.height, moment(now), run.attempt + 1)
@@ -765,7 +764,7 @@ def _again(
 def _failed(
     dependencies: Dependencies, row: RevalidationState, run: ScheduledRun, reason: str
 ) -> Steps[RevalidationState]:
-    end = EndedRun(RevalidationEnd.FAILED, present(dependencies), run.height, reason)
+    end = EndedRun(RevalidationEnd.FAILED, dependencies.moment, run.height, reason)
     end = yield from report_failed(dependencies, row, run, end)
     return ended(row, end)
 

@@ -357,7 +357,7 @@ def list_subscribers(dataset: DatasetState, cause: str) -> tuple[EventSubscriber
 def dataset_message(dependencies: Dependencies, kind: str, dataset: str, identity: str, body: object) -> Message:
     """The message about a dataset; `identity` tells it from others of its kind."""
     text = json.dumps(encode(body), sort_keys=True)
-    return Message(f"{dataset}:{kind}:{identity}", "", kind, text, dependencies.clock.now(), dataset)
+    return Message(f"{dataset}:{kind}:{identity}", "", kind, text, dependencies.now, dataset)
 
 
 def report(
@@ -418,7 +418,7 @@ def change(
     """
     for _ in range(TRIES_OF_DECISION):
         before = yield from record_due(dependencies, name)
-        now = moment(dependencies.clock.now())
+        now = dependencies.moment
         after = decide(before, now)
         if after is not before:
             try:
@@ -433,7 +433,7 @@ def record_due(dependencies: Dependencies, name: str) -> Steps[DatasetState]:
     """Record each change that has begun by its date, one by one. Returns the dataset as it is then."""
     for _ in range(TRIES_OF_DECISION):
         dataset = dependencies.datasets.get(name)
-        now = moment(dependencies.clock.now())
+        now = dependencies.moment
         after = next_recorded(dataset, now)
         if after is None:
             return dataset

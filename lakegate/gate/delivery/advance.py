@@ -153,7 +153,7 @@ def resume(dependencies: Dependencies, identity: str, *, again: bool = False) ->
     A workload with tries is returned as it is, unless it is tried `again`.
     """
     workload = dependencies.workloads.get(identity)
-    now, timing = dependencies.clock.now(), dependencies.timing
+    now, timing = dependencies.now, dependencies.timing
     if workload.state is State.HELD or workload.due_at is None or workload.due_at > now:
         return None
     if workload.tries and not again:
@@ -177,7 +177,7 @@ def _came_back(dependencies: Dependencies, identity: str, until: datetime) -> St
     """Whatever came of it, it has not ended its worker."""
     row = dependencies.workloads.get(identity)
     if row.tries and row.due_at == until:
-        until = min(until, dependencies.clock.now() + dependencies.timing.lease)
+        until = min(until, dependencies.now + dependencies.timing.lease)
         with suppress(ConditionFailed):
             yield from perform(Effect.LEASE, dependencies.workloads.lease, row, until)
 
@@ -296,6 +296,6 @@ def invocation_ended(dependencies: Dependencies, workload: str, attempt: int, *,
     except NotFound:
         return (yield from _of_features(dependencies, workload, attempt if failed else 0))
     if failed and row.state is State.VALIDATING and row.attempt == attempt and names_invocation(row.run):
-        row = row._replace(deadline=dependencies.clock.now())
+        row = row._replace(deadline=dependencies.now)
     yield from complete(DeliveryTurn(dependencies, row))
     return None

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Final
 
 from lakegate.base.errors import InputError
-from lakegate.base.timestamps import moment
 from lakegate.gate.carry_out_decision import DecisionKind
 from lakegate.gate.delivery.admit_delivery import observe_pinned
 from lakegate.gate.delivery.decide_verdict import decide, rejected
@@ -45,7 +44,7 @@ def cancel(dependencies: Dependencies, workload: str, wanted: WantedCancellation
     reason = wanted.reason.strip()
     if not (reason and is_one_line(reason)):
         raise InputError(f"the reason for cancelling is one line of at most {LONGEST_REASON} characters")
-    given = ApprovalAnswer(dependencies.identity.caller(), False, reason, moment(dependencies.clock.now()))
+    given = ApprovalAnswer(dependencies.identity.caller(), False, reason, dependencies.moment)
     turn = DeliveryTurn(dependencies, named_row(dependencies, workload))
     while turn.row.state in OPEN:
         with suppress(ConcurrentUpdate):

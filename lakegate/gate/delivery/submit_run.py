@@ -406,7 +406,7 @@ def prepare_run(turn: DeliveryTurn, to: State, observed: Observation) -> Steps[W
 
 def _reserved(dependencies: Dependencies) -> Steps[datetime]:
     """From when a job run may be started, so that a burst of deliveries waits here and is not refused by EMR Serverless."""
-    agenda, now, timing = dependencies.agenda, dependencies.clock.now(), dependencies.timing
+    agenda, now, timing = dependencies.agenda, dependencies.now, dependencies.timing
     reserve = agenda.reserve_start
     return (yield from perform(Effect.RESERVE_START, reserve, now, timing.start_interval, timing.start_burst))
 

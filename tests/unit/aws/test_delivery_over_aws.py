@@ -205,7 +205,7 @@ def test_parts_reach_their_destination_together(
     if unit is DeliveryUnit.QUIET:
         workload = workload_id("landing", "orders/run=1/", f"quiet-0-{heads[0].version}")
         call(intake_handler, event_of(keys[0]))
-        later = dependencies.clock.now() + timedelta(hours=1)
+        later = dependencies.now + timedelta(hours=1)
         monkeypatch.setattr(SystemClock, "now", lambda _self: later)
         call(sweep_handler)
     else:

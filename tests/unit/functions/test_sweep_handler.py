@@ -42,7 +42,7 @@ def test_a_sweep_is_noted_as_long_as_it_is_under_way(monkeypatch: pytest.MonkeyP
     for name, value in settings("00app").items():
         monkeypatch.setenv(name, value)
     env = held("a")
-    now = env.dependencies.clock.now()
+    now = env.dependencies.now
     seen: list[bool] = []
 
     def swept(_: object) -> Iterator[None]:

@@ -307,7 +307,7 @@ def test_messages_are_sent_as_long_as_there_is_time() -> None:
     """More than a page of them in one turn, the oldest first; the others come with the next turn."""
     env = Environment()
     for number in range(250):
-        env.memory.post(Message(f"m{number:03}", "w", "gone", "{}", env.dependencies.clock.now()))
+        env.memory.post(Message(f"m{number:03}", "w", "gone", "{}", env.dependencies.now))
         env.memory.clock.sleep(1)
     env.memory.clock.sleep(60)
     left = iter(range(50, 9, -1))
@@ -324,7 +324,7 @@ def test_a_message_that_cannot_be_sent_stays_and_delays_no_other() -> None:
     """At least once, each for itself."""
     env = Environment()
     for number in range(2):
-        message = Message(f"m{number}", "w", "gone", "{}", env.dependencies.clock.now())
+        message = Message(f"m{number}", "w", "gone", "{}", env.dependencies.now)
         env.memory.post(message)
     env.memory.clock.sleep(60)
     env.memory.faults.refusals.extend([Throttled()] * 5)

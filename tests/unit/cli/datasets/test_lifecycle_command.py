@@ -345,7 +345,7 @@ def test_a_breaking_version_waits_for_its_subscribers(lakegate: Lakegate, pass_d
     ]
     assert "only its subscribers can shorten it (lakegate acknowledge" in str(refused.exception)
     assert waiting.splitlines()[-1] == "  2.0.0 is acknowledged by nobody, not by finance"
-    assert line.status_at(moment(lakegate.dependencies.clock.now())) == "active"
+    assert line.status_at(moment(lakegate.dependencies.now)) == "active"
     assert [(each.dataset, each.kind) for each in messages] == [
         ("shop/orders_v2", "breaking"),
         ("shop/orders_v2", "active"),

@@ -380,7 +380,7 @@ FILTERED = {
 def test_the_list_is_filtered_by_verdict_contract_and_day(lakegate: Lakegate) -> None:
     """Each filter takes away what is not so, and together they take away what any of them does; today is all of it."""
     many(lakegate)
-    today = f" --day {lakegate.dependencies.clock.now():%Y-%m-%d}"
+    today = f" --day {lakegate.dependencies.now:%Y-%m-%d}"
     found = {words: sorted(listed(lakegate, *words.split())) for words in FILTERED}
     of_today = {words: sorted(listed(lakegate, *(today + " " + words).split())) for words in FILTERED}
 

@@ -76,7 +76,7 @@ def heads(env: Environment, day: str) -> dict[str, int]:
 
 
 def today(env: Environment) -> str:
-    return env.dependencies.clock.now().date().isoformat()
+    return env.dependencies.now.date().isoformat()
 
 
 def proven(env: Environment, given: str | None = ONE.name) -> list[tuple[str, str]]:
@@ -115,7 +115,7 @@ def test_a_pass_lists_the_days_that_it_needs_and_not_the_bucket(
         return versions(objects, bucket, prefix, *given)
 
     monkeypatch.setattr(kind, "versions", counted)
-    days = [f"_daily/{env.dependencies.clock.now().date() + timedelta(days=number)}/" for number in range(-2, 2)]
+    days = [f"_daily/{env.dependencies.now.date() + timedelta(days=number)}/" for number in range(-2, 2)]
     first = (kept(env).documents, listed.copy())
     listed.clear()
     kept(env)

@@ -292,7 +292,7 @@ def test_a_parent_that_breaks_its_children_is_inherited_from_a_day_on(served: Ap
     for text in (policy(5), product(least=7)):
         assert served.publish(text.decode()).status == 200
     dependencies = served.env.dependencies
-    at = dependencies.clock.now() + timedelta(days=40)
+    at = dependencies.now + timedelta(days=40)
     day = at.date().isoformat()
     stricter = policy(8, "1.1.0").decode()
     asked = served.publish(stricter, **{"from": day})
@@ -313,7 +313,7 @@ def test_today_means_now(served: Api) -> None:
     """The version is inherited at once, and confirmed where a child is weaker."""
     for text in (policy(5), product(least=7)):
         served.publish(text.decode())
-    today = served.env.dependencies.clock.now().date().isoformat()
+    today = served.env.dependencies.now.date().isoformat()
     refused = served.publish(policy(8, "1.1.0").decode(), **{"from": today})
     response = served.publish(policy(6, "1.1.0").decode(), **{"from": today})
 

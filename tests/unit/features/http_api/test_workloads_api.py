@@ -142,7 +142,7 @@ def test_a_refusal_at_the_door_has_reasons_and_no_results(serve: Callable[[Envir
 def test_a_workload_that_failed_names_the_cause(serve: Callable[[Environment], Api]) -> None:
     """It is neither accepted nor rejected."""
     env, row = landed()
-    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
+    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.now)
     env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
     body = serve(env).workload(row.id).body
 
@@ -153,7 +153,7 @@ def test_a_workload_that_failed_names_the_cause(serve: Callable[[Environment], A
 def test_an_upload_that_could_not_be_read_names_the_cause(serve: Callable[[Environment], Api]) -> None:
     """It failed before a contract was found for it."""
     env, row = landed()
-    attempt = FailedAttempt(0, "", FailureCause.ACCESS_DENIED, env.dependencies.clock.now())
+    attempt = FailedAttempt(0, "", FailureCause.ACCESS_DENIED, env.dependencies.now)
     env.memory.write(row._replace(state=State.FAILED, due_at=None, pin=None, failed=(attempt,)))
     body = serve(env).workload(row.id).body
 
@@ -278,7 +278,7 @@ def test_the_deliveries_to_one_dataset_are_listed(serve: Callable[[Environment],
 def test_a_failed_delivery_is_listed(serve: Callable[[Environment], Api]) -> None:
     """It has no block, and is due no more."""
     env, row = landed()
-    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
+    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.now)
     env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
     api = serve(env)
 

@@ -52,7 +52,7 @@ def records(env: Environment) -> list[tuple[str, str]]:
 def failed() -> tuple[Environment, str]:
     """An environment with a workload that has no verdict."""
     env, row = landed()
-    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.clock.now())
+    attempt = FailedAttempt(1, "r", FailureCause.NO_RESULT, env.dependencies.now)
     env.memory.write(row._replace(state=State.FAILED, due_at=None, failed=(attempt,)))
     return env, row.id
 

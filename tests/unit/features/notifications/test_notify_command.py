@@ -101,7 +101,7 @@ def test_a_function_that_fails_is_no_answer(
 
 def test_dead_letters_are_listed_and_sent_again(lakegate: Lakegate) -> None:
     """With the last error, for all channels or for one."""
-    notices, now = lakegate.dependencies.rows("notices"), lakegate.dependencies.clock.now()
+    notices, now = lakegate.dependencies.rows("notices"), lakegate.dependencies.now
     for channel in (CHANNEL, "teams:x"):
         notice = occurred(
             ChannelNotice("shop/orders_v1", channel), Occurrence("e", moment(now), "rejected", title="Rejected")

@@ -64,7 +64,7 @@ class Queues:
 
     def send(self, *bodies: str, queue: str = OWN) -> list[str]:
         """The ids of messages that are delivered again."""
-        now = self.stage.dependencies.clock.now()
+        now = self.stage.dependencies.now
         records = [record(f"m{next(self.sent)}", body, queue, now) for body in bodies]
         return failed(naming_handler.handler({"Records": records}, Context()))  # type: ignore[arg-type] # what it uses of it
 

@@ -31,7 +31,7 @@ def test_a_line_is_added_up_from_index_and_ledger() -> None:
     """The rules are those of the latest plan; a refusal at the door is a delivery and no measurement."""
     env = Environment()
     judged(env, b"good:1", b"bad:1", b"%PDF:1")
-    found = report_dataset(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+    found = report_dataset(env.dependencies, LINE, env.dependencies.now - DAY)
 
     assert sorted(each.verdict for each in found.deliveries) == ["accepted", "rejected", "rejected"]
     assert found.rules == [
@@ -46,7 +46,7 @@ def test_what_was_finished_before_is_left_out() -> None:
     """A time that has not come yet has no deliveries, and no plan is read."""
     env = Environment()
     judged(env, b"good:1")
-    found = report_dataset(env.dependencies, LINE, env.dependencies.clock.now() + DAY)
+    found = report_dataset(env.dependencies, LINE, env.dependencies.now + DAY)
 
     assert (found.deliveries, found.rules) == ((), [])
 
@@ -57,7 +57,7 @@ def test_keys_without_a_route_have_a_history_without_rules() -> None:
     env.upload("elsewhere/day.csv", b"good:1")
     settle(Stage(env, lambda _: Fault.NONE))
     (chain,) = env.memory.chains
-    found = report_dataset(env.dependencies, chain, env.dependencies.clock.now() - DAY)
+    found = report_dataset(env.dependencies, chain, env.dependencies.now - DAY)
 
     assert (len(found.deliveries), found.rules, found.reasons) == (1, [], [("unrouted", 1, 0)])
 
@@ -78,7 +78,7 @@ def test_freshness_is_that_of_the_blocks_and_the_promise_that_of_the_plan() -> N
     assert block.kind is BlockKind.QUARANTINED
     at = "2026-01-01T00:00:00Z"
     env.memory.put_block(replace(block, event_time=(at, at)))
-    found = report_dataset(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+    found = report_dataset(env.dependencies, LINE, env.dependencies.now - DAY)
 
     assert found.freshness_limit == Fraction(3_600)
     assert [each.youngest.isoformat() for each in found.deliveries if each.youngest] == ["2026-01-01T00:00:00+00:00"]
@@ -94,7 +94,7 @@ def test_the_last_acceptance_and_the_next_promised_one_are_listed() -> None:
     )
     judged(env, b"good:1")
     env.memory.clock.sleep(120)
-    found = report_dataset(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+    found = report_dataset(env.dependencies, LINE, env.dependencies.now - DAY)
     (accepted,) = (each.at for each in found.deliveries)
     later, minute = accepted + timedelta(days=100), accepted + timedelta(minutes=1)
 
@@ -114,6 +114,6 @@ def test_a_time_without_acceptance_has_no_last_one() -> None:
     """Nothing was accepted, and nothing is promised."""
     env = Environment()
     judged(env, b"bad:1")
-    found = report_dataset(env.dependencies, LINE, env.dependencies.clock.now() - DAY)
+    found = report_dataset(env.dependencies, LINE, env.dependencies.now - DAY)
 
     assert last_times(found) == ["Last accepted: none in this time"]

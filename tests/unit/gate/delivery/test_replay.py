@@ -121,7 +121,7 @@ def test_the_replay_of_a_delivery_that_was_never_pinned_is_recorded_with_the_unr
     env.lock(upload, AccessDenied)
     settle(Stage(env, lambda _: Fault.NONE))
     run(replay(env.dependencies, upload.workload), env.dependencies.clock)
-    day = env.dependencies.clock.now().date()
+    day = env.dependencies.now.date()
 
     assert [each.kind for each in env.dependencies.ledger.blocks(f"_unrouted/{day}")] == ["replay"]
 
@@ -252,7 +252,7 @@ def test_a_copy_that_no_row_names_is_all_that_is_left(batch: BatchLimits, *, oth
     steps.close()
     ((copied,),) = (each for key, each in env.lake.items() if key.startswith("staging/"))
     row = env.dependencies.workloads.get(upload.workload)
-    failed = FailedAttempt(1, "", FailureCause.ARCHIVED, env.dependencies.clock.now())
+    failed = FailedAttempt(1, "", FailureCause.ARCHIVED, env.dependencies.now)
     env.memory.workloads[row.id] = row._replace(state=State.FAILED, attempt=1, failed=(failed,), due_at=None)
     env.delete(upload)
     if other:

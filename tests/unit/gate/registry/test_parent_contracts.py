@@ -470,7 +470,7 @@ def test_a_new_line_waits_for_the_notice_period_that_a_parent_promises() -> None
     subscribe = partial(add_subscription, team="finance")
     drive(env.dependencies, change(env.dependencies, "shop/orders_v1", "", subscribe))
     published(env, product("2.0.0"))
-    now = env.dependencies.clock.now()
+    now = env.dependencies.now
     (change_to_active,) = env.dependencies.datasets.get("shop/orders_v2").planned(moment(now))
 
     assert change_to_active == StatusChange(DatasetStatus.ACTIVE, moment(now + timedelta(days=60)))
